@@ -1,0 +1,179 @@
+//! Reading YAML input. A file that is missing, malformed, has an unknown key or a
+//! value out of range gives one error that says the file, the line, the value and
+//! what is allowed; nothing is clamped or guessed.
+//!
+//! Each crate derives `Deserialize` (unknown fields denied) and `garde::Validate`
+//! on its own `…Spec`; range checks use the functions below.
+
+use std::path::{Path, PathBuf};
+
+use garde::Validate;
+use serde::de::DeserializeOwned;
+
+/// The largest YAML file taken: ours are a few kilobytes.
+const YAML_BYTES_MAX: u64 = 4 << 20;
+
+/// An input that cannot be used, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file cannot be opened or read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is read but its content is refused; `what` has line and value.
+    #[error("{}: {what}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Line, value and what is allowed.
+        what: String,
+    },
+}
+
+impl InputError {
+    /// Content of `path` that is refused, with line, value and what is allowed.
+    #[must_use]
+    pub fn content(path: &Path, what: impl Into<String>) -> Self {
+        Self::Content { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// Reads a whole file of at most `bytes_max` bytes.
+///
+/// # Errors
+/// When it cannot be read or is larger.
+pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, InputError> {
+    let read_error = |source| InputError::Read { path: path.to_owned(), source };
+    let size = std::fs::metadata(path).map_err(read_error)?.len();
+    if size > bytes_max {
+        return Err(InputError::content(path, format!("is {size} bytes; at most {bytes_max} are taken")));
+    }
+    std::fs::read(path).map_err(read_error)
+}
+
+/// Reads and validates a YAML file.
+///
+/// # Errors
+/// When it cannot be read, parsed or validated.
+pub fn load_yaml<T>(path: &Path) -> Result<T, InputError>
+where
+    T: DeserializeOwned + Validate<Context = ()>,
+{
+    let bytes = read_bytes(path, YAML_BYTES_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))?;
+    parse_yaml(&text, path)
+}
+
+/// Parses and validates YAML `text`; `path` is named in errors.
+///
+/// # Errors
+/// When it cannot be parsed or validated.
+pub fn parse_yaml<T>(text: &str, path: &Path) -> Result<T, InputError>
+where
+    T: DeserializeOwned + Validate<Context = ()>,
+{
+    serde_yaml::from_str_valid(text).map_err(|e| InputError::content(path, e.to_string()))
+}
+
+/// A garde check: finite and between `min` and `max`, both allowed.
+pub fn within(min: f64, max: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |value, ()| refuse_unless((min..=max).contains(value), *value, &format!("{min} to {max}"))
+}
+
+/// A garde check: finite and above zero.
+///
+/// # Errors
+/// When it is not.
+pub fn positive(value: &f64, (): &()) -> garde::Result {
+    refuse_unless(value.is_finite() && *value > 0.0, *value, "more than 0")
+}
+
+/// A garde check: finite and not below zero.
+///
+/// # Errors
+/// When it is not.
+pub fn non_negative(value: &f64, (): &()) -> garde::Result {
+    refuse_unless(value.is_finite() && *value >= 0.0, *value, "0 or more")
+}
+
+/// A garde check: neither NaN nor infinite.
+///
+/// # Errors
+/// When it is not.
+pub fn finite(value: &f64, (): &()) -> garde::Result {
+    refuse_unless(value.is_finite(), *value, "a finite number")
+}
+
+/// A garde check: every element finite.
+///
+/// # Errors
+/// When one is not.
+pub fn finite_array<const N: usize>(values: &[f64; N], (): &()) -> garde::Result {
+    values.iter().try_for_each(|value| finite(value, &()))
+}
+
+fn refuse_unless(ok: bool, value: f64, allowed: &str) -> garde::Result {
+    if ok {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value {value} is not allowed: must be {allowed}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{finite_array, parse_yaml, positive, within};
+    use garde::Validate;
+    use serde::Deserialize;
+    use std::path::Path;
+
+    #[derive(Debug, Deserialize, Validate)]
+    #[serde(deny_unknown_fields)]
+    struct SoilSpec {
+        #[garde(custom(positive))]
+        cohesion_pa: f64,
+        #[garde(custom(within(0.0, 89.0)))]
+        friction_deg: f64,
+        #[garde(custom(finite_array))]
+        origin_m: [f64; 2],
+    }
+
+    fn refusal(text: &str) -> String {
+        parse_yaml::<SoilSpec>(text, Path::new("soil/x.yaml"))
+            .expect_err("must be refused")
+            .to_string()
+    }
+
+    #[test]
+    fn a_good_file_is_read() {
+        let soil: SoilSpec =
+            parse_yaml("cohesion_pa: 170\nfriction_deg: 35\norigin_m: [0, 1]\n", Path::new("x")).expect("good");
+        assert_eq!((soil.cohesion_pa, soil.friction_deg, soil.origin_m), (170.0, 35.0, [0.0, 1.0]));
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_told_with_file_line_value_and_what_is_allowed() {
+        let message = refusal("cohesion_pa: 170\nfriction_deg: 95\norigin_m: [0, 1]\n");
+        for part in ["soil/x.yaml", "line 2", "95", "0 to 89", "friction_deg"] {
+            assert!(message.contains(part), "{part} is missing in: {message}");
+        }
+    }
+
+    #[test]
+    fn not_a_number_is_out_of_every_range() {
+        assert!(refusal("cohesion_pa: .nan\nfriction_deg: 5\norigin_m: [0, 1]\n").contains("NaN"));
+        assert!(refusal("cohesion_pa: 1\nfriction_deg: .nan\norigin_m: [0, 1]\n").contains("NaN"));
+        assert!(refusal("cohesion_pa: 1\nfriction_deg: 1\norigin_m: [0, .inf]\n").contains("inf"));
+    }
+
+    #[test]
+    fn unknown_and_missing_keys_are_told_with_their_line() {
+        let unknown = refusal("cohesion_pa: 170\ncohesion: 3\nfriction_deg: 35\norigin_m: [0, 1]\n");
+        assert!(unknown.contains("line 2") && unknown.contains("cohesion"), "{unknown}");
+        let missing = refusal("cohesion_pa: 170\norigin_m: [0, 1]\n");
+        assert!(missing.contains("friction_deg"), "{missing}");
+    }
+}

@@ -1,0 +1,13 @@
+//! What every room shares: simulated time, named random streams, frames and
+//! poses, and input files whose faults are told with file, line and value.
+//!
+//! Nothing here reads the wall clock or keeps process-wide state.
+
+pub mod frames;
+pub mod input;
+pub mod random;
+mod time;
+
+pub use frames::{Pose, Twist, Wrench};
+pub use input::InputError;
+pub use time::SimTime;

@@ -1,0 +1,128 @@
+//! The GPU against the CPU tracer on one scene: whatever device there is, a
+//! software one too. Skipped where there is none.
+
+#[path = "../../scene/tests/common/mod.rs"]
+mod common;
+
+use common::{bumpy_ground, bumpy_height_m, look, sun};
+use selene_base::Pose;
+use selene_base::random::{RngExt, stream};
+use selene_gpu::GpuTracer;
+use selene_scene::{Beam, CameraFrame, CameraView, Class, CpuTracer, Material, Scene, Tracer, primitives};
+use selene_terrain::{Ground, Node};
+
+/// Depths differ by the rounding of `f32` where a compiler contracts or reorders.
+const DEPTH_TOLERANCE: f32 = 1e-4;
+
+/// Radiances differ by that and by the device's exp, log and square root, which
+/// WGSL allows to be some 1e-5 off.
+const RADIANCE_TOLERANCE: f32 = 2e-3;
+
+/// Share of pixels on a silhouette or a shadow's edge, where a last digit decides
+/// which side a ray passes.
+const EDGE_SHARE: f64 = 0.002;
+
+fn gpu() -> Option<GpuTracer> {
+    let opened = GpuTracer::open(true).expect("a device that is there opens");
+    if opened.is_none() {
+        println!("skipped: no Vulkan, Metal or DX12 device");
+    }
+    opened
+}
+
+fn site() -> Ground {
+    bumpy_ground(&[(0.05, 300), (0.4, 120), (3.2, 80)], 100)
+}
+
+fn scene(ground: &Ground) -> Scene {
+    let mut scene = Scene::new(ground, sun(0.15, 1.0));
+    let wheel = scene.add_mesh(&primitives::cylinder(0.3, 0.2)).expect("a mesh");
+    let pose = Pose::translation(1.0, 0.5, ground.height_m(1.0, 0.5).expect("on the site") + 0.3);
+    scene.add_instance(wheel, &pose, Class::Rover, &Material::Lambert { albedo: 0.4 }).expect("room");
+    scene
+}
+
+fn view() -> CameraView {
+    look([-4.0, -2.0, bumpy_height_m(-4.0, -2.0) + 1.8], [2.0, 1.0, 0.0], 320, 180)
+}
+
+fn picture(tracer: &mut dyn Tracer, scene: &Scene) -> CameraFrame {
+    let mut frame = CameraFrame::default();
+    tracer.camera(scene, &view(), &mut frame).expect("traced");
+    frame
+}
+
+fn close(a: f32, b: f32, relative: f32) -> bool {
+    a == b || (a - b).abs() <= relative * (1.0 + a.abs().max(b.abs()))
+}
+
+fn assert_same_picture(cpu: &CameraFrame, gpu: &CameraFrame) {
+    let pixels = cpu.class.len();
+    let same_place = |i: usize| {
+        cpu.class[i] == gpu.class[i]
+            && cpu.instance[i] == gpu.instance[i]
+            && close(cpu.depth_m[i], gpu.depth_m[i], DEPTH_TOLERANCE)
+    };
+    let same_light = |i: usize| close(cpu.radiance[i], gpu.radiance[i], RADIANCE_TOLERANCE);
+    let other_place = (0..pixels).filter(|&i| !same_place(i)).count();
+    let other_light = (0..pixels).filter(|&i| same_place(i) && !same_light(i)).count();
+    println!("of {pixels} pixels {other_place} differ in place, {other_light} in light");
+    let most = (EDGE_SHARE * pixels as f64) as usize;
+    assert!(other_place <= most && other_light <= most, "of {pixels}: {other_place} in place, {other_light} in light");
+}
+
+#[test]
+fn pictures_are_the_same_and_follow_edits_and_moves() {
+    let Some(mut gpu) = gpu() else { return };
+    println!("{}", gpu.device());
+    let mut ground = site();
+    let mut scene = scene(&ground);
+    let before = picture(&mut CpuTracer, &scene);
+    assert_same_picture(&before, &picture(&mut gpu, &scene));
+    for i in 0..3000 {
+        let node = Node { column: 60 + i % 100, row: 100 + i / 30 };
+        let height = ground.node_height_m(node) + if i % 2 == 0 { -0.15 } else { 0.1 };
+        ground.set_node_height(node, height);
+    }
+    scene.apply_edits(&ground.take_edits());
+    let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
+    let id =
+        scene.add_instance(ball, &Pose::identity(), Class::Rover, &Material::Lambert { albedo: 0.6 }).expect("room");
+    scene.move_instance(id, &Pose::translation(0.0, 0.0, 1.5));
+    scene.set_sun(sun(0.3, 2.0));
+    let after = picture(&mut CpuTracer, &scene);
+    assert!(before.depth_m != after.depth_m);
+    assert_same_picture(&after, &picture(&mut gpu, &scene));
+    let another = Scene::new(&ground, sun(0.3, 2.0));
+    assert_same_picture(&picture(&mut CpuTracer, &another), &picture(&mut gpu, &another));
+}
+
+#[test]
+fn beams_return_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let scene = scene(&site());
+    let mut random = stream(3, "beams");
+    let mut beam = || {
+        let azimuth: f32 = random.random_range(0.0..std::f32::consts::TAU);
+        let elevation: f32 = random.random_range(-0.5..0.2);
+        let (sin, cos) = elevation.sin_cos();
+        Beam { origin_m: [0.0, 0.0, 2.5], direction: [cos * azimuth.cos(), cos * azimuth.sin(), sin] }
+    };
+    let beams: Vec<_> = (0..20_000).map(|_| beam()).collect();
+    let (mut expected, mut got) = (Vec::new(), Vec::new());
+    CpuTracer.beams(&scene, &beams, &mut expected).expect("traced");
+    gpu.beams(&scene, &beams, &mut got).expect("traced");
+    let differing = expected.iter().zip(&got).filter(|(a, b)| {
+        a.class != b.class
+            || a.instance != b.instance
+            || a.reflectance != b.reflectance
+            || !close(a.range_m, b.range_m, DEPTH_TOLERANCE)
+            || !close(a.cos_incidence, b.cos_incidence, RADIANCE_TOLERANCE)
+    });
+    let count = differing.count();
+    println!("of {} beams {count} differ", beams.len());
+    assert_eq!(got.len(), beams.len());
+    assert!(count as f64 <= EDGE_SHARE * beams.len() as f64, "{count} differ");
+    gpu.beams(&scene, &[], &mut got).expect("nothing to do");
+    assert!(got.is_empty());
+}

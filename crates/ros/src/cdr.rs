@@ -1,0 +1,145 @@
+//! Messages as CDR bytes: plain CDR (XCDR version 1, OMG DDS-XTypes 1.3, 7.4.1)
+//! behind the four-byte encapsulation header, as every ROS 2 middleware and
+//! rosbag2 have them. Selene writes little-endian and reads both byte orders.
+//!
+//! Alignment counts from the byte after the header. Sequences are read element
+//! by element and grow with what is really there, so a length that lies costs
+//! an error, not memory.
+
+use std::sync::Arc;
+
+use byteorder::{BigEndian, LittleEndian};
+
+use crate::message::Message;
+
+/// Bytes of the encapsulation header.
+const HEADER_BYTES: usize = 4;
+const CDR_BE: [u8; 2] = [0, 0];
+const CDR_LE: [u8; 2] = [0, 1];
+/// Bytes a sender may add at the end to fill a word.
+const FILL_BYTES_MAX: usize = 3;
+/// The largest message: lengths in RTPS and in ROS 2 are signed 32-bit at places.
+const BYTES_MAX: usize = i32::MAX as usize;
+
+/// One encoded message, header included; cloning shares the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded(Arc<[u8]>);
+
+impl Encoded {
+    /// Bytes as they came from a wire or a bag, header included. They are
+    /// looked at by [`decode`] only.
+    #[must_use]
+    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// A payload and the representation identifier that stood apart from it.
+    #[must_use]
+    pub fn from_parts(representation: [u8; 2], payload: &[u8]) -> Self {
+        let [kind_high, kind_low] = representation;
+        Self([&[kind_high, kind_low, 0, 0], payload].concat().into())
+    }
+
+    /// The whole, header included.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What follows the header.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        self.0.get(HEADER_BYTES..).unwrap_or_default()
+    }
+
+    /// The representation identifier, `[0, 1]` in what Selene writes; none when
+    /// the bytes are shorter than a header.
+    #[must_use]
+    pub fn representation(&self) -> Option<[u8; 2]> {
+        self.0.first_chunk::<HEADER_BYTES>().map(|header| [header[0], header[1]])
+    }
+}
+
+/// A message that cannot be encoded, or bytes that are not the message expected.
+#[derive(Debug, thiserror::Error)]
+pub enum CdrError {
+    /// The message does not fit CDR.
+    #[error("{type_name} cannot be encoded: {source}")]
+    Encode {
+        /// The message's type.
+        type_name: &'static str,
+        /// Why.
+        source: cdr_encoding::Error,
+    },
+    /// The message is larger than ROS 2 carries.
+    #[error("{type_name} of {bytes} bytes cannot be encoded: at most {BYTES_MAX} are carried")]
+    TooLarge {
+        /// The message's type.
+        type_name: &'static str,
+        /// Its size.
+        bytes: usize,
+    },
+    /// The header is missing or names another representation than plain CDR.
+    #[error("{type_name} expected, but the bytes begin with {found:02x?}: only plain CDR (00 00 or 00 01) is read")]
+    Encapsulation {
+        /// The type expected.
+        type_name: &'static str,
+        /// The representation identifier; none when even the header is cut.
+        found: Option<[u8; 2]>,
+    },
+    /// The bytes end early or hold what the type does not allow.
+    #[error("{bytes} bytes are not a {type_name}: {source}")]
+    Decode {
+        /// The type expected.
+        type_name: &'static str,
+        /// Bytes there were.
+        bytes: usize,
+        /// Why.
+        source: cdr_encoding::Error,
+    },
+    /// The bytes go on after the message: they are of another type.
+    #[error("{left_over} bytes are left after a {type_name}: sender and receiver differ in the type")]
+    LeftOver {
+        /// The type expected.
+        type_name: &'static str,
+        /// Bytes after its end.
+        left_over: usize,
+    },
+}
+
+/// Encodes a message: little-endian plain CDR behind its header.
+///
+/// # Errors
+/// When the message is larger than ROS 2 carries.
+pub fn encode<M: Message>(message: &M) -> Result<Encoded, CdrError> {
+    let type_name = M::TYPE_NAME;
+    let mut bytes = vec![CDR_LE[0], CDR_LE[1], 0, 0];
+    cdr_encoding::to_writer::<M, LittleEndian, _>(&mut bytes, message)
+        .map_err(|source| CdrError::Encode { type_name, source })?;
+    if bytes.len() > BYTES_MAX {
+        return Err(CdrError::TooLarge { type_name, bytes: bytes.len() });
+    }
+    Ok(Encoded(bytes.into()))
+}
+
+/// Decodes a message.
+///
+/// # Errors
+/// When the bytes are not exactly one plain-CDR message of this type.
+pub fn decode<M: Message>(encoded: &Encoded) -> Result<M, CdrError> {
+    let type_name = M::TYPE_NAME;
+    let payload = encoded.payload();
+    let decoded = match encoded.representation() {
+        Some(CDR_LE) => cdr_encoding::from_bytes::<M, LittleEndian>(payload),
+        Some(CDR_BE) => cdr_encoding::from_bytes::<M, BigEndian>(payload),
+        found => return Err(CdrError::Encapsulation { type_name, found }),
+    };
+    let (message, used) = decoded.map_err(|source| CdrError::Decode { type_name, bytes: payload.len(), source })?;
+    match payload.len() - used {
+        0..=FILL_BYTES_MAX => Ok(message),
+        left_over => Err(CdrError::LeftOver { type_name, left_over }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What makes a DDS participant a ROS 2 node: the list of its nodes, readers and
+//! writers on topic `ros_discovery_info` (design.ros2.org, "Node to Participant
+//! mapping"), said again whenever it changes and emptied at the end.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ros2_client::builtin_topics::ros_discovery;
+use ros2_client::entities_info::{NodeEntitiesInfo, ParticipantEntitiesInfo};
+use ros2_client::{Gid, NodeName};
+use rustdds::dds::CreateResult;
+use rustdds::no_key::DataWriterCdr;
+use rustdds::{DomainParticipant, GUID, Publisher, RTPSEntity, TopicKind};
+
+/// An endpoint of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Endpoint {
+    Reader(Gid),
+    Writer(Gid),
+}
+
+impl Endpoint {
+    pub(super) fn reader(guid: GUID) -> Self {
+        Self::Reader(guid.into())
+    }
+
+    pub(super) fn writer(guid: GUID) -> Self {
+        Self::Writer(guid.into())
+    }
+}
+
+/// Tells peers which endpoints belong to our one node.
+pub(super) struct Graph {
+    participant: Gid,
+    node: NodeName,
+    /// None once the node has said goodbye.
+    endpoints: Mutex<Option<BTreeSet<Endpoint>>>,
+    announcer: DataWriterCdr<ParticipantEntitiesInfo>,
+}
+
+impl Graph {
+    pub(super) fn new(participant: &DomainParticipant, publisher: &Publisher, node: NodeName) -> CreateResult<Self> {
+        let topic = participant.create_topic(
+            ros_discovery::TOPIC_NAME.to_owned(),
+            ros_discovery::TYPE_NAME.to_owned(),
+            &ros_discovery::QOS_PUB,
+            TopicKind::NoKey,
+        )?;
+        let announcer = publisher.create_datawriter_no_key(&topic, None)?;
+        let endpoints = Mutex::new(Some(BTreeSet::new()));
+        let graph = Self { participant: participant.guid().into(), node, endpoints, announcer };
+        graph.change(|_| ());
+        Ok(graph)
+    }
+
+    pub(super) fn add(&self, endpoint: Endpoint) {
+        self.change(|endpoints| _ = endpoints.insert(endpoint));
+    }
+
+    pub(super) fn remove(&self, endpoint: Endpoint) {
+        self.change(|endpoints| _ = endpoints.remove(&endpoint));
+    }
+
+    /// Says that the node is gone, for good.
+    pub(super) fn close(&self) {
+        let mut endpoints = self.lock();
+        *endpoints = None;
+        self.announce(Vec::new());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<BTreeSet<Endpoint>>> {
+        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Announces under the lock, so that the last word is the newest.
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<Endpoint>)) {
+        let mut endpoints = self.lock();
+        let Some(endpoints) = endpoints.as_mut() else { return };
+        change(endpoints);
+        let mut node = NodeEntitiesInfo::new(self.node.clone());
+        for endpoint in endpoints.iter() {
+            match endpoint {
+                Endpoint::Reader(gid) => node.add_reader(*gid),
+                Endpoint::Writer(gid) => node.add_writer(*gid),
+            }
+        }
+        self.announce(vec![node]);
+    }
+
+    fn announce(&self, nodes: Vec<NodeEntitiesInfo>) {
+        if let Err(error) = self.announcer.write(ParticipantEntitiesInfo::new(self.participant, nodes), None) {
+            tracing::warn!("peers are not told of a change in our topics: {error}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Two participants of this process, each a node of its own, over the loopback
+//! interface. Skipped with the reason where no socket can be opened.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use selene_base::SimTime;
+
+use super::{DOMAIN_ID_MAX, Dds, DdsOptions};
+use crate::qos::Qos;
+use crate::sensor_msgs::Image;
+use crate::std_msgs::Header;
+use crate::transport::{Publisher, Subscription, TransportError, subscribe};
+
+/// A domain of the tests' own, away from the user's nodes.
+const DOMAIN: u16 = 87;
+/// Peers find each other within seconds; a slow machine gets much longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+/// A NavCam frame, 640 × 360 mono8.
+const IMAGE_BYTES: usize = 640 * 360;
+const FIRST: u32 = 0;
+const FIRST_OF_OTHER: u32 = 1_000_000;
+
+fn options(node_name: &str) -> DdsOptions {
+    DdsOptions { domain_id: DOMAIN, node_name: node_name.to_owned(), namespace: "/".to_owned() }
+}
+
+fn open(node_name: &str) -> Option<Dds> {
+    match Dds::open(options(node_name)) {
+        Ok(dds) => Some(dds),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn image(number: u32) -> Image {
+    let header = Header::new(SimTime::ZERO, &number.to_string());
+    let data = (0..IMAGE_BYTES).map(|i| (i as u32).wrapping_mul(2_654_435_761).wrapping_add(number) as u8).collect();
+    Image { header, height: 360, width: 640, encoding: "mono8".to_owned(), is_bigendian: 0, step: 640, data }
+}
+
+fn listen(dds: &Dds, topic: &str, qos: Qos) -> (Subscription, Receiver<Image>) {
+    let (tx, rx) = channel();
+    let on = move |image: Image| _ = tx.send(image);
+    (subscribe(dds, topic, qos, on).unwrap(), rx)
+}
+
+/// Publishes images numbered from `first` until one arrives; tells which.
+fn publish_until_heard(publisher: &Publisher<Image>, heard: &Receiver<Image>, first: u32) -> Image {
+    let start = Instant::now();
+    for number in first.. {
+        publisher.publish(&image(number), SimTime::ZERO).unwrap();
+        if let Ok(image) = heard.recv_timeout(BETWEEN_TRIES) {
+            return image;
+        }
+        assert!(start.elapsed() < PATIENCE, "nothing heard");
+    }
+    unreachable!("the loop ends by returning or by losing patience")
+}
+
+fn exchange(topic: &str, qos: Qos) {
+    let (Some(left), Some(right)) = (open("left"), open("right")) else { return };
+    for (from, to) in [(&left, &right), (&right, &left)] {
+        let (_subscription, heard) = listen(to, topic, qos);
+        let publisher = Publisher::new(from, topic, qos).unwrap();
+        let got = publish_until_heard(&publisher, &heard, FIRST);
+        let number: u32 = got.header.frame_id.parse().unwrap();
+        assert_eq!(got, image(number), "the bytes arrive unchanged");
+    }
+}
+
+#[test]
+fn two_nodes_exchange_images_both_ways_best_effort() {
+    exchange("/test/exchange_best_effort", Qos::sensor_data());
+}
+
+#[test]
+fn two_nodes_exchange_images_both_ways_reliably() {
+    exchange("/test/exchange_reliable", Qos::reliable());
+}
+
+#[test]
+fn a_late_subscriber_gets_a_latched_message() {
+    let (Some(early), Some(late)) = (open("early"), open("late")) else { return };
+    let topic = "/test/latched";
+    let publisher = Publisher::new(&early, topic, Qos::latched()).unwrap();
+    publisher.publish(&image(7), SimTime::ZERO).unwrap();
+    let (_subscription, heard) = listen(&late, topic, Qos::latched());
+    assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), image(7));
+}
+
+#[test]
+fn samples_of_our_own_node_are_not_heard_but_others_are() {
+    let (Some(own), Some(other)) = (open("own"), open("other")) else { return };
+    let topic = "/test/own_samples";
+    let (_own_ear, own_heard) = listen(&own, topic, Qos::reliable());
+    let (_other_ear, other_heard) = listen(&other, topic, Qos::reliable());
+    let publisher = Publisher::new(&own, topic, Qos::reliable()).unwrap();
+    publish_until_heard(&publisher, &other_heard, FIRST);
+    let other_publisher = Publisher::new(&other, topic, Qos::reliable()).unwrap();
+    let first = publish_until_heard(&other_publisher, &own_heard, FIRST_OF_OTHER);
+    let number: u32 = first.header.frame_id.parse().unwrap();
+    assert!(number >= FIRST_OF_OTHER, "what we said ourselves came first");
+}
+
+#[test]
+fn a_stuck_subscriber_never_blocks_the_publisher() {
+    let (Some(writer), Some(reader)) = (open("writer"), open("frozen")) else { return };
+    let topic = "/test/frozen";
+    let (heard, held) = channel();
+    let (release, gate) = channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let on = move |_: Image| {
+        heard.send(()).unwrap();
+        _ = gate.lock().unwrap().recv(); // the first image is never let go
+    };
+    let _subscription = subscribe(&reader, topic, Qos::reliable(), on).unwrap();
+    let publisher = Publisher::new(&writer, topic, Qos::reliable()).unwrap();
+    let small = Image::default();
+    let start = Instant::now();
+    while held.recv_timeout(BETWEEN_TRIES).is_err() {
+        publisher.publish(&small, SimTime::ZERO).unwrap();
+        assert!(start.elapsed() < PATIENCE, "nothing heard");
+    }
+    for _ in 0..2000 {
+        match publisher.publish(&small, SimTime::ZERO) {
+            Ok(()) | Err(TransportError::Send { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    drop(release);
+}
+
+#[test]
+fn what_outlives_the_node_does_nothing_and_peers_see_it_leave() {
+    let (Some(leaving), Some(staying)) = (open("leaving"), open("staying")) else { return };
+    let topic = "/test/leaving";
+    let (_ear, heard) = listen(&staying, topic, Qos::reliable());
+    let (orphan, _) = listen(&leaving, topic, Qos::reliable());
+    let publisher = Publisher::new(&leaving, topic, Qos::reliable()).unwrap();
+    publish_until_heard(&publisher, &heard, FIRST);
+    let writers = || {
+        let found = staying.participant.discovered_writers();
+        found.iter().filter(|writer| writer.publication_topic_data.topic_name == "rt/test/leaving").count()
+    };
+    assert_eq!(writers(), 1);
+    drop(leaving);
+    let start = Instant::now();
+    while writers() > 0 {
+        assert!(start.elapsed() < PATIENCE, "the writer is still there");
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    publisher.publish(&image(FIRST_OF_OTHER), SimTime::ZERO).unwrap();
+    drop((publisher, orphan));
+}
+
+#[test]
+fn an_impossible_domain_or_name_is_refused_with_the_way_out() {
+    let too_high = DdsOptions { domain_id: DOMAIN_ID_MAX + 1, ..options("x") };
+    let bad_name = options("not a name");
+    for refused in [too_high, bad_name] {
+        let message = Dds::open(refused).err().expect("must be refused").to_string();
+        assert!(message.contains("--no-dds") && message.contains("domain"), "{message}");
+    }
+}

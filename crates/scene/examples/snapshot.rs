@@ -1,0 +1,70 @@
+//! Renders a site with the CPU tracer and tells how fast:
+//! `cargo run --release -p selene-scene --example snapshot -- config/site/polar.yaml out.png [sun elevation, degrees]`.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+
+use nalgebra::Vector3;
+use selene_base::Pose;
+use selene_base::input::load_yaml;
+use selene_scene::{CameraFrame, Class, CpuTracer, Material, Scene, Tracer, primitives};
+use selene_terrain::{Ground, SiteSpec};
+
+/// Frames that the speed is averaged over.
+const FRAMES: u32 = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [site, out, rest @ ..] = arguments.as_slice() else { return Err("usage: snapshot SITE OUT [SUN_DEG]".into()) };
+    let elevation_deg: f64 = rest.first().map_or(Ok(5.0), |text| text.parse())?;
+    let data_dir = std::env::var_os("SELENE_DATA");
+    let spec: SiteSpec = load_yaml(Path::new(site))?;
+    let ground = Ground::generate(&spec, Path::new(site), data_dir.as_ref().map(Path::new), 1)?;
+    let start = Instant::now();
+    let mut scene = Scene::new(&ground, common::sun(elevation_deg.to_radians(), 0.9));
+    println!("scene built in {:.3} s, {} rocks", start.elapsed().as_secs_f64(), ground.rocks().len());
+    add_rover(&mut scene, ground.height_m(4.0, 1.0).unwrap_or(0.0))?;
+    let eye = ground.height_m(0.0, 0.0).unwrap_or(0.0) + 1.6;
+    let view = common::look([0.0, 0.0, eye], [10.0, 0.5, eye - 2.0], 640, 360);
+    let mut frame = CameraFrame::default();
+    let mut tracer = CpuTracer;
+    tracer.camera(&scene, &view, &mut frame)?;
+    let start = Instant::now();
+    for _ in 0..FRAMES {
+        tracer.camera(&scene, &view, &mut frame)?;
+    }
+    let seconds = start.elapsed().as_secs_f64() / f64::from(FRAMES);
+    let rays = frame.class.len() + frame.class.iter().filter(|&&class| class != 0).count();
+    println!("{}: {:.1} ms a frame, {:.2e} rays/s", tracer.device(), seconds * 1e3, rays as f64 / seconds);
+    save(&frame, out)
+}
+
+/// A box on four wheels.
+fn add_rover(scene: &mut Scene, ground_m: f64) -> Result<(), Box<dyn Error>> {
+    let material = Material::Lambert { albedo: 0.5 };
+    let body = scene.add_mesh(&primitives::cuboid([1.2, 0.9, 0.5]))?;
+    let wheel = scene.add_mesh(&primitives::cylinder(0.25, 0.2))?;
+    let at = |x: f64, y: f64, z: f64| Pose::translation(4.0 + x, 1.0 + y, ground_m + z);
+    scene.add_instance(body, &at(0.0, 0.0, 0.75), Class::Rover, &material)?;
+    for (x, y) in [(0.6, 0.6), (0.6, -0.6), (-0.6, 0.6), (-0.6, -0.6)] {
+        let upright = nalgebra::UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
+        scene.add_instance(wheel, &(at(x, y, 0.25) * upright), Class::Rover, &material)?;
+    }
+    Ok(())
+}
+
+/// Writes the radiances with a gamma of 2.2, the brightest percent white.
+fn save(frame: &CameraFrame, path: &str) -> Result<(), Box<dyn Error>> {
+    let mut sorted = frame.radiance.clone();
+    sorted.sort_by(f32::total_cmp);
+    let white = sorted[sorted.len() * 99 / 100].max(1e-6);
+    let grey = |&r: &f32| ((r / white).min(1.0).powf(1.0 / 2.2) * 255.0) as u8;
+    let pixels = frame.radiance.iter().map(grey).collect();
+    let image = image::GrayImage::from_raw(frame.width, frame.height, pixels).ok_or("image size")?;
+    image.save(path)?;
+    Ok(())
+}

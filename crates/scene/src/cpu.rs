@@ -1,0 +1,102 @@
+//! The kernels on the CPU: rayon over pixels and beams. Every pixel is computed by
+//! itself, so the image is the same for any number of threads.
+
+use rayon::prelude::*;
+
+use crate::kernel::FAR;
+use crate::kernel::trace::{beam_return, camera_pixel};
+use crate::record::{BeamRecord, CameraRecord, PixelRecord, split_code};
+use crate::scene::Scene;
+use crate::tracer::{TraceError, Tracer};
+use crate::view::{Beam, BeamReturn, CameraFrame, CameraView};
+
+/// Beams a task takes at least.
+const BEAMS_A_TASK: usize = 64;
+
+/// Traces on the threads of the current rayon pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuTracer;
+
+impl Tracer for CpuTracer {
+    fn device(&self) -> String {
+        format!("CPU ({} threads)", rayon::current_num_threads())
+    }
+
+    fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError> {
+        view.check()?;
+        frame.resize(view.width, view.height);
+        let records = scene.records();
+        let camera = CameraRecord::new(view);
+        let columns = view.width as usize;
+        let rows = frame
+            .radiance
+            .par_chunks_mut(columns)
+            .zip(frame.depth_m.par_chunks_mut(columns))
+            .zip(frame.class.par_chunks_mut(columns).zip(frame.instance.par_chunks_mut(columns)))
+            .enumerate();
+        rows.for_each(|(row, ((radiance, depth_m), (class, instance)))| {
+            for column in 0..columns {
+                let pixel = camera_pixel(&records, &camera, column as u32, row as u32);
+                radiance[column] = pixel.radiance;
+                depth_m[column] = depth_of(&pixel);
+                [class[column], instance[column]] = split_code(pixel.code);
+            }
+        });
+        Ok(())
+    }
+
+    fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
+        let records = scene.records();
+        let trace = |beam: &Beam| BeamReturn::from(&beam_return(&records, &BeamRecord::from(beam)));
+        beams.par_iter().with_min_len(BEAMS_A_TASK).map(trace).collect_into_vec(out);
+        Ok(())
+    }
+}
+
+impl CameraFrame {
+    /// Takes the view's size; the content is undefined until traced.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let pixels = width as usize * height as usize;
+        self.width = width;
+        self.height = height;
+        self.radiance.resize(pixels, 0.0);
+        self.depth_m.resize(pixels, f32::INFINITY);
+        self.class.resize(pixels, 0);
+        self.instance.resize(pixels, 0);
+    }
+
+    /// Fills the frame from traced pixels, row by row.
+    pub fn fill(&mut self, pixels: &[PixelRecord]) {
+        for (i, pixel) in pixels.iter().enumerate().take(self.radiance.len()) {
+            self.radiance[i] = pixel.radiance;
+            self.depth_m[i] = depth_of(pixel);
+            [self.class[i], self.instance[i]] = split_code(pixel.code);
+        }
+    }
+}
+
+impl CameraView {
+    /// Checks that the view is a camera.
+    ///
+    /// # Errors
+    /// When it has no pixels, or a number that is not finite or no focal length.
+    pub fn check(&self) -> Result<(), TraceError> {
+        if self.width == 0 || self.height == 0 {
+            return Err(TraceError::View(format!("{} × {} pixels; at least 1 × 1", self.width, self.height)));
+        }
+        if !(self.fx_px > 0.0 && self.fy_px > 0.0 && self.fx_px.is_finite() && self.fy_px.is_finite()) {
+            let focal = format!("focal lengths {} and {} px; must be above 0", self.fx_px, self.fy_px);
+            return Err(TraceError::View(focal));
+        }
+        let pose = &self.world_from_optical;
+        let numbers = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
+        if numbers.chain([&self.cx_px, &self.cy_px]).all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        Err(TraceError::View("pose or principal point is not finite".to_owned()))
+    }
+}
+
+fn depth_of(pixel: &PixelRecord) -> f32 {
+    if pixel.depth < FAR { pixel.depth } else { f32::INFINITY }
+}

@@ -1,0 +1,124 @@
+//! A ray against the instances: a walk over the tree of instances and, in the
+//! frame of each that it meets, over its mesh's tree. Trees are in depth-first
+//! order with escape links, so no stack is needed. Triangles after Möller and
+//! Trumbore 1997, from both sides.
+
+use nalgebra::Vector3;
+
+use super::{FAR, Hit, Ray, least, most};
+use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
+
+/// Nearest hit on an instance before `nearest`, or `nearest` itself.
+#[must_use]
+pub fn trace_instances(records: &Records<'_>, ray: &Ray, nearest: Hit) -> Hit {
+    let mut hit = nearest;
+    let inverse = inverse_direction(ray);
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !meets_box(n, ray, &inverse, hit.t) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            hit = trace_mesh(records, ray, n.leaf >> 3, hit);
+        }
+        node += 1;
+    }
+    hit
+}
+
+/// Whether anything at all stands in the ray's way before `t_max`.
+#[must_use]
+pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
+    let open = Hit { t: t_max, instance: 0, part: 0 };
+    let inverse = inverse_direction(ray);
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !meets_box(n, ray, &inverse, t_max) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 && trace_mesh(records, ray, n.leaf >> 3, open).t < t_max {
+            return true;
+        }
+        node += 1;
+    }
+    false
+}
+
+/// Nearest hit on one instance before `nearest`, or `nearest` itself.
+fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) -> Hit {
+    let mut hit = nearest;
+    let instance = &records.instances[index as usize];
+    let ray = object_ray(instance, world_ray);
+    let inverse = inverse_direction(&ray);
+    let mut node = instance.first_node;
+    while node < instance.end_node {
+        let n = &records.mesh_nodes[node as usize];
+        if !meets_box(n, &ray, &inverse, hit.t) {
+            node = n.escape;
+            continue;
+        }
+        let first = n.leaf >> 3;
+        for part in first..first + (n.leaf & 7) {
+            let t = meet_triangle(&records.triangles[part as usize], &ray);
+            if t < hit.t {
+                hit = Hit { t, instance: index, part };
+            }
+        }
+        node += 1;
+    }
+    hit
+}
+
+/// The ray in the instance's own frame; t is the same there.
+fn object_ray(instance: &InstanceRecord, ray: &Ray) -> Ray {
+    let rows = &instance.object_from_world;
+    let turn = |v: &Vector3<f32>, w: f32| {
+        let along = |row: &[f32; 4]| row[0] * v.x + row[1] * v.y + row[2] * v.z + row[3] * w;
+        Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]))
+    };
+    Ray { origin: turn(&ray.origin, 1.0), direction: turn(&ray.direction, 0.0) }
+}
+
+fn inverse_direction(ray: &Ray) -> Vector3<f32> {
+    ray.direction.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
+}
+
+fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {
+    let a = (Vector3::from(node.min) - ray.origin).component_mul(inverse);
+    let b = (Vector3::from(node.max) - ray.origin).component_mul(inverse);
+    let enter = most(most(least(a.x, b.x), least(a.y, b.y)), most(least(a.z, b.z), 0.0));
+    let leave = least(least(most(a.x, b.x), most(a.y, b.y)), least(most(a.z, b.z), t_max));
+    enter <= leave
+}
+
+/// t of the hit on a triangle, or `FAR`.
+fn meet_triangle(triangle: &TriangleRecord, ray: &Ray) -> f32 {
+    let edge1 = Vector3::from(triangle.edge1);
+    let edge2 = Vector3::from(triangle.edge2);
+    let p = ray.direction.cross(&edge2);
+    let determinant = edge1.dot(&p);
+    if determinant == 0.0 {
+        return FAR;
+    }
+    let from_corner = ray.origin - Vector3::from(triangle.corner);
+    let q = from_corner.cross(&edge1);
+    let inverse = 1.0 / determinant;
+    let u = from_corner.dot(&p) * inverse;
+    let v = ray.direction.dot(&q) * inverse;
+    let t = edge2.dot(&q) * inverse;
+    if u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0 { t } else { FAR }
+}
+
+/// Unit normal of an instance's triangle in the world, outward.
+#[must_use]
+pub fn triangle_normal(records: &Records<'_>, instance: u32, triangle: u32) -> Vector3<f32> {
+    let triangle = &records.triangles[triangle as usize];
+    let n = Vector3::from(triangle.edge1).cross(&Vector3::from(triangle.edge2));
+    let rows = &records.instances[instance as usize].object_from_world;
+    let column = |i: usize| rows[0][i] * n.x + rows[1][i] * n.y + rows[2][i] * n.z;
+    Vector3::new(column(0), column(1), column(2)).normalize()
+}

@@ -1,0 +1,112 @@
+// A ray against the instances: the twin of bvh.rs.
+
+// Nearest hit on an instance before `nearest`, or `nearest` itself.
+fn trace_instances(ray: Ray, nearest: Hit) -> Hit {
+    var hit = nearest;
+    let inverse = inverse_direction(ray);
+    var node = 0u;
+    while node < globals.node_count {
+        let leaf = instance_nodes[node].leaf;
+        if !meets_box(instance_nodes[node].min, instance_nodes[node].max, ray, inverse, hit.t) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        if leaf != 0u {
+            hit = trace_mesh(ray, leaf >> 3u, hit);
+        }
+        node += 1u;
+    }
+    return hit;
+}
+
+// Whether anything at all stands in the ray's way before t_max.
+fn any_instance(ray: Ray, t_max: f32) -> bool {
+    let open = Hit(t_max, 0u, 0u);
+    let inverse = inverse_direction(ray);
+    var node = 0u;
+    while node < globals.node_count {
+        let leaf = instance_nodes[node].leaf;
+        if !meets_box(instance_nodes[node].min, instance_nodes[node].max, ray, inverse, t_max) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        if leaf != 0u && trace_mesh(ray, leaf >> 3u, open).t < t_max {
+            return true;
+        }
+        node += 1u;
+    }
+    return false;
+}
+
+// Nearest hit on one instance before `nearest`, or `nearest` itself.
+fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
+    var hit = nearest;
+    let ray = object_ray(index, world_ray);
+    let inverse = inverse_direction(ray);
+    var node = instances[index].first_node;
+    let end = instances[index].end_node;
+    while node < end {
+        if !meets_box(mesh_nodes[node].min, mesh_nodes[node].max, ray, inverse, hit.t) {
+            node = mesh_nodes[node].escape;
+            continue;
+        }
+        let leaf = mesh_nodes[node].leaf;
+        let first = leaf >> 3u;
+        for (var part = first; part < first + (leaf & 7u); part++) {
+            let t = meet_triangle(part, ray);
+            if t < hit.t {
+                hit = Hit(t, index, part);
+            }
+        }
+        node += 1u;
+    }
+    return hit;
+}
+
+// The ray in the instance's own frame; t is the same there.
+fn object_ray(index: u32, ray: Ray) -> Ray {
+    let rows = instances[index].object_from_world;
+    let o = vec4(ray.origin, 1.0);
+    let d = ray.direction;
+    let origin = vec3(dot(rows[0], o), dot(rows[1], o), dot(rows[2], o));
+    return Ray(origin, vec3(dot(rows[0].xyz, d), dot(rows[1].xyz, d), dot(rows[2].xyz, d)));
+}
+
+fn inverse_direction(ray: Ray) -> vec3<f32> {
+    return select(1.0 / ray.direction, vec3(1e20), abs(ray.direction) < vec3(1e-20));
+}
+
+fn meets_box(low: vec3<f32>, high: vec3<f32>, ray: Ray, inverse: vec3<f32>, t_max: f32) -> bool {
+    let a = (low - ray.origin) * inverse;
+    let b = (high - ray.origin) * inverse;
+    let near = min(a, b);
+    let far = max(a, b);
+    let enter = max(max(near.x, near.y), max(near.z, 0.0));
+    let leave = min(min(far.x, far.y), min(far.z, t_max));
+    return enter <= leave;
+}
+
+// t of the hit on a triangle, or FAR.
+fn meet_triangle(index: u32, ray: Ray) -> f32 {
+    let edge1 = triangles[index].edge1;
+    let edge2 = triangles[index].edge2;
+    let p = cross(ray.direction, edge2);
+    let determinant = dot(edge1, p);
+    if determinant == 0.0 {
+        return FAR;
+    }
+    let from_corner = ray.origin - triangles[index].corner;
+    let q = cross(from_corner, edge1);
+    let inverse = 1.0 / determinant;
+    let u = dot(from_corner, p) * inverse;
+    let v = dot(ray.direction, q) * inverse;
+    let t = dot(edge2, q) * inverse;
+    return select(FAR, t, u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0);
+}
+
+// Unit normal of an instance's triangle in the world, outward.
+fn triangle_normal(instance: u32, triangle: u32) -> vec3<f32> {
+    let n = cross(triangles[triangle].edge1, triangles[triangle].edge2);
+    let rows = instances[instance].object_from_world;
+    return normalize(rows[0].xyz * n.x + rows[1].xyz * n.y + rows[2].xyz * n.z);
+}

@@ -1,0 +1,240 @@
+//! A ray against the nested height levels. Each level is walked on its pyramid of
+//! maxima: where the ray stays above a coarse cell's highest post the whole cell
+//! is skipped, else the walk descends; in a single cell the bilinear patch is met
+//! exactly (a quadratic in t). After Tevs et al. 2008, "Maximum mipmaps for fast,
+//! accurate, and scalable dynamic height field rendering".
+
+use nalgebra::Vector3;
+
+use super::{FAR, Ray, least, most};
+use crate::record::{LevelRecord, Records};
+
+/// Where rays that come from afar start on the pyramid.
+const ENTRY_MIP: u32 = 4;
+
+/// A ray in a level's grid: positions in cells, heights in metres.
+struct GridRay {
+    x: f32,
+    y: f32,
+    z: f32,
+    dx: f32,
+    dy: f32,
+    dz: f32,
+    inverse_dx: f32,
+    inverse_dy: f32,
+}
+
+/// Nearest hit on the ground within (0, `t_max`): t and the level, or `FAR`.
+/// Nearest level rectangles first: the coarse ones up to the finer ones, then out
+/// again. `start_mip` is where a ray that starts on the level begins.
+#[must_use]
+pub fn trace_heights(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
+    let count = records.levels.len();
+    for index in (1..count).rev() {
+        let [enter, leave] = level_interval(&records.levels[index], ray, t_max);
+        let [finer_enter, finer_leave] = level_interval(&records.levels[index - 1], ray, t_max);
+        let until = if finer_enter < finer_leave { leave.min(finer_enter) } else { FAR };
+        if until < FAR && enter < until {
+            let t = march_level(records, &records.levels[index], ray, [enter, until], start_mip);
+            if t < FAR {
+                return (t, index as u32);
+            }
+        }
+    }
+    for index in 0..count {
+        let [enter, leave] = level_interval(&records.levels[index], ray, t_max);
+        let mut from = enter;
+        if index > 0 {
+            let [finer_enter, finer_leave] = level_interval(&records.levels[index - 1], ray, t_max);
+            from = if finer_enter < finer_leave { enter.max(finer_leave) } else { enter };
+        }
+        if from < leave {
+            let t = march_level(records, &records.levels[index], ray, [from, leave], start_mip);
+            if t < FAR {
+                return (t, index as u32);
+            }
+        }
+    }
+    (FAR, 0)
+}
+
+/// Where the ray is above (or below) the level's rectangle, cut to (0, `t_max`).
+fn level_interval(level: &LevelRecord, ray: &Ray, t_max: f32) -> [f32; 2] {
+    let side = level.cells as f32 * level.spacing;
+    let x = slab_interval(level.origin[0] - ray.origin.x, side, ray.direction.x);
+    let y = slab_interval(level.origin[1] - ray.origin.y, side, ray.direction.y);
+    [most(most(x[0], y[0]), 0.0), least(least(x[1], y[1]), t_max)]
+}
+
+/// Where a coordinate that moves by `rate` is between `low` and `low + side`.
+fn slab_interval(low: f32, side: f32, rate: f32) -> [f32; 2] {
+    if rate.abs() < 1e-20 {
+        let inside = low <= 0.0 && low + side >= 0.0;
+        return if inside { [-FAR, FAR] } else { [FAR, -FAR] };
+    }
+    let a = low / rate;
+    let b = (low + side) / rate;
+    [least(a, b), most(a, b)]
+}
+
+/// First hit on one level for t in `[from, until]`, or `FAR`.
+fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until]: [f32; 2], start_mip: u32) -> f32 {
+    let r = grid_ray(level, ray);
+    let last = level.cells - 1;
+    let [up_x, up_y] = [u32::from(r.dx >= 0.0), u32::from(r.dy >= 0.0)];
+    let mut t = from;
+    let mut mip = level.top_mip.min(if from > 0.0 { ENTRY_MIP } else { start_mip });
+    let mut x = cell_of(r.x + t * r.dx, 0, last);
+    let mut y = cell_of(r.y + t * r.dy, 0, last);
+    loop {
+        let [cx, cy] = [x >> mip, y >> mip];
+        let t_x = (((cx + up_x) << mip) as f32 - r.x) * r.inverse_dx;
+        let t_y = (((cy + up_y) << mip) as f32 - r.y) * r.inverse_dy;
+        let t_exit = most(least(least(t_x, t_y), until), t);
+        let lowest = r.z + r.dz * if r.dz < 0.0 { t_exit } else { t };
+        if mip > 0 {
+            if lowest <= mip_max(records, level, mip, cx, cy) {
+                mip -= 1;
+                continue;
+            }
+        } else {
+            let hit = hit_cell(records, level, &r, [x, y], [t, t_exit], lowest);
+            if hit < FAR {
+                return hit;
+            }
+        }
+        if t_exit >= until {
+            return FAR;
+        }
+        t = t_exit;
+        if t_x < t_y {
+            let next = if up_x == 1 { (cx + 1) << mip } else { (cx << mip).wrapping_sub(1) };
+            if next > last {
+                return FAR;
+            }
+            x = next;
+            y = cell_of(r.y + t * r.dy, cy << mip, last.min(((cy + 1) << mip) - 1));
+        } else {
+            let next = if up_y == 1 { (cy + 1) << mip } else { (cy << mip).wrapping_sub(1) };
+            if next > last {
+                return FAR;
+            }
+            y = next;
+            x = cell_of(r.x + t * r.dx, cx << mip, last.min(((cx + 1) << mip) - 1));
+        }
+        let crossed = (x >> mip) >> 1 != cx >> 1 || (y >> mip) >> 1 != cy >> 1;
+        if crossed && mip < level.top_mip {
+            mip += 1;
+        }
+    }
+}
+
+fn grid_ray(level: &LevelRecord, ray: &Ray) -> GridRay {
+    let dx = ray.direction.x * level.inverse_spacing;
+    let dy = ray.direction.y * level.inverse_spacing;
+    GridRay {
+        x: (ray.origin.x - level.origin[0]) * level.inverse_spacing,
+        y: (ray.origin.y - level.origin[1]) * level.inverse_spacing,
+        z: ray.origin.z,
+        dx,
+        dy,
+        dz: ray.direction.z,
+        inverse_dx: finite_inverse(dx),
+        inverse_dy: finite_inverse(dy),
+    }
+}
+
+/// 1/x, large where x is next to nothing.
+fn finite_inverse(x: f32) -> f32 {
+    if x.abs() < 1e-20 { 1e20 } else { 1.0 / x }
+}
+
+/// The cell of a grid coordinate, between `low` and `high`.
+fn cell_of(coordinate: f32, low: u32, high: u32) -> u32 {
+    (most(coordinate, 0.0) as u32).clamp(low, high)
+}
+
+/// Highest post of a cell of a mip.
+fn mip_max(records: &Records<'_>, level: &LevelRecord, mip: u32, cx: u32, cy: u32) -> f32 {
+    let side = ((level.cells - 1) >> mip) + 1;
+    let first = level.mips[(mip >> 2) as usize][(mip & 3) as usize];
+    records.heights[(first + cy * side + cx) as usize]
+}
+
+/// The four posts of a cell: (0,0), (1,0), (0,1), (1,1).
+fn cell_posts(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> [f32; 4] {
+    let stride = level.cells + 1;
+    let low = (level.heights + y * stride + x) as usize;
+    let high = low + stride as usize;
+    let [low, high] = [&records.heights[low..low + 2], &records.heights[high..high + 2]];
+    [low[0], low[1], high[0], high[1]]
+}
+
+/// Hit on one cell's bilinear patch for t in `[enter, leave]`, or `FAR`. A ray
+/// that is below the patch where it enters hits there: levels meet without cracks.
+fn hit_cell(
+    records: &Records<'_>,
+    level: &LevelRecord,
+    r: &GridRay,
+    [x, y]: [u32; 2],
+    [enter, leave]: [f32; 2],
+    lowest: f32,
+) -> f32 {
+    let [h00, h10, h01, h11] = cell_posts(records, level, x, y);
+    if lowest > most(most(h00, h10), most(h01, h11)) {
+        return FAR;
+    }
+    let u = r.x - x as f32 + enter * r.dx;
+    let v = r.y - y as f32 + enter * r.dy;
+    let [b, c, e] = [h10 - h00, h01 - h00, h11 - h10 - h01 + h00];
+    // Height of the ray above the patch: f0 + f1 s + f2 s², s = t − enter.
+    let f0 = r.z + enter * r.dz - (h00 + b * u + c * v + e * u * v);
+    let f1 = r.dz - (b * r.dx + c * r.dy + e * (u * r.dy + v * r.dx));
+    let f2 = -e * r.dx * r.dy;
+    if f0 <= 0.0 {
+        return enter;
+    }
+    let s = first_root(f0, f1, f2);
+    if s <= leave - enter { enter + s } else { FAR }
+}
+
+/// Smallest positive root of f0 + f1 s + f2 s² for f0 > 0, or `FAR`.
+fn first_root(f0: f32, f1: f32, f2: f32) -> f32 {
+    let discriminant = f1 * f1 - 4.0 * f2 * f0;
+    if discriminant < 0.0 {
+        return FAR;
+    }
+    let root = discriminant.sqrt();
+    if f1 < 0.0 {
+        return 2.0 * f0 / (root - f1);
+    }
+    if f2 < 0.0 { -0.5 * (f1 + root) / f2 } else { FAR }
+}
+
+/// Unit normal at (x, y), up, interpolated between the posts' normals so that the
+/// light does not show the cells.
+#[must_use]
+pub fn ground_normal(records: &Records<'_>, level: &LevelRecord, x: f32, y: f32) -> Vector3<f32> {
+    let gx = (x - level.origin[0]) * level.inverse_spacing;
+    let gy = (y - level.origin[1]) * level.inverse_spacing;
+    let cx = cell_of(gx, 0, level.cells - 1);
+    let cy = cell_of(gy, 0, level.cells - 1);
+    let u = (gx - cx as f32).clamp(0.0, 1.0);
+    let v = (gy - cy as f32).clamp(0.0, 1.0);
+    let mix = |a: [f32; 2], b: [f32; 2], k: f32| [a[0] + (b[0] - a[0]) * k, a[1] + (b[1] - a[1]) * k];
+    let low = mix(post_slope(records, level, cx, cy), post_slope(records, level, cx + 1, cy), u);
+    let high = mix(post_slope(records, level, cx, cy + 1), post_slope(records, level, cx + 1, cy + 1), u);
+    let slope = mix(low, high, v);
+    Vector3::new(-slope[0], -slope[1], 1.0).normalize()
+}
+
+/// Slope at a post by differences with its neighbours.
+fn post_slope(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> [f32; 2] {
+    let post = |x: u32, y: u32| records.heights[(level.heights + y * (level.cells + 1) + x) as usize];
+    let [x0, x1] = [x.max(1) - 1, (x + 1).min(level.cells)];
+    let [y0, y1] = [y.max(1) - 1, (y + 1).min(level.cells)];
+    [
+        (post(x1, y) - post(x0, y)) * level.inverse_spacing / (x1 - x0) as f32,
+        (post(x, y1) - post(x, y0)) * level.inverse_spacing / (y1 - y0) as f32,
+    ]
+}

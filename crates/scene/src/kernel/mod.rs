@@ -1,0 +1,58 @@
+//! The kernels: small pure functions over `Records`, in `f32`. Each has a WGSL
+//! twin of the same name in the file beside it; the GPU engine runs those, the CPU
+//! tracer these.
+
+pub mod bvh;
+pub mod hapke;
+pub mod heights;
+pub mod trace;
+
+use nalgebra::Vector3;
+
+/// A ray. Its direction has any length; `t` counts in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ray {
+    /// Where it starts, m.
+    pub origin: Vector3<f32>,
+    /// Where it goes.
+    pub direction: Vector3<f32>,
+}
+
+/// What a ray met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// How far along the ray; `FAR` where nothing was met.
+    pub t: f32,
+    /// Index of the instance, or `GROUND`.
+    pub instance: u32,
+    /// Index of the triangle or of the height level.
+    pub part: u32,
+}
+
+/// Farther than anything.
+pub const FAR: f32 = 1e30;
+
+/// The `instance` of a hit on the ground.
+pub const GROUND: u32 = 0xffff_ffff;
+
+/// The lesser of two numbers; `f32::min` costs three times as much to be exact
+/// about NaN, which rays do not carry.
+#[inline(always)]
+fn least(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// The greater of two numbers, as `least`.
+#[inline(always)]
+fn most(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// All kernels as one WGSL module, with entry points `camera` and `beams`.
+pub const WGSL: &str = concat!(
+    include_str!("records.wgsl"),
+    include_str!("heights.wgsl"),
+    include_str!("bvh.wgsl"),
+    include_str!("hapke.wgsl"),
+    include_str!("trace.wgsl"),
+);

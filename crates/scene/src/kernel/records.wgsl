@@ -1,0 +1,115 @@
+// Records: the same bytes as in record.rs; a test compares every field.
+
+struct Level {
+    origin: vec2<f32>,
+    spacing: f32,
+    inverse_spacing: f32,
+    cells: u32,
+    top_mip: u32,
+    heights: u32,
+    pad: u32,
+    mips: array<vec4<u32>, 4>,
+}
+
+struct Node {
+    min: vec3<f32>,
+    escape: u32,
+    max: vec3<f32>,
+    leaf: u32,
+}
+
+struct Triangle {
+    corner: vec3<f32>,
+    pad0: u32,
+    edge1: vec3<f32>,
+    pad1: u32,
+    edge2: vec3<f32>,
+    pad2: u32,
+}
+
+struct Instance {
+    object_from_world: array<vec4<f32>, 3>,
+    first_node: u32,
+    end_node: u32,
+    material: u32,
+    code: u32,
+}
+
+struct Material {
+    kind: u32,
+    albedo: f32,
+    w: f32,
+    b: f32,
+    c: f32,
+    bs0: f32,
+    hs: f32,
+    k: f32,
+    tan_theta: f32,
+    chi: f32,
+    r0: f32,
+    pad: u32,
+}
+
+struct Globals {
+    sun_direction: vec3<f32>,
+    sun_irradiance: f32,
+    ambient_irradiance: f32,
+    level_count: u32,
+    node_count: u32,
+    beam_count: u32,
+}
+
+struct Camera {
+    world_from_optical: array<vec4<f32>, 3>,
+    inverse_focal: vec2<f32>,
+    principal: vec2<f32>,
+    size: vec2<u32>,
+    pad: vec2<u32>,
+}
+
+struct Pixel {
+    radiance: f32,
+    depth: f32,
+    code: u32,
+}
+
+struct Beam {
+    origin: vec3<f32>,
+    pad0: u32,
+    direction: vec3<f32>,
+    pad1: u32,
+}
+
+struct Return {
+    range: f32,
+    cos_incidence: f32,
+    reflectance: f32,
+    code: u32,
+}
+
+// A ray; its direction has any length and t counts in it.
+struct Ray {
+    origin: vec3<f32>,
+    direction: vec3<f32>,
+}
+
+// What a ray met: t is FAR where nothing, instance GROUND on the ground.
+struct Hit {
+    t: f32,
+    instance: u32,
+    part: u32,
+}
+
+const FAR: f32 = 1e30;
+const GROUND: u32 = 0xffffffffu;
+const PI: f32 = 3.14159265358979;
+const LEVELS_MAX: u32 = 8u;
+
+@group(0) @binding(0) var<uniform> globals: Globals;
+@group(0) @binding(1) var<uniform> levels: array<Level, LEVELS_MAX>;
+@group(0) @binding(2) var<storage, read> heights: array<f32>;
+@group(0) @binding(3) var<storage, read> instance_nodes: array<Node>;
+@group(0) @binding(4) var<storage, read> mesh_nodes: array<Node>;
+@group(0) @binding(5) var<storage, read> triangles: array<Triangle>;
+@group(0) @binding(6) var<storage, read> instances: array<Instance>;
+@group(0) @binding(7) var<storage, read> materials: array<Material>;

@@ -1,0 +1,125 @@
+//! What surfaces do with light. Regolith follows Hapke's photometric function
+//! (Hapke 2012; parameters of Sato et al. 2014, doi 10.1002/2013JE004580, App. A),
+//! coherent backscatter left out; its values hold for 30° S to 30° N and stand in
+//! for the poles until a polar set is added. Lambert serves rover parts and tests.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use nalgebra::Vector3;
+
+use crate::kernel::hapke;
+use crate::record::MaterialRecord;
+
+/// Slopes of the unresolved roughness below this are taken as this: the equations
+/// divide by its tangent.
+const SMOOTHEST_THETA_RAD: f64 = 1e-3;
+
+/// Steps across each angle of the numerical hemisphere.
+const HEMISPHERE_STEPS: usize = 32;
+
+/// Hapke's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HapkeParams {
+    /// Single-scattering albedo w, 0…1.
+    pub w: f64,
+    /// Width b of the double Henyey–Greenstein phase function, 0…1.
+    pub b: f64,
+    /// Balance c of its lobes.
+    pub c: f64,
+    /// Height of the shadow-hiding opposition surge.
+    pub bs0: f64,
+    /// Its angular width.
+    pub hs: f64,
+    /// Filling factor Φ, above 0 and below 0.75.
+    pub filling: f64,
+    /// Mean slope θp of the unresolved roughness, rad.
+    pub theta_rad: f64,
+}
+
+impl HapkeParams {
+    /// Mean lunar regolith.
+    pub const REGOLITH: Self = Self {
+        w: 0.32357,
+        b: 0.23955,
+        c: 0.30452,
+        bs0: 1.80238,
+        hs: 0.07145,
+        filling: 0.3,
+        theta_rad: 23.4 * PI / 180.0,
+    };
+
+    /// Rock: regolith's numbers with a brighter grain and a smoother, closed
+    /// surface. A choice, not a measurement.
+    pub const ROCK: Self = Self { w: 0.42, filling: 0.6, theta_rad: 15.0 * PI / 180.0, ..Self::REGOLITH };
+
+    /// Reflectance f(i, e, ψ), 1/sr, so that radiance = f · irradiance · cos i.
+    /// Angles in radians, ψ between the planes of incidence and emission; zero when
+    /// the source or the viewer is below the horizon.
+    #[must_use]
+    pub fn reflectance_per_sr(&self, incidence_rad: f64, emission_rad: f64, azimuth_rad: f64) -> f64 {
+        let toward = |angle: f64, azimuth: f64| {
+            Vector3::new(angle.sin() * azimuth.cos(), angle.sin() * azimuth.sin(), angle.cos()).cast::<f32>()
+        };
+        let (sun, viewer) = (toward(incidence_rad, 0.0), toward(emission_rad, azimuth_rad));
+        if sun.z <= 0.0 || viewer.z <= 0.0 {
+            return 0.0;
+        }
+        f64::from(hapke::reflected(&self.record(0.0), &Vector3::z(), &sun, &viewer) / sun.z)
+    }
+
+    /// Share of light from `incidence_rad` that leaves again, to all directions.
+    #[must_use]
+    pub fn hemispherical_albedo(&self, incidence_rad: f64) -> f64 {
+        let step = FRAC_PI_2 / HEMISPHERE_STEPS as f64;
+        let middle = |i: usize| (i as f64 + 0.5) * step;
+        let ring = |e: f64| {
+            let around: f64 =
+                (0..2 * HEMISPHERE_STEPS).map(|j| self.reflectance_per_sr(incidence_rad, e, middle(j))).sum();
+            2.0 * around * step * step * e.cos() * e.sin()
+        };
+        (0..HEMISPHERE_STEPS).map(|i| ring(middle(i))).sum()
+    }
+
+    fn record(&self, albedo: f64) -> MaterialRecord {
+        let theta = self.theta_rad.max(SMOOTHEST_THETA_RAD);
+        let k_phi = 1.209 * self.filling.powf(2.0 / 3.0);
+        let root = (1.0 - self.w).max(0.0).sqrt();
+        MaterialRecord {
+            kind: 1,
+            albedo: albedo as f32,
+            w: self.w as f32,
+            b: self.b as f32,
+            c: self.c as f32,
+            bs0: self.bs0 as f32,
+            hs: self.hs as f32,
+            k: (-(1.0 - k_phi).ln() / k_phi) as f32,
+            tan_theta: theta.tan() as f32,
+            chi: (1.0 + PI * theta.tan().powi(2)).sqrt().recip() as f32,
+            r0: ((1.0 - root) / (1.0 + root)) as f32,
+            pad: 0,
+        }
+    }
+}
+
+/// A surface's reflectance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Material {
+    /// Particulate, rough: soil and rock.
+    Hapke(HapkeParams),
+    /// Equal radiance to all sides.
+    Lambert {
+        /// Share of light that leaves again, 0…1.
+        albedo: f64,
+    },
+}
+
+impl Material {
+    /// The kernels' numbers.
+    #[must_use]
+    pub fn record(&self) -> MaterialRecord {
+        match self {
+            Self::Hapke(params) => params.record(params.hemispherical_albedo(0.0)),
+            Self::Lambert { albedo } => MaterialRecord { albedo: *albedo as f32, ..bytemuck::Zeroable::zeroed() },
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The height levels as one array: posts of each level and, above them, mips of
+//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post).
+//! Edits touch the posts and their ancestors only, and mark 64 × 64 tiles so that
+//! a device can follow.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+use selene_terrain::{Edit, Level, TILE_NODES};
+
+use crate::record::{LevelRecord, MIPS_MAX};
+
+/// Posts and mips of all levels.
+#[derive(Debug)]
+pub(crate) struct Pyramid {
+    pub(crate) levels: Vec<LevelRecord>,
+    pub(crate) heights: Vec<f32>,
+    /// For each tile of the finest level, the edit pass that last changed it.
+    tile_versions: Vec<u64>,
+    version: u64,
+}
+
+impl Pyramid {
+    pub(crate) fn new<'a>(levels: impl Iterator<Item = &'a Level>) -> Self {
+        let mut heights = Vec::new();
+        let levels: Vec<_> = levels.map(|level| add_level(level, &mut heights)).collect();
+        let tiles = levels.first().map_or(0, tiles_on_side);
+        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0 }
+    }
+
+    /// How many edit passes there were.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Tiles (column, row) of the finest level that changed after `version`.
+    pub(crate) fn tiles_changed_after(&self, version: u64) -> impl Iterator<Item = [usize; 2]> + '_ {
+        let side = self.levels.first().map_or(1, tiles_on_side);
+        let changed = move |(tile, &at): (usize, &u64)| (at > version).then_some([tile % side, tile / side]);
+        self.tile_versions.iter().enumerate().filter_map(changed)
+    }
+
+    /// Gives nodes of the finest level new heights; edits off it are left out.
+    pub(crate) fn apply(&mut self, edits: &[Edit]) {
+        self.version += 1;
+        let mut blocks = BTreeSet::new();
+        for edit in edits {
+            if let Some([column, row]) = self.set_post(edit) {
+                let around = |post: usize| (post.saturating_sub(1) / 2)..=(post / 2);
+                blocks.extend(around(row).flat_map(|y| around(column).map(move |x| (y, x))));
+            }
+        }
+        self.raise(1, blocks);
+    }
+
+    fn set_post(&mut self, edit: &Edit) -> Option<[usize; 2]> {
+        let level = self.levels.first()?;
+        let posts = level.cells as usize + 1;
+        let along = |tile: i16, within: usize| {
+            let post = usize::try_from(tile).ok()? * TILE_NODES + within;
+            (post < posts).then_some(post)
+        };
+        let within = usize::from(edit.node);
+        let column = along(edit.tile[0], within % TILE_NODES)?;
+        let row = along(edit.tile[1], within / TILE_NODES)?;
+        self.heights[level.heights as usize + row * posts + column] = edit.height_m;
+        let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
+        self.tile_versions[tile] = self.version;
+        Some([column, row])
+    }
+
+    /// Recomputes the given cells (row, column) of a mip, then their ancestors.
+    fn raise(&mut self, mip: u32, cells: BTreeSet<(usize, usize)>) {
+        let Some(level) = self.levels.first().copied() else { return };
+        if mip > level.top_mip {
+            return;
+        }
+        let side = mip_side(level.cells, mip);
+        let first = mip_first(&level, mip);
+        let mut parents = BTreeSet::new();
+        for (y, x) in cells {
+            if x >= side || y >= side {
+                continue;
+            }
+            let (below, mips) = self.heights.split_at_mut(first);
+            let highest = highest_of(&level, below, mip, x, y);
+            if mips[y * side + x] != highest {
+                mips[y * side + x] = highest;
+                parents.insert((y / 2, x / 2));
+            }
+        }
+        self.raise(mip + 1, parents);
+    }
+}
+
+/// Tiles on a side of a level.
+pub(crate) fn tiles_on_side(level: &LevelRecord) -> usize {
+    (level.cells as usize + 1).div_ceil(TILE_NODES)
+}
+
+/// Cells on a side of a mip.
+pub(crate) fn mip_side(cells: u32, mip: u32) -> usize {
+    ((cells as usize - 1) >> mip) + 1
+}
+
+/// Index of a mip's first cell.
+pub(crate) fn mip_first(level: &LevelRecord, mip: u32) -> usize {
+    level.mips[(mip / 4) as usize][(mip % 4) as usize] as usize
+}
+
+fn add_level(level: &Level, heights: &mut Vec<f32>) -> LevelRecord {
+    let cells = level.posts as u32 - 1;
+    let top_mip = cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1);
+    let mut record = LevelRecord {
+        origin: level.origin_m.map(|x| x as f32),
+        spacing: level.spacing_m as f32,
+        inverse_spacing: (1.0 / level.spacing_m) as f32,
+        cells,
+        top_mip,
+        heights: heights.len() as u32,
+        pad: 0,
+        mips: [[0; 4]; MIPS_MAX / 4],
+    };
+    heights.extend_from_slice(&level.heights_m);
+    for mip in 1..=top_mip {
+        let first = heights.len();
+        record.mips[(mip / 4) as usize][(mip % 4) as usize] = first as u32;
+        let side = mip_side(cells, mip);
+        heights.resize(first + side * side, 0.0);
+        let (below, cells_of_mip) = heights.split_at_mut(first);
+        let fill = |(y, row): (usize, &mut [f32])| {
+            row.iter_mut().enumerate().for_each(|(x, cell)| *cell = highest_of(&record, below, mip, x, y));
+        };
+        cells_of_mip.par_chunks_mut(side).enumerate().for_each(fill);
+    }
+    record
+}
+
+/// Highest post under a mip's cell, from the posts (mip 1) or the mip below.
+fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize) -> f32 {
+    let (first, stride, span) = if mip == 1 {
+        (level.heights as usize, level.cells as usize + 1, 3)
+    } else {
+        let side = mip_side(level.cells, mip - 1);
+        (mip_first(level, mip - 1), side, 2)
+    };
+    let ends = |start: usize| (start + span).min(stride);
+    let row_max = |row: usize| {
+        let row = first + row * stride;
+        heights[row + 2 * x..row + ends(2 * x)].iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b))
+    };
+    (2 * y..ends(2 * y)).map(row_max).fold(f32::NEG_INFINITY, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pyramid;
+    use selene_terrain::{Ground, Level, Node};
+    use std::collections::BTreeMap;
+
+    fn rough(posts: usize) -> Level {
+        Level::sample([-1.0, 2.0], 0.1, posts, |x, y| (x * 7.3).sin() * (y * 5.1).cos() + 0.3 * (x * y * 31.0).sin())
+    }
+
+    #[test]
+    fn the_top_mip_is_the_highest_post() {
+        for posts in [2, 3, 4, 65, 66, 100] {
+            let level = rough(posts);
+            let pyramid = Pyramid::new(std::iter::once(&level));
+            let highest = level.heights_m.iter().copied().fold(f32::MIN, f32::max);
+            if posts > 2 {
+                assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
+            }
+        }
+    }
+
+    #[test]
+    fn edits_give_the_pyramid_that_building_anew_gives() {
+        let mut ground = Ground::new(vec![rough(150), rough(40)], Vec::new(), Vec::new(), BTreeMap::new());
+        let mut edited = Pyramid::new(ground.levels());
+        for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
+            ground.set_node_height(Node { column, row }, height_m);
+            edited.apply(&ground.take_edits());
+        }
+        assert_eq!(edited.heights, Pyramid::new(ground.levels()).heights);
+        assert_eq!(edited.tiles_changed_after(3).collect::<Vec<_>>(), [[1, 0], [0, 2]]);
+    }
+}

@@ -1,0 +1,260 @@
+//! The scene as flat records: what the kernels read, byte for byte the same in
+//! Rust and in WGSL (a test compares every field's offset). Lengths are metres in
+//! the map frame, `f32`: at 2.5 km from the origin that is good to 0.1 mm.
+
+use bytemuck::{Pod, Zeroable};
+use selene_base::Pose;
+
+use crate::view::{Beam, BeamReturn, CameraView};
+
+/// Most mips of a level: a side of 2^16 cells.
+pub const MIPS_MAX: usize = 16;
+
+/// One nested height level: where it lies and where its numbers start in the
+/// common array of heights.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct LevelRecord {
+    /// Position of post (0, 0), m.
+    pub origin: [f32; 2],
+    /// Distance between posts, m.
+    pub spacing: f32,
+    /// 1 / spacing.
+    pub inverse_spacing: f32,
+    /// Cells on a side: posts − 1.
+    pub cells: u32,
+    /// The mip that is one cell.
+    pub top_mip: u32,
+    /// Index of post (0, 0).
+    pub heights: u32,
+    /// Nothing.
+    pub pad: u32,
+    /// Index of each mip's first cell; mip 0 is not stored.
+    pub mips: [[u32; 4]; MIPS_MAX / 4],
+}
+
+/// A node of a bounding volume hierarchy in depth-first order: where its box is
+/// missed the walk goes on at `escape`, else at the next node.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct NodeRecord {
+    /// Lower corner.
+    pub min: [f32; 3],
+    /// The node after this one's subtree.
+    pub escape: u32,
+    /// Upper corner.
+    pub max: [f32; 3],
+    /// 0 for an inner node, else first item · 8 + number of items.
+    pub leaf: u32,
+}
+
+/// A triangle: a corner and the two edges that leave it, counter-clockwise.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TriangleRecord {
+    /// The corner.
+    pub corner: [f32; 3],
+    /// Nothing.
+    pub pad0: u32,
+    /// To the second corner.
+    pub edge1: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
+    /// To the third corner.
+    pub edge2: [f32; 3],
+    /// Nothing.
+    pub pad2: u32,
+}
+
+/// A mesh somewhere in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct InstanceRecord {
+    /// Rows of the affine map from the world to the mesh.
+    pub object_from_world: [[f32; 4]; 3],
+    /// The mesh's first node.
+    pub first_node: u32,
+    /// The node after the mesh's last.
+    pub end_node: u32,
+    /// Index of its material.
+    pub material: u32,
+    /// `Class` code in the low half, instance number in the high half.
+    pub code: u32,
+}
+
+/// A material's numbers; what they mean depends on `kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MaterialRecord {
+    /// 0 Lambert, 1 Hapke.
+    pub kind: u32,
+    /// Diffuse reflectance, 0…1.
+    pub albedo: f32,
+    /// Single-scattering albedo.
+    pub w: f32,
+    /// Phase function's width.
+    pub b: f32,
+    /// Phase function's balance.
+    pub c: f32,
+    /// Opposition surge's height.
+    pub bs0: f32,
+    /// Opposition surge's width.
+    pub hs: f32,
+    /// Porosity factor K.
+    pub k: f32,
+    /// Tangent of the mean slope of the unresolved roughness.
+    pub tan_theta: f32,
+    /// χ of that roughness.
+    pub chi: f32,
+    /// r0 of the H function.
+    pub r0: f32,
+    /// Nothing.
+    pub pad: u32,
+}
+
+/// What holds for the whole scene.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct GlobalsRecord {
+    /// Unit vector toward the Sun.
+    pub sun_direction: [f32; 3],
+    /// The Sun's irradiance on a surface that faces it, W/m².
+    pub sun_irradiance: f32,
+    /// Irradiance that stands in for light scattered by the ground, W/m².
+    pub ambient_irradiance: f32,
+    /// Number of height levels.
+    pub level_count: u32,
+    /// Number of nodes over the instances.
+    pub node_count: u32,
+    /// Number of beams, where beams are traced.
+    pub beam_count: u32,
+}
+
+/// A pinhole camera.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CameraRecord {
+    /// Rows of the map from the optical frame to the world.
+    pub world_from_optical: [[f32; 4]; 3],
+    /// (1/fx, 1/fy), 1/pixels.
+    pub inverse_focal: [f32; 2],
+    /// (cx, cy), pixels.
+    pub principal: [f32; 2],
+    /// Columns and rows.
+    pub size: [u32; 2],
+    /// Nothing.
+    pub pad: [u32; 2],
+}
+
+/// What one pixel sees.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct PixelRecord {
+    /// Radiance, W/(m² sr).
+    pub radiance: f32,
+    /// Distance along the optical axis, m; `FAR` or more for the sky.
+    pub depth: f32,
+    /// As in `InstanceRecord`.
+    pub code: u32,
+}
+
+/// A beam to trace.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct BeamRecord {
+    /// Where it starts, m.
+    pub origin: [f32; 3],
+    /// Nothing.
+    pub pad0: u32,
+    /// Unit direction.
+    pub direction: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
+}
+
+/// What a beam met.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ReturnRecord {
+    /// Distance, m; `FAR` or more when nothing was met.
+    pub range: f32,
+    /// Cosine of incidence.
+    pub cos_incidence: f32,
+    /// Diffuse reflectance.
+    pub reflectance: f32,
+    /// As in `InstanceRecord`.
+    pub code: u32,
+}
+
+/// The scene's records, as a kernel takes them.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'a> {
+    /// What holds everywhere.
+    pub globals: GlobalsRecord,
+    /// Height levels, finest first.
+    pub levels: &'a [LevelRecord],
+    /// Posts and mips of all levels.
+    pub heights: &'a [f32],
+    /// Trees over the instances, one after the other.
+    pub instance_nodes: &'a [NodeRecord],
+    /// Trees over the triangles of each mesh.
+    pub mesh_nodes: &'a [NodeRecord],
+    /// Triangles in the order of the trees' leaves.
+    pub triangles: &'a [TriangleRecord],
+    /// Instances.
+    pub instances: &'a [InstanceRecord],
+    /// Materials; 0 is the ground's.
+    pub materials: &'a [MaterialRecord],
+}
+
+impl CameraRecord {
+    /// The record of a view.
+    #[must_use]
+    pub fn new(view: &CameraView) -> Self {
+        Self {
+            world_from_optical: affine_rows(&view.world_from_optical, 1.0),
+            inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
+            principal: [view.cx_px as f32, view.cy_px as f32],
+            size: [view.width, view.height],
+            pad: [0; 2],
+        }
+    }
+}
+
+impl From<&Beam> for BeamRecord {
+    fn from(beam: &Beam) -> Self {
+        Self { origin: beam.origin_m, pad0: 0, direction: beam.direction, pad1: 0 }
+    }
+}
+
+impl From<&ReturnRecord> for BeamReturn {
+    fn from(record: &ReturnRecord) -> Self {
+        let [class, instance] = split_code(record.code);
+        if class == 0 {
+            return Self::NONE;
+        }
+        Self {
+            range_m: record.range,
+            cos_incidence: record.cos_incidence,
+            reflectance: record.reflectance,
+            class,
+            instance,
+        }
+    }
+}
+
+/// Class and instance number of a code.
+#[must_use]
+pub fn split_code(code: u32) -> [u16; 2] {
+    [(code & 0xffff) as u16, (code >> 16) as u16]
+}
+
+/// Rows of rotation · scale and translation.
+pub(crate) fn affine_rows(pose: &Pose, scale: f64) -> [[f32; 4]; 3] {
+    let r = pose.rotation.to_rotation_matrix();
+    let t = pose.translation.vector;
+    std::array::from_fn(|row| {
+        let turned = |column| (r[(row, column)] * scale) as f32;
+        [turned(0), turned(1), turned(2), t[row] as f32]
+    })
+}

@@ -1,0 +1,378 @@
+//! What light can meet, as plain data: nested height levels, rocks and rover parts
+//! as instances of meshes, materials, the Sun. Rocks stay where they are; what is
+//! added later may move. Tracers only read it; versions tell them what changed.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_base::Pose;
+use selene_terrain::{Edit, Ground, Rock, RockShape};
+
+use crate::material::{HapkeParams, Material};
+use crate::mesh::Mesh;
+use crate::pyramid::{Pyramid, mip_first, mip_side};
+use crate::record::affine_rows;
+use crate::record::{GlobalsRecord, InstanceRecord, LevelRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
+use crate::tree::{self, Bounds};
+use crate::view::Class;
+
+/// Share of the Sun's irradiance that reaches shadows: a stand-in for light
+/// scattered by sunlit ground, until that is traced.
+pub const AMBIENT_SHARE: f64 = 0.001;
+
+/// Triangles in a leaf of a mesh's tree.
+const LEAF_TRIANGLES: usize = 3;
+
+/// The most triangles a scene takes: leaves name triangles with 29 bits.
+const TRIANGLES_MAX: usize = 1 << 28;
+
+/// The largest instance number an image can tell.
+const INSTANCES_MAX: usize = u16::MAX as usize - 1;
+
+/// Heights to copy in vain rather than start another range: a row of the usual site.
+const RANGE_GAP: usize = 4096;
+
+/// Why something cannot be part of a scene.
+#[derive(Debug, thiserror::Error)]
+pub enum SceneError {
+    /// A corner is not finite.
+    #[error("mesh: vertex {vertex} is not finite; repair the mesh file")]
+    Vertex {
+        /// Its number.
+        vertex: usize,
+    },
+    /// A triangle names a corner that is not there.
+    #[error("mesh: triangle {triangle} names a vertex beyond the {vertices} there are; repair the mesh file")]
+    Triangle {
+        /// Its number.
+        triangle: usize,
+        /// How many corners there are.
+        vertices: usize,
+    },
+    /// The scene is full.
+    #[error("scene: too many {what}: at most {most}")]
+    Full {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        most: usize,
+    },
+}
+
+/// The Sun as the scene needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sun {
+    /// Unit vector toward it, map frame.
+    pub direction_to_sun: Vector3<f64>,
+    /// Irradiance on a surface that faces it, W/m².
+    pub irradiance_w_m2: f64,
+    /// Half its apparent diameter, rad. Not used yet: the Sun is traced as a point.
+    pub angular_radius_rad: f64,
+}
+
+/// A mesh of the scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeshId(usize);
+
+/// A movable instance of the scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstanceId(usize);
+
+/// A mesh's place in the common arrays.
+#[derive(Clone, Debug)]
+struct MeshEntry {
+    first_node: u32,
+    end_node: u32,
+    bounds: Bounds,
+}
+
+/// Versions of what changes: a tracer that keeps copies compares them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Versions {
+    /// Of the heights.
+    pub heights: u64,
+    /// Of meshes and materials.
+    pub shapes: u64,
+    /// Of the instances and their tree.
+    pub instances: u64,
+}
+
+/// What light can meet.
+#[derive(Debug)]
+pub struct Scene {
+    token: Arc<()>,
+    pyramid: Pyramid,
+    meshes: Vec<MeshEntry>,
+    mesh_nodes: Vec<NodeRecord>,
+    triangles: Vec<TriangleRecord>,
+    instances: Vec<InstanceRecord>,
+    /// World boxes of the instances.
+    bounds: Vec<Bounds>,
+    /// Mesh of each instance.
+    instance_mesh: Vec<usize>,
+    /// The rocks' tree, then the movables'.
+    instance_nodes: Vec<NodeRecord>,
+    /// Instances and nodes that belong to rocks.
+    rock_count: usize,
+    rock_nodes: usize,
+    materials: Vec<MaterialRecord>,
+    sun: Sun,
+    shapes_version: u64,
+    instances_version: u64,
+}
+
+impl Scene {
+    /// The scene of a ground, its rocks and the Sun; rovers are added to it.
+    /// Instance numbers follow the rocks' order; rocks beyond the 65 534th share
+    /// the last number.
+    #[must_use]
+    pub fn new(ground: &Ground, sun: Sun) -> Self {
+        let materials = [Material::Hapke(HapkeParams::REGOLITH), Material::Hapke(HapkeParams::ROCK)];
+        let mut scene = Self {
+            token: Arc::new(()),
+            pyramid: Pyramid::new(ground.levels()),
+            meshes: Vec::new(),
+            mesh_nodes: Vec::new(),
+            triangles: Vec::new(),
+            instances: Vec::new(),
+            bounds: Vec::new(),
+            instance_mesh: Vec::new(),
+            instance_nodes: Vec::new(),
+            rock_count: 0,
+            rock_nodes: 0,
+            materials: materials.iter().map(Material::record).collect(),
+            sun,
+            shapes_version: 0,
+            instances_version: 0,
+        };
+        scene.add_rocks(ground.rock_shapes(), ground.rocks());
+        scene
+    }
+
+    fn add_rocks(&mut self, shapes: &[RockShape], rocks: &[Rock]) {
+        for shape in shapes {
+            self.push_mesh(&Mesh { vertices: shape.vertices.clone(), triangles: shape.triangles.clone() });
+        }
+        for rock in rocks {
+            self.push_instance(rock.shape, &rock.world_from_rock, rock.radius_m, Class::Rock, 1);
+        }
+        self.rock_count = self.instances.len();
+        self.instance_nodes = instance_tree(&self.bounds, 0, 0);
+        self.rock_nodes = self.instance_nodes.len();
+    }
+
+    /// Adds a mesh that instances can then show.
+    ///
+    /// # Errors
+    /// When the mesh has faults or the scene is full.
+    pub fn add_mesh(&mut self, mesh: &Mesh) -> Result<MeshId, SceneError> {
+        mesh.check()?;
+        if self.triangles.len() + mesh.triangles.len() > TRIANGLES_MAX {
+            return Err(SceneError::Full { what: "triangles", most: TRIANGLES_MAX });
+        }
+        self.push_mesh(mesh);
+        self.shapes_version += 1;
+        Ok(MeshId(self.meshes.len() - 1))
+    }
+
+    /// Adds a movable instance of a mesh at `world_from_object`.
+    ///
+    /// # Errors
+    /// When there are more than images can number.
+    pub fn add_instance(
+        &mut self,
+        mesh: MeshId,
+        world_from_object: &Pose,
+        class: Class,
+        material: &Material,
+    ) -> Result<InstanceId, SceneError> {
+        if self.instances.len() >= INSTANCES_MAX {
+            return Err(SceneError::Full { what: "instances", most: INSTANCES_MAX });
+        }
+        let material = self.material_index(material);
+        self.push_instance(mesh.0, world_from_object, 1.0, class, material);
+        self.rebuild_movables();
+        Ok(InstanceId(self.instances.len() - 1))
+    }
+
+    /// Moves one instance.
+    pub fn move_instance(&mut self, id: InstanceId, world_from_object: &Pose) {
+        self.move_instances(&[(id, *world_from_object)]);
+    }
+
+    /// Moves several instances at once: cheaper than one by one.
+    pub fn move_instances(&mut self, moves: &[(InstanceId, Pose)]) {
+        for (id, world_from_object) in moves {
+            let mesh = &self.meshes[self.instance_mesh[id.0]];
+            self.instances[id.0].object_from_world = affine_rows(&world_from_object.inverse(), 1.0);
+            self.bounds[id.0] = world_bounds(&mesh.bounds, world_from_object, 1.0);
+        }
+        self.rebuild_movables();
+    }
+
+    /// Gives nodes of the finest level new heights: ruts.
+    pub fn apply_edits(&mut self, edits: &[Edit]) {
+        if !edits.is_empty() {
+            self.pyramid.apply(edits);
+        }
+    }
+
+    /// Replaces the Sun.
+    pub fn set_sun(&mut self, sun: Sun) {
+        self.sun = sun;
+    }
+
+    /// The Sun.
+    #[must_use]
+    pub fn sun(&self) -> &Sun {
+        &self.sun
+    }
+
+    /// The scene as the kernels take it.
+    #[must_use]
+    pub fn records(&self) -> Records<'_> {
+        let irradiance = self.sun.irradiance_w_m2;
+        Records {
+            globals: GlobalsRecord {
+                sun_direction: self.sun.direction_to_sun.cast::<f32>().into(),
+                sun_irradiance: irradiance as f32,
+                ambient_irradiance: (irradiance * AMBIENT_SHARE) as f32,
+                level_count: self.pyramid.levels.len() as u32,
+                node_count: self.instance_nodes.len() as u32,
+                beam_count: 0,
+            },
+            levels: &self.pyramid.levels,
+            heights: &self.pyramid.heights,
+            instance_nodes: &self.instance_nodes,
+            mesh_nodes: &self.mesh_nodes,
+            triangles: &self.triangles,
+            instances: &self.instances,
+            materials: &self.materials,
+        }
+    }
+
+    /// Versions of what changes.
+    #[must_use]
+    pub fn versions(&self) -> Versions {
+        Versions { heights: self.pyramid.version(), shapes: self.shapes_version, instances: self.instances_version }
+    }
+
+    /// A token that is this scene's alone, for tracers that keep copies.
+    #[must_use]
+    pub fn token(&self) -> &Arc<()> {
+        &self.token
+    }
+
+    /// Ranges of `Records::heights` that hold all that changed after heights version
+    /// `version`, in order, close ones joined.
+    #[must_use]
+    pub fn heights_changed_after(&self, version: u64) -> Vec<std::ops::Range<usize>> {
+        let Some(level) = self.pyramid.levels.first() else { return Vec::new() };
+        let mut ranges: Vec<_> =
+            self.pyramid.tiles_changed_after(version).flat_map(|tile| tile_ranges(level, tile)).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        join_close(&ranges)
+    }
+
+    fn push_mesh(&mut self, mesh: &Mesh) {
+        let corners = |t: usize| mesh.corners(t);
+        let bounds: Vec<_> = (0..mesh.triangles.len()).map(|t| Bounds::of_points(corners(t))).collect();
+        let first_node = self.mesh_nodes.len() as u32;
+        let (nodes, order) = tree::build(&bounds, LEAF_TRIANGLES, first_node, self.triangles.len() as u32);
+        self.mesh_nodes.extend(nodes);
+        self.triangles.extend(order.iter().map(|&t| triangle_record(corners(t as usize))));
+        let bounds = bounds.iter().fold(Bounds::NONE, |a, b| a.union(b));
+        self.meshes.push(MeshEntry { first_node, end_node: self.mesh_nodes.len() as u32, bounds });
+    }
+
+    fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, class: Class, material: u32) {
+        let number = (self.instances.len() + 1).min(INSTANCES_MAX) as u32;
+        let entry = &self.meshes[mesh];
+        self.instances.push(InstanceRecord {
+            object_from_world: object_rows(pose, scale),
+            first_node: entry.first_node,
+            end_node: entry.end_node,
+            material,
+            code: number << 16 | class as u32,
+        });
+        self.bounds.push(world_bounds(&entry.bounds, pose, scale));
+        self.instance_mesh.push(mesh);
+    }
+
+    fn rebuild_movables(&mut self) {
+        self.instance_nodes.truncate(self.rock_nodes);
+        let movable = &self.bounds[self.rock_count..];
+        let nodes = instance_tree(movable, self.rock_nodes as u32, self.rock_count as u32);
+        self.instance_nodes.extend(nodes);
+        self.instances_version += 1;
+    }
+
+    fn material_index(&mut self, material: &Material) -> u32 {
+        let record = material.record();
+        let known = self.materials.iter().position(|m| *m == record);
+        let index = known.unwrap_or_else(|| {
+            self.materials.push(record);
+            self.shapes_version += 1;
+            self.materials.len() - 1
+        });
+        index as u32
+    }
+}
+
+/// A tree with one instance in each leaf, named by its index.
+fn instance_tree(bounds: &[Bounds], first_node: u32, first_instance: u32) -> Vec<NodeRecord> {
+    let (mut nodes, order) = tree::build(bounds, 1, first_node, 0);
+    for node in nodes.iter_mut().filter(|node| node.leaf != 0) {
+        node.leaf = (first_instance + order[(node.leaf >> 3) as usize]) << 3 | 1;
+    }
+    nodes
+}
+
+fn triangle_record([a, b, c]: [[f32; 3]; 3]) -> TriangleRecord {
+    let edge = |to: [f32; 3]| std::array::from_fn(|i| to[i] - a[i]);
+    TriangleRecord { corner: a, pad0: 0, edge1: edge(b), pad1: 0, edge2: edge(c), pad2: 0 }
+}
+
+fn object_rows(world_from_object: &Pose, scale: f64) -> [[f32; 4]; 3] {
+    affine_rows(&world_from_object.inverse(), 1.0).map(|row| row.map(|x| (f64::from(x) / scale) as f32))
+}
+
+/// World box of a scaled and posed object box.
+fn world_bounds(object: &Bounds, pose: &Pose, scale: f64) -> Bounds {
+    let corner = |i: usize| {
+        let pick = |axis: usize| f64::from(if i >> axis & 1 == 0 { object.min[axis] } else { object.max[axis] });
+        let p = pose * nalgebra::Point3::new(pick(0) * scale, pick(1) * scale, pick(2) * scale);
+        [p.x as f32, p.y as f32, p.z as f32]
+    };
+    Bounds::of_points((0..8).map(corner))
+}
+
+/// Joins sorted ranges that overlap or lie within `RANGE_GAP` of each other.
+fn join_close(ranges: &[std::ops::Range<usize>]) -> Vec<std::ops::Range<usize>> {
+    let mut joined: Vec<std::ops::Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end + RANGE_GAP => last.end = last.end.max(range.end),
+            _ => joined.push(range.clone()),
+        }
+    }
+    joined
+}
+
+/// The rows of a tile's posts and of the mip cells above them.
+fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<std::ops::Range<usize>> {
+    let nodes = selene_terrain::TILE_NODES;
+    let posts = level.cells as usize + 1;
+    let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {
+        let columns = low[0]..high[0].min(stride);
+        (low[1]..high[1].min(stride)).map(move |y| first + y * stride + columns.start..first + y * stride + columns.end)
+    };
+    let start = tile.map(|t| t * nodes);
+    let mut ranges: Vec<_> = grid(level.heights as usize, posts, start, start.map(|s| s + nodes)).collect();
+    for mip in 1..=level.top_mip {
+        let low = start.map(|s| s.saturating_sub(1) >> mip);
+        let high = start.map(|s| ((s + nodes - 1) >> mip) + 1);
+        ranges.extend(grid(mip_first(level, mip), mip_side(level.cells, mip), low, high));
+    }
+    ranges
+}

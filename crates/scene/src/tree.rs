@@ -1,0 +1,154 @@
+//! Building bounding volume hierarchies: split where the surface area heuristic is
+//! least along any axis (Wald 2007), written in depth-first order with escape links.
+
+use crate::record::NodeRecord;
+
+/// An axis-aligned box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bounds {
+    pub(crate) min: [f32; 3],
+    pub(crate) max: [f32; 3],
+}
+
+impl Bounds {
+    pub(crate) const NONE: Self = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
+
+    pub(crate) fn of_points(points: impl IntoIterator<Item = [f32; 3]>) -> Self {
+        points.into_iter().fold(Self::NONE, |bounds, p| bounds.union(&Self { min: p, max: p }))
+    }
+
+    pub(crate) fn union(&self, other: &Self) -> Self {
+        Self {
+            min: std::array::from_fn(|i| self.min[i].min(other.min[i])),
+            max: std::array::from_fn(|i| self.max[i].max(other.max[i])),
+        }
+    }
+
+    /// A little larger than itself, so that rounding never lets a ray slip by.
+    fn padded(&self) -> Self {
+        let pad = |i: usize| 1e-6 * (self.min[i].abs().max(self.max[i].abs()) + (self.max[i] - self.min[i]));
+        Self { min: std::array::from_fn(|i| self.min[i] - pad(i)), max: std::array::from_fn(|i| self.max[i] + pad(i)) }
+    }
+
+    fn centre2(&self, axis: usize) -> f32 {
+        self.min[axis] + self.max[axis]
+    }
+
+    fn half_area(&self) -> f32 {
+        let [x, y, z] = std::array::from_fn(|i| (self.max[i] - self.min[i]).max(0.0));
+        x * y + y * z + z * x
+    }
+}
+
+/// Builds the tree of `bounds` with at most `leaf_items` (≤ 7) in a leaf. Node and
+/// item numbers start at `first_node` and `first_item`. Returns the nodes and the
+/// order that the items must take.
+pub(crate) fn build(
+    bounds: &[Bounds],
+    leaf_items: usize,
+    first_node: u32,
+    first_item: u32,
+) -> (Vec<NodeRecord>, Vec<u32>) {
+    let mut builder = Builder { bounds, leaf_items, first_node, first_item, nodes: Vec::new(), order: Vec::new() };
+    let mut items: Vec<u32> = (0..bounds.len() as u32).collect();
+    if !items.is_empty() {
+        builder.add(&mut items);
+    }
+    (builder.nodes, builder.order)
+}
+
+struct Builder<'a> {
+    bounds: &'a [Bounds],
+    leaf_items: usize,
+    first_node: u32,
+    first_item: u32,
+    nodes: Vec<NodeRecord>,
+    order: Vec<u32>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, items: &mut [u32]) {
+        let all = items.iter().fold(Bounds::NONE, |b, &i| b.union(&self.bounds[i as usize])).padded();
+        let place = self.nodes.len();
+        self.nodes.push(NodeRecord { min: all.min, escape: 0, max: all.max, leaf: 0 });
+        if items.len() <= self.leaf_items {
+            let first = self.first_item + self.order.len() as u32;
+            self.nodes[place].leaf = first << 3 | items.len() as u32;
+            self.order.extend_from_slice(items);
+        } else {
+            let split = self.split(items);
+            let (low, high) = items.split_at_mut(split);
+            self.add(low);
+            self.add(high);
+        }
+        self.nodes[place].escape = self.first_node + self.nodes.len() as u32;
+    }
+
+    /// Sorts the items along the best axis and returns where to cut.
+    fn split(&self, items: &mut [u32]) -> usize {
+        let mut best = (f32::INFINITY, 0, items.len() / 2);
+        for axis in 0..3 {
+            self.sort(items, axis);
+            let (cost, cut) = self.cheapest_cut(items);
+            if cost < best.0 {
+                best = (cost, axis, cut);
+            }
+        }
+        self.sort(items, best.1);
+        best.2
+    }
+
+    /// By centre, then by number: the same tree on every machine.
+    fn sort(&self, items: &mut [u32], axis: usize) {
+        let centre = |i: u32| self.bounds[i as usize].centre2(axis);
+        items.sort_unstable_by(|&a, &b| centre(a).total_cmp(&centre(b)).then(a.cmp(&b)));
+    }
+
+    fn cheapest_cut(&self, items: &[u32]) -> (f32, usize) {
+        let mut behind = Bounds::NONE;
+        let mut areas = vec![0.0; items.len()];
+        for (k, &item) in items.iter().enumerate().rev() {
+            behind = behind.union(&self.bounds[item as usize]);
+            areas[k] = behind.half_area();
+        }
+        let mut before = Bounds::NONE;
+        let mut best = (f32::INFINITY, items.len() / 2);
+        for cut in 1..items.len() {
+            before = before.union(&self.bounds[items[cut - 1] as usize]);
+            let cost = before.half_area() * cut as f32 + areas[cut] * (items.len() - cut) as f32;
+            if cost < best.0 {
+                best = (cost, cut);
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounds, build};
+
+    #[test]
+    fn every_item_is_in_exactly_one_leaf_and_inside_its_ancestors() {
+        let bounds: Vec<_> = (0..100u32)
+            .map(|i| {
+                let p = [(i * 37 % 101) as f32, (i * 53 % 97) as f32, (i * 11 % 89) as f32];
+                Bounds { min: p, max: p.map(|x| x + 1.5) }
+            })
+            .collect();
+        let (nodes, order) = build(&bounds, 4, 1000, 500);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+        assert_eq!(nodes[0].escape as usize, 1000 + nodes.len());
+        for (place, node) in nodes.iter().enumerate() {
+            for inner in &nodes[place..node.escape as usize - 1000] {
+                for i in 0..3 {
+                    assert!(node.min[i] <= inner.min[i] + 1e-3 && node.max[i] >= inner.max[i] - 1e-3);
+                }
+            }
+        }
+        let in_leaves: u32 = nodes.iter().map(|n| n.leaf & 7).sum();
+        assert_eq!(in_leaves, 100);
+    }
+}

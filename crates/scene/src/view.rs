@@ -1,0 +1,100 @@
+//! What a sensor asks of a tracer and what it gets back: plain data, the same for
+//! the CPU and the GPU. All positions are in the map frame, metres.
+
+use selene_base::Pose;
+
+/// The semantic classes that truth images carry (16-bit codes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Class {
+    /// Nothing was hit.
+    Sky = 0,
+    /// Regolith.
+    Ground = 1,
+    /// A rock.
+    Rock = 2,
+    /// Part of a rover.
+    Rover = 3,
+}
+
+/// A pinhole camera at one instant. Pixel (column u, row v) has its centre at
+/// (u, v); its ray leaves along ((u − cx)/fx, (v − cy)/fy, 1) in the optical frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CameraView {
+    /// Optical frame: z forward, x right, y down.
+    pub world_from_optical: Pose,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Focal length along columns, pixels.
+    pub fx_px: f64,
+    /// Focal length along rows, pixels.
+    pub fy_px: f64,
+    /// Principal point's column, pixels.
+    pub cx_px: f64,
+    /// Principal point's row, pixels.
+    pub cy_px: f64,
+}
+
+/// What a traced camera image holds, row by row from the top left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CameraFrame {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Radiance toward the camera, W/(m² sr), panchromatic.
+    pub radiance: Vec<f32>,
+    /// Distance along the optical axis, m; infinite where the sky is seen.
+    pub depth_m: Vec<f32>,
+    /// `Class` codes.
+    pub class: Vec<u16>,
+    /// Instance numbers: 0 for sky and ground, else 1 + the scene's instance index.
+    pub instance: Vec<u16>,
+}
+
+impl CameraFrame {
+    /// An empty frame of the view's size.
+    #[must_use]
+    pub fn sized(width: u32, height: u32) -> Self {
+        let pixels = width as usize * height as usize;
+        Self {
+            width,
+            height,
+            radiance: vec![0.0; pixels],
+            depth_m: vec![f32::INFINITY; pixels],
+            class: vec![0; pixels],
+            instance: vec![0; pixels],
+        }
+    }
+}
+
+/// One lidar beam at its own instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beam {
+    /// Where it starts, m.
+    pub origin_m: [f32; 3],
+    /// Unit direction.
+    pub direction: [f32; 3],
+}
+
+/// What a beam met first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BeamReturn {
+    /// Distance, m; infinite when nothing was met.
+    pub range_m: f32,
+    /// Cosine of the angle between the beam and the surface normal, 0…1.
+    pub cos_incidence: f32,
+    /// Diffuse reflectance of what was met, 0…1.
+    pub reflectance: f32,
+    /// `Class` code.
+    pub class: u16,
+    /// Instance number, as in `CameraFrame`.
+    pub instance: u16,
+}
+
+impl BeamReturn {
+    /// Nothing was met.
+    pub const NONE: Self = Self { range_m: f32::INFINITY, cos_incidence: 0.0, reflectance: 0.0, class: 0, instance: 0 };
+}

@@ -1,0 +1,59 @@
+//! Every kernel in WGSL through naga, and the records' bytes compared with Rust's.
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{Module, TypeInner};
+use selene_scene::{kernel::WGSL, record};
+
+fn module() -> Module {
+    let module = naga::front::wgsl::parse_str(WGSL).unwrap_or_else(|e| panic!("{}", e.emit_to_string(WGSL)));
+    let checked = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+    assert!(checked.is_ok(), "{:?}", checked.err());
+    module
+}
+
+/// Size of a WGSL struct and (name, offset) of its fields.
+fn wgsl_layout(module: &Module, name: &str) -> (usize, Vec<(String, usize)>) {
+    let found = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name));
+    let TypeInner::Struct { members, span } = &found.expect("a type of this name").1.inner else {
+        panic!("{name} is no struct");
+    };
+    let field = |m: &naga::StructMember| (m.name.clone().unwrap_or_default(), m.offset as usize);
+    (*span as usize, members.iter().map(field).collect())
+}
+
+macro_rules! assert_same_layout {
+    ($module:expr, $wgsl:literal, $record:ident { $($field:ident),* $(,)? }) => {
+        let fields = vec![$((stringify!($field).to_owned(), std::mem::offset_of!(record::$record, $field))),*];
+        let expected = (size_of::<record::$record>(), fields);
+        assert_eq!(wgsl_layout($module, $wgsl), expected, "{}", $wgsl);
+    };
+}
+
+#[test]
+fn kernels_are_valid_wgsl_with_their_two_entry_points() {
+    let names: Vec<_> = module().entry_points.iter().map(|e| e.name.clone()).collect();
+    assert_eq!(names, ["camera", "beams"]);
+}
+
+#[test]
+fn records_have_the_same_bytes_in_rust_and_wgsl() {
+    let m = &module();
+    assert_same_layout!(
+        m,
+        "Level",
+        LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, pad, mips }
+    );
+    assert_same_layout!(m, "Node", NodeRecord { min, escape, max, leaf });
+    assert_same_layout!(m, "Triangle", TriangleRecord { corner, pad0, edge1, pad1, edge2, pad2 });
+    assert_same_layout!(m, "Instance", InstanceRecord { object_from_world, first_node, end_node, material, code });
+    assert_same_layout!(m, "Material", MaterialRecord { kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, pad });
+    assert_same_layout!(
+        m,
+        "Globals",
+        GlobalsRecord { sun_direction, sun_irradiance, ambient_irradiance, level_count, node_count, beam_count }
+    );
+    assert_same_layout!(m, "Camera", CameraRecord { world_from_optical, inverse_focal, principal, size, pad });
+    assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, code });
+    assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
+    assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
+}

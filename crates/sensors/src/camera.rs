@@ -1,0 +1,236 @@
+//! A camera as its YAML describes it: an ideal pinhole with square pixels (lens
+//! distortion, defocus, vignetting and motion blur are not modelled yet), an optics and
+//! detector description for `develop`, and which truth images go with it. Pixel (u, v)
+//! has its centre at (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2).
+
+use garde::Validate;
+use selene_base::Pose;
+use selene_base::input::{non_negative, positive, within};
+use selene_scene::CameraView;
+use serde::Deserialize;
+
+use crate::Qos;
+use crate::spec::{lag, pixels, rate, ros_name};
+
+/// A camera of a rover.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CameraSpec {
+    /// Topic prefix and stream name.
+    #[garde(custom(ros_name))]
+    pub name: String,
+    /// The optical frame: z forward, x right, y down.
+    #[garde(custom(ros_name))]
+    pub link: String,
+    /// Columns.
+    #[garde(custom(pixels))]
+    pub width: u32,
+    /// Rows.
+    #[garde(custom(pixels))]
+    pub height: u32,
+    /// From the left edge of the image to the right one, degrees.
+    #[garde(custom(within(1.0, 170.0)))]
+    pub horizontal_fov_deg: f64,
+    /// Frames a second.
+    #[garde(custom(rate))]
+    pub rate_hz: f64,
+    /// From exposure to hand-over, s.
+    #[garde(custom(lag))]
+    pub lag_s: f64,
+    /// How the topics are offered.
+    #[garde(skip)]
+    pub qos: Qos,
+    /// Pixel format of the image.
+    #[garde(skip)]
+    pub encoding: Encoding,
+    /// Whether each frame chooses its own exposure, `exposure_s` at the longest.
+    #[garde(skip)]
+    pub auto_exposure: bool,
+    /// Exposure time, s.
+    #[garde(custom(within(1e-6, 10.0)))]
+    pub exposure_s: f64,
+    /// Focal length over aperture.
+    #[garde(custom(within(0.5, 64.0)))]
+    pub f_number: f64,
+    /// Edge of a pixel, m.
+    #[garde(custom(within(1e-7, 1e-3)))]
+    pub pixel_pitch_m: f64,
+    /// Electrons per photon.
+    #[garde(custom(within(0.01, 1.0)))]
+    pub quantum_efficiency: f64,
+    /// Electrons that give the highest pixel value.
+    #[garde(custom(positive))]
+    pub full_well_e: f64,
+    /// Shot and read noise.
+    #[garde(dive)]
+    pub noise: NoiseSpec,
+    /// Whether a depth image goes with it.
+    #[garde(skip)]
+    pub depth: bool,
+    /// Whether a class image goes with it.
+    #[garde(skip)]
+    pub segmentation: bool,
+    /// For the right camera of a stereo pair: metres from the left one, else 0.
+    #[garde(custom(within(0.0, 10.0)))]
+    pub stereo_baseline_m: f64,
+}
+
+/// Pixel format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// One byte a pixel.
+    Mono8,
+    /// Two bytes a pixel, little-endian.
+    Mono16,
+}
+
+impl Encoding {
+    /// The highest pixel value.
+    #[must_use]
+    pub fn full_scale_dn(self) -> u16 {
+        match self {
+            Self::Mono8 => 255,
+            Self::Mono16 => 65_535,
+        }
+    }
+
+    /// Bytes of one pixel.
+    #[must_use]
+    pub fn bytes_per_pixel(self) -> usize {
+        match self {
+            Self::Mono8 => 1,
+            Self::Mono16 => 2,
+        }
+    }
+
+    /// The name `sensor_msgs/Image` gives it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mono8 => "mono8",
+            Self::Mono16 => "mono16",
+        }
+    }
+}
+
+/// Noise of the detector. Shot noise follows from the electrons collected.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseSpec {
+    /// Whether there is any.
+    #[garde(skip)]
+    pub enabled: bool,
+    /// Standard deviation of the read-out, electrons.
+    #[garde(custom(non_negative))]
+    pub read_sigma_e: f64,
+}
+
+/// A pinhole in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intrinsics {
+    /// Focal length along columns.
+    pub fx_px: f64,
+    /// Focal length along rows.
+    pub fy_px: f64,
+    /// Principal point's column.
+    pub cx_px: f64,
+    /// Principal point's row.
+    pub cy_px: f64,
+}
+
+impl Intrinsics {
+    /// The matrix K of `sensor_msgs/CameraInfo`, row by row.
+    #[must_use]
+    pub fn k(&self) -> [f64; 9] {
+        [self.fx_px, 0.0, self.cx_px, 0.0, self.fy_px, self.cy_px, 0.0, 0.0, 1.0]
+    }
+
+    /// The matrix P of `sensor_msgs/CameraInfo`, row by row; P\[3\] = −fx B for the
+    /// right camera of a pair `baseline_m` apart.
+    #[must_use]
+    pub fn p(&self, baseline_m: f64) -> [f64; 12] {
+        let [fx, _, cx, _, fy, cy, ..] = self.k();
+        // 0 − x, so that a left camera has 0 and not −0.
+        [fx, 0.0, cx, 0.0 - fx * baseline_m, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
+    }
+}
+
+impl CameraSpec {
+    /// The pinhole of this field of view and size.
+    #[must_use]
+    pub fn intrinsics(&self) -> Intrinsics {
+        let half_width = f64::from(self.width) / 2.0;
+        let focal_px = half_width / (self.horizontal_fov_deg.to_radians() / 2.0).tan();
+        Intrinsics {
+            fx_px: focal_px,
+            fy_px: focal_px,
+            cx_px: half_width - 0.5,
+            cy_px: f64::from(self.height) / 2.0 - 0.5,
+        }
+    }
+
+    /// What to ask of the tracer from this pose of the optical frame.
+    #[must_use]
+    pub fn view(&self, world_from_optical: Pose) -> CameraView {
+        let Intrinsics { fx_px, fy_px, cx_px, cy_px } = self.intrinsics();
+        CameraView { world_from_optical, width: self.width, height: self.height, fx_px, fy_px, cx_px, cy_px }
+    }
+
+    /// Electrons per digital number.
+    #[must_use]
+    pub fn gain_e_per_dn(&self) -> f64 {
+        self.full_well_e / f64::from(self.encoding.full_scale_dn())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::CameraSpec;
+    use crate::SensorSpec;
+    use nalgebra::{Point3, Vector3};
+    use selene_base::Pose;
+    use std::path::Path;
+
+    /// A camera of config/sensor.
+    pub(crate) fn camera(file: &str) -> CameraSpec {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor").join(file);
+        match SensorSpec::load(&path).expect("good") {
+            SensorSpec::Camera(spec) => spec,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_point_on_the_edge_of_the_field_of_view_falls_on_the_edge_of_the_image() {
+        let spec = camera("navcam_left.yaml");
+        let i = spec.intrinsics();
+        let edge = (spec.horizontal_fov_deg.to_radians() / 2.0).tan();
+        let right_u = i.fx_px * edge + i.cx_px;
+        assert!((right_u - (f64::from(spec.width) - 0.5)).abs() < 1e-9);
+        assert!((i.cx_px - i.fx_px * edge + 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_known_point_projects_to_its_pixel_through_k_and_the_pose() {
+        let mut spec = camera("navcam_left.yaml");
+        (spec.width, spec.height, spec.horizontal_fov_deg) = (640, 480, 90.0);
+        // fx = 320; two metres ahead, half a metre right, a quarter down of a camera at (1, 2, 3).
+        let view = spec.view(Pose::translation(1.0, 2.0, 3.0));
+        let p = view.world_from_optical.inverse() * Point3::new(1.5, 2.25, 5.0);
+        let [u, v] = [view.fx_px * p.x / p.z + view.cx_px, view.fy_px * p.y / p.z + view.cy_px];
+        assert!((u - (319.5 + 80.0)).abs() < 1e-9 && (v - (239.5 + 40.0)).abs() < 1e-9, "{u} {v}");
+    }
+
+    #[test]
+    fn the_right_camera_of_a_pair_says_its_baseline_in_p3() {
+        let (left, right) = (camera("navcam_left.yaml"), camera("navcam_right.yaml"));
+        let (pl, pr) = (left.intrinsics().p(left.stereo_baseline_m), right.intrinsics().p(right.stereo_baseline_m));
+        assert_eq!(pl[3].to_bits(), 0.0f64.to_bits());
+        // A point 4 m ahead of the left camera, seen from the right one, by geometry and by P.
+        let point = Vector3::new(0.3, 0.1, 4.0);
+        let by_geometry = pr[0] * (point.x - right.stereo_baseline_m) / point.z + pr[2];
+        let by_p = (pr[0] * point.x + pr[2] * point.z + pr[3]) / point.z;
+        assert!(right.stereo_baseline_m > 0.0 && (by_geometry - by_p).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,23 @@
+//! What a rover senses: one file a sensor, each with its YAML spec, its sampling and
+//! its noise, and the schedule that says when. Sensors return values; nodes publish.
+//!
+//! Chance enters only through named streams of the scenario's seed, one a sample, so a
+//! reading depends on its index alone and not on the threads or processes at work.
+
+pub mod camera;
+mod develop;
+pub mod imu;
+pub mod lidar;
+mod noise;
+pub mod position;
+mod schedule;
+mod spec;
+
+pub use camera::{CameraSpec, Encoding, Intrinsics, NoiseSpec};
+pub use develop::{Image, develop};
+pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
+pub use lidar::{Lidar, LidarPoint, LidarSpec};
+pub use noise::DriftSpec;
+pub use position::{Anchor, Fix, PositionSpec};
+pub use schedule::{Sample, Schedule};
+pub use spec::{Qos, SensorSpec, TruthSpec};

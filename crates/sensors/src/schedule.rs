@@ -1,0 +1,146 @@
+//! When a sensor samples: sample k at phase + k/rate, its datum handed over `lag`
+//! later, stamped with the instant it was measured at (SENSOR §3.3). Instants are whole
+//! nanoseconds computed from k itself, so a rate whose period is no whole number of
+//! nanoseconds (30 Hz) neither drifts nor loses a sample, whatever the heartbeat.
+
+use selene_base::SimTime;
+
+/// Rates are held in whole microhertz.
+const MICROHERTZ: f64 = 1e6;
+/// Nanoseconds × microhertz in one sample period.
+const PERIOD_UNITS: i128 = 1_000_000_000_000_000;
+
+/// A sample's number since the scenario's start, and its instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// 0, 1, 2…: also the index of the sample's random stream.
+    pub index: u64,
+    /// When it is measured.
+    pub instant: SimTime,
+}
+
+/// A sensor's rate, phase and lag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    rate_uhz: i128,
+    phase: SimTime,
+    lag: SimTime,
+}
+
+impl Schedule {
+    /// Samples at `rate_hz` (taken to the nearest microhertz, at least one) from `phase`
+    /// on, handed over `lag` later.
+    #[must_use]
+    pub fn new(rate_hz: f64, phase: SimTime, lag: SimTime) -> Self {
+        let rate_uhz = (rate_hz * MICROHERTZ).round() as i128;
+        Self { rate_uhz: rate_uhz.max(1), phase, lag }
+    }
+
+    /// When sample `index` is measured.
+    #[must_use]
+    pub fn instant(&self, index: u64) -> SimTime {
+        let since_phase = i128::from(index) * PERIOD_UNITS / self.rate_uhz;
+        self.phase + SimTime::from_nanos(i64::try_from(since_phase).unwrap_or(i64::MAX))
+    }
+
+    /// When what was measured at `instant` is handed over.
+    #[must_use]
+    pub fn handed_over(&self, instant: SimTime) -> SimTime {
+        instant + self.lag
+    }
+
+    /// The samples measured in (after, until]. The first sample of phase zero is at
+    /// `SimTime::ZERO`: to have it, begin with an `after` below zero.
+    pub fn measured_in(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = Sample> + use<> {
+        let schedule = *self;
+        (schedule.first_after(after)..)
+            .map(move |index| Sample { index, instant: schedule.instant(index) })
+            .take_while(move |sample| sample.instant <= until)
+    }
+
+    /// The samples whose hand-over falls in (after, until].
+    pub fn due_in(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = Sample> + use<> {
+        self.measured_in(after - self.lag, until - self.lag)
+    }
+
+    /// The least index whose instant is later than `after`. An instant is the floor of
+    /// an exact time t, and floor(t) > a means t ≥ a + 1 for whole a.
+    fn first_after(&self, after: SimTime) -> u64 {
+        let next_ns = i128::from((after - self.phase).nanos()) + 1;
+        let product = next_ns.max(0) * self.rate_uhz;
+        let index = (product + PERIOD_UNITS - 1) / PERIOD_UNITS;
+        u64::try_from(index).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sample, Schedule};
+    use selene_base::SimTime;
+    use selene_base::random::{RngExt, stream};
+
+    const BEFORE_START: SimTime = SimTime::from_nanos(-1);
+
+    fn gather(schedule: &Schedule, heartbeats: impl Iterator<Item = SimTime>) -> Vec<Sample> {
+        let mut before = BEFORE_START;
+        let mut samples = Vec::new();
+        for now in heartbeats {
+            samples.extend(schedule.measured_in(before, now));
+            before = now;
+        }
+        samples
+    }
+
+    #[test]
+    fn thirty_hertz_gives_thirty_samples_in_every_second_for_an_hour() {
+        let schedule = Schedule::new(30.0, SimTime::ZERO, SimTime::ZERO);
+        for second in 0..3600 {
+            let before = SimTime::from_sec_nanosec(second, 0) + BEFORE_START;
+            let last = SimTime::from_sec_nanosec(second + 1, 0) + BEFORE_START;
+            assert_eq!(schedule.measured_in(before, last).count(), 30, "second {second}");
+        }
+        assert_eq!(schedule.instant(30 * 3600), SimTime::from_sec_nanosec(3600, 0));
+    }
+
+    #[test]
+    fn no_heartbeat_loses_or_doubles_a_sample() {
+        let mut rng = stream(1, "schedule test");
+        for _ in 0..200 {
+            let rate_hz = rng.random_range(0.3..1000.0);
+            let phase = SimTime::from_nanos(rng.random_range(0..50_000_000));
+            let schedule = Schedule::new(rate_hz, phase, SimTime::ZERO);
+            let beats: Vec<SimTime> = (0..rng.random_range(1..400))
+                .scan(SimTime::ZERO, |now, _| {
+                    *now += SimTime::from_nanos(rng.random_range(1..40_000_000));
+                    Some(*now)
+                })
+                .collect();
+            let samples = gather(&schedule, beats.iter().copied());
+            let end = beats[beats.len() - 1];
+            let expected: Vec<Sample> = (0..)
+                .map(|index| Sample { index, instant: schedule.instant(index) })
+                .take_while(|s| s.instant <= end)
+                .collect();
+            assert_eq!(samples, expected, "{rate_hz} Hz");
+        }
+    }
+
+    #[test]
+    fn a_sample_on_the_heartbeat_belongs_to_the_span_that_ends_there() {
+        let schedule = Schedule::new(200.0, SimTime::ZERO, SimTime::ZERO);
+        let (a, b) = (SimTime::from_nanos(5_000_000), SimTime::from_nanos(10_000_000));
+        let indices = |from, to| schedule.measured_in(from, to).map(|s| s.index).collect::<Vec<_>>();
+        assert_eq!(indices(SimTime::ZERO, a), [1]);
+        assert_eq!(indices(a, b), [2]);
+    }
+
+    #[test]
+    fn lag_delays_the_hand_over_and_leaves_the_stamp() {
+        let lag = SimTime::from_nanos(12_000_000);
+        let schedule = Schedule::new(100.0, SimTime::ZERO, lag);
+        let due: Vec<Sample> =
+            schedule.due_in(SimTime::from_nanos(20_000_000), SimTime::from_nanos(22_000_000)).collect();
+        assert_eq!(due, [Sample { index: 1, instant: SimTime::from_nanos(10_000_000) }]);
+        assert_eq!(schedule.handed_over(due[0].instant), SimTime::from_nanos(22_000_000));
+    }
+}

@@ -1,0 +1,272 @@
+//! A sensor as its YAML file describes it: a closed list of kinds, each with its own
+//! spec, and what all of them share: a name (the topic prefix), a link of the URDF, a
+//! schedule and a quality of service.
+
+use std::path::Path;
+
+use garde::Validate;
+use selene_base::SimTime;
+use selene_base::input::{InputError, load_yaml, within};
+use serde::Deserialize;
+
+use crate::{CameraSpec, ImuSpec, LidarSpec, PositionSpec, Schedule};
+
+/// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
+pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
+/// The longest lag taken, s.
+pub(crate) const LAG_MAX_S: f64 = 10.0;
+/// The most columns or rows taken.
+pub(crate) const PIXELS_MAX: usize = 8192;
+
+/// How a topic is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Qos {
+    /// Keep last 5, best effort, volatile.
+    SensorData,
+    /// Keep last 10, reliable, volatile.
+    Reliable,
+}
+
+/// One sensor, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SensorSpec {
+    /// A pinhole camera.
+    Camera(CameraSpec),
+    /// A spinning lidar.
+    Lidar(LidarSpec),
+    /// Gyroscope and accelerometer.
+    Imu(ImuSpec),
+    /// A position fix.
+    Position(PositionSpec),
+}
+
+/// A sensor's file: the kind is its single top-level key. (A struct, since behind an
+/// enum the YAML reader no longer knows the line of a value out of range.)
+#[derive(Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+struct SensorFile {
+    #[garde(dive)]
+    camera: Option<CameraSpec>,
+    #[garde(dive)]
+    lidar: Option<LidarSpec>,
+    #[garde(dive)]
+    imu: Option<ImuSpec>,
+    #[garde(dive)]
+    position: Option<PositionSpec>,
+}
+
+impl TryFrom<SensorFile> for SensorSpec {
+    type Error = &'static str;
+
+    fn try_from(file: SensorFile) -> Result<Self, Self::Error> {
+        match (file.camera, file.lidar, file.imu, file.position) {
+            (Some(spec), None, None, None) => Ok(Self::Camera(spec)),
+            (None, Some(spec), None, None) => Ok(Self::Lidar(spec)),
+            (None, None, Some(spec), None) => Ok(Self::Imu(spec)),
+            (None, None, None, Some(spec)) => Ok(Self::Position(spec)),
+            _ => Err("line 1: must have exactly one of the keys camera, lidar, imu, position: one sensor a file"),
+        }
+    }
+}
+
+impl SensorSpec {
+    /// Reads and validates a sensor's YAML file.
+    ///
+    /// # Errors
+    /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
+    pub fn load(path: &Path) -> Result<Self, InputError> {
+        let file: SensorFile = load_yaml(path)?;
+        file.try_into().map_err(|why| InputError::content(path, why))
+    }
+
+    /// The sensor's name: the prefix of its topics and of its random streams.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Camera(s) => &s.name,
+            Self::Lidar(s) => &s.name,
+            Self::Imu(s) => &s.name,
+            Self::Position(s) => &s.name,
+        }
+    }
+
+    /// The URDF link whose frame the sensor measures in.
+    #[must_use]
+    pub fn link(&self) -> &str {
+        match self {
+            Self::Camera(s) => &s.link,
+            Self::Lidar(s) => &s.link,
+            Self::Imu(s) => &s.link,
+            Self::Position(s) => &s.link,
+        }
+    }
+
+    /// How its topics are offered.
+    #[must_use]
+    pub fn qos(&self) -> Qos {
+        match self {
+            Self::Camera(s) => s.qos,
+            Self::Lidar(s) => s.qos,
+            Self::Imu(s) => s.qos,
+            Self::Position(s) => s.qos,
+        }
+    }
+
+    /// When it samples, from the scenario's start on.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        match self {
+            Self::Camera(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Lidar(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Imu(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Position(s) => schedule(s.rate_hz, s.lag_s),
+        }
+    }
+}
+
+/// Truth handed through without a sensor model: joint states, odometry, wheel truth.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct TruthSpec {
+    /// The topic, relative to the rover's namespace.
+    #[garde(custom(ros_name))]
+    pub topic: String,
+    /// Samples a second.
+    #[garde(custom(rate))]
+    pub rate_hz: f64,
+}
+
+impl TruthSpec {
+    /// When it samples.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        schedule(self.rate_hz, 0.0)
+    }
+}
+
+fn schedule(rate_hz: f64, lag_s: f64) -> Schedule {
+    Schedule::new(rate_hz, SimTime::ZERO, SimTime::from_secs_f64(lag_s))
+}
+
+/// A garde check: a rate in Hz, above 0 and at most `RATE_MAX_HZ`.
+pub(crate) fn rate(rate_hz: &f64, (): &()) -> garde::Result {
+    within(1e-3, RATE_MAX_HZ)(rate_hz, &())
+}
+
+/// A garde check: a lag in s.
+pub(crate) fn lag(lag_s: &f64, (): &()) -> garde::Result {
+    within(0.0, LAG_MAX_S)(lag_s, &())
+}
+
+/// A garde check: columns or rows of a sensor.
+pub(crate) fn pixels(count: &u32, (): &()) -> garde::Result {
+    count_within(1, PIXELS_MAX, *count as usize)
+}
+
+/// Refuses a count outside `min` to `max`.
+pub(crate) fn count_within(min: usize, max: usize, count: usize) -> garde::Result {
+    if (min..=max).contains(&count) {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value {count} is not allowed: must be {min} to {max}")))
+}
+
+/// A garde check: a relative ROS name.
+pub(crate) fn ros_name(name: &str, (): &()) -> garde::Result {
+    if name.split('/').all(is_name_token) {
+        return Ok(());
+    }
+    let allowed = "letters, digits and _ in parts separated by single /, each part beginning with a letter";
+    Err(garde::Error::new(format!("value '{name}' is not allowed: must be {allowed}")))
+}
+
+fn is_name_token(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_alphabetic())
+        && token.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SensorSpec, TruthSpec};
+    use selene_base::input::parse_yaml;
+    use std::path::{Path, PathBuf};
+
+    const VLP_16: &str = "elevations_deg: [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15]";
+    const UNIFORM_OF_ONE: &str = "uniform: {count: 1, lowest_deg: 0, highest_deg: 1}";
+
+    fn config() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor")
+    }
+
+    fn files() -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(config()).expect("config/sensor").map(|entry| entry.expect("entry").path()).collect();
+        files.sort();
+        files
+    }
+
+    /// The refusal of a file with this text; `name` keeps tests' files apart.
+    fn refusal(name: &str, text: &str) -> String {
+        let path = std::env::temp_dir().join(format!("selene-bad-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).expect("written");
+        let message = SensorSpec::load(&path).expect_err(text).to_string();
+        std::fs::remove_file(&path).expect("removed");
+        message
+    }
+
+    #[test]
+    fn every_file_of_config_sensor_loads_under_its_own_name() {
+        assert!(files().len() >= 5);
+        for file in files() {
+            let spec = SensorSpec::load(&file).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(file.file_stem().and_then(|s| s.to_str()), Some(spec.name()));
+            assert!(!spec.link().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_refused_file_is_told_with_line_value_and_what_is_allowed() {
+        for (file, from, to, parts) in [
+            ("navcam_left.yaml", "width: 640", "width: 0", vec!["line 6", "width", "1 to 8192", "0"]),
+            ("navcam_left.yaml", "fov_deg: 70", "fov_deg: 171", vec!["line 8", "171", "1 to 170"]),
+            ("lidar.yaml", "columns: 900", "columns: 900000", vec!["columns", "900000", "1 to 8192"]),
+            ("lidar.yaml", "rate_hz: 5", "rate_hz: 0", vec!["line 5", "rate_hz", "value 0", "to 1000"]),
+            ("lidar.yaml", "rate_hz: 5", "rate_hz: 500", vec!["line 12", "firing_interval_s", "16 channels"]),
+            ("lidar.yaml", "[-15, 1,", "[-15, 99,", vec!["line 9", "99", "-90 to 90"]),
+            ("lidar.yaml", VLP_16, "elevations_deg: []", vec!["line 9", "1 to 1024"]),
+            ("lidar.yaml", VLP_16, "{}", vec!["line 9", "exactly one", "uniform", "elevations_deg"]),
+            ("lidar.yaml", VLP_16, UNIFORM_OF_ONE, vec!["line 9", "count", "2 to 1024"]),
+            ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
+            ("gps.yaml", "name: gps", "name: 9gps", vec!["line 3", "name", "9gps", "beginning with a letter"]),
+            ("gps.yaml", "position:", "sonar:", vec!["line 2", "sonar", "camera", "lidar", "imu", "position"]),
+            ("gps.yaml", "qos: reliable", "qos: best", vec!["line 7", "best", "sensor_data", "reliable"]),
+            ("gps.yaml", "lag_s:", "lagg_s:", vec!["line 6", "lagg_s"]),
+            ("gps.yaml", "  lag_s: 0\n", "", vec!["line 8", "missing", "lag_s"]),
+        ] {
+            let good = std::fs::read_to_string(config().join(file)).expect("file");
+            assert_eq!(good.matches(from).count(), 1, "{from} in {file}");
+            let message = refusal(file, &good.replace(from, to));
+            for part in parts {
+                assert!(message.contains(part), "'{part}' is missing in: {message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_kind_or_with_two_is_told_what_kinds_there_are() {
+        let gps = std::fs::read_to_string(config().join("gps.yaml")).expect("file");
+        let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
+        for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {
+            let message = refusal(name, text);
+            assert!(message.contains("exactly one of the keys camera, lidar, imu, position"), "{message}");
+        }
+    }
+
+    #[test]
+    fn truth_takes_a_topic_and_a_rate() {
+        let odometry: TruthSpec = parse_yaml("{topic: ground_truth/odom, rate_hz: 50}", Path::new("x")).expect("good");
+        assert_eq!(odometry.schedule().instant(50).secs_f64(), 1.0);
+        assert!(parse_yaml::<TruthSpec>("{topic: /odom, rate_hz: 50}", Path::new("x")).is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! The simulated world: a typed scenario, and `World::heartbeat`, which steps it in
+//! a fixed, readable order. No ROS, no wall clock, no threads of its own: the same
+//! scenario, seed and commands give the same bytes.
+
+mod command;
+mod hash;
+mod route;
+mod scenario;
+mod state;
+mod world;
+
+pub use command::{Command, Driver};
+pub use hash::StateHash;
+pub use route::{RouteFollower, RouteSpec};
+pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
+pub use state::{WheelTruth, WorldState};
+pub use world::{World, WorldError};

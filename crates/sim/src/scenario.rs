@@ -1,0 +1,262 @@
+//! A scenario: which rover stands where, on which site and soil, at what instant,
+//! with which sensors and what to do. Files named in a scenario are relative to it.
+//! Loading reads and checks every one of them, so that a run that starts has all it
+//! needs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use garde::Validate;
+use selene_base::{InputError, SimTime, input};
+use selene_sensors::SensorSpec;
+use selene_sky::{SiteSky, Utc};
+use selene_soil::{Scm, SoilSpec};
+use selene_terrain::{Ground, SiteSpec, TerrainError};
+use selene_vehicle::{RoverModel, VehicleError};
+use serde::Deserialize;
+
+use crate::route::RouteSpec;
+
+/// A scenario's file.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioSpec {
+    /// What it is called.
+    #[garde(length(min = 1, max = 100))]
+    pub name: String,
+    /// The instant at which simulated time is zero.
+    #[garde(skip)]
+    pub utc: Utc,
+    /// Seed of every random stream.
+    #[garde(skip)]
+    pub seed: u64,
+    /// Free-fall acceleration, m/s².
+    #[garde(custom(input::within(0.0, 30.0)))]
+    pub gravity_m_s2: f64,
+    /// Physics step, s.
+    #[garde(custom(input::within(0.000_05, 0.01)))]
+    pub step_s: f64,
+    /// Time between two snapshots of the world, s: a whole number of steps.
+    #[garde(custom(input::within(0.000_05, 0.1)), custom(whole_steps(&self.step_s)))]
+    pub heartbeat_s: f64,
+    /// The site's file.
+    #[garde(skip)]
+    pub site: PathBuf,
+    /// The soil's file.
+    #[garde(skip)]
+    pub soil: PathBuf,
+    /// The rover.
+    #[garde(dive)]
+    pub rover: RoverPlacement,
+    /// The sensors' files.
+    #[garde(length(max = 64))]
+    pub sensors: Vec<PathBuf>,
+    /// What the built-in driver follows when nobody drives.
+    #[garde(dive)]
+    pub route: Option<RouteSpec>,
+}
+
+/// Which rover, under what name, and where it starts.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RoverPlacement {
+    /// The rover's file.
+    #[garde(skip)]
+    pub file: PathBuf,
+    /// Namespace of its topics; empty for none.
+    #[garde(custom(ros_namespace))]
+    #[serde(default)]
+    pub namespace: String,
+    /// Start, map x, m.
+    #[garde(custom(input::finite))]
+    pub x_m: f64,
+    /// Start, map y, m.
+    #[garde(custom(input::finite))]
+    pub y_m: f64,
+    /// Height above standing on the ground, m: above zero it is dropped.
+    #[garde(custom(input::within(0.0, 100.0)))]
+    #[serde(default)]
+    pub z_m: f64,
+    /// Heading from map x (east), counter-clockwise.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    pub yaw_deg: f64,
+}
+
+impl RoverPlacement {
+    /// Takes over what the command line says instead, under the same rules.
+    fn replace(&mut self, options: &LoadOptions) -> Result<(), InputError> {
+        if let Some(namespace) = &options.namespace {
+            self.namespace = namespace.trim_matches('/').to_owned();
+        }
+        let own = [&mut self.x_m, &mut self.y_m, &mut self.z_m, &mut self.yaw_deg];
+        for (own, replaced) in own.into_iter().zip(options.start) {
+            *own = replaced.unwrap_or(*own);
+        }
+        self.validate().map_err(|report| InputError::content(Path::new("command line"), report.to_string()))
+    }
+}
+
+/// Where to look and what to change when a scenario is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Folder of third-party data that sites name.
+    pub data_dir: Option<PathBuf>,
+    /// Replaces the scenario's seed.
+    pub seed: Option<u64>,
+    /// Replaces the namespace of the rover's topics.
+    pub namespace: Option<String>,
+    /// Replace the start: map x [m], y [m], height above standing [m], heading [degrees].
+    pub start: [Option<f64>; 4],
+}
+
+/// A scenario with everything it names, loaded and checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The instant at which simulated time is zero.
+    pub utc: Utc,
+    /// Free-fall acceleration, m/s².
+    pub gravity_m_s2: f64,
+    /// Physics step.
+    pub step: SimTime,
+    /// Time between snapshots.
+    pub heartbeat: SimTime,
+    /// The site.
+    pub site: SiteSpec,
+    /// Its sky.
+    pub sky: SiteSky,
+    /// The soil.
+    pub soil: Scm,
+    /// The rover.
+    pub rover: Arc<RoverModel>,
+    /// Namespace of its topics; empty for none.
+    pub namespace: String,
+    /// Start: map x, y, height above standing [m] and heading [rad].
+    pub start: [f64; 4],
+    /// Its sensors.
+    pub sensors: Vec<SensorSpec>,
+    /// The route, if any.
+    pub route: Option<RouteSpec>,
+    site_file: PathBuf,
+    data_dir: Option<PathBuf>,
+}
+
+/// Why a scenario cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// A file is missing or refused.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The rover is refused.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+    /// The ground cannot be made.
+    #[error(transparent)]
+    Terrain(#[from] TerrainError),
+}
+
+impl Scenario {
+    /// Reads a scenario and every file it names.
+    ///
+    /// # Errors
+    /// With file, line, value and what is allowed.
+    pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        let mut spec: ScenarioSpec = input::load_yaml(path)?;
+        spec.rover.replace(options)?;
+        let near = |file: &PathBuf| path.parent().unwrap_or(Path::new("")).join(file);
+        let site_file = near(&spec.site);
+        let site: SiteSpec = input::load_yaml(&site_file)?;
+        let soil: SoilSpec = input::load_yaml(&near(&spec.soil))?;
+        let rover = RoverModel::load(&near(&spec.rover.file))?;
+        let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
+        let scenario = Self {
+            name: spec.name,
+            seed: options.seed.unwrap_or(spec.seed),
+            utc: spec.utc,
+            gravity_m_s2: spec.gravity_m_s2,
+            step: SimTime::from_secs_f64(spec.step_s),
+            heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
+            sky: SiteSky::new(site.latitude_deg, site.longitude_deg),
+            site,
+            soil: Scm::try_from(&soil).map_err(|error| InputError::content(&near(&spec.soil), error.to_string()))?,
+            rover: Arc::new(rover),
+            namespace: spec.rover.namespace,
+            start: [spec.rover.x_m, spec.rover.y_m, spec.rover.z_m, spec.rover.yaw_deg.to_radians()],
+            sensors,
+            route: spec.route,
+            site_file,
+            data_dir: options.data_dir.clone(),
+        };
+        scenario.refuse_repeated_names(path)?;
+        Ok(scenario)
+    }
+
+    /// Makes the site's ground: the slow part of a start.
+    ///
+    /// # Errors
+    /// When the site's elevation data are missing or refused.
+    pub fn generate_ground(&self) -> Result<Ground, ScenarioError> {
+        Ok(Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?)
+    }
+
+    /// The index of link `name` among the rover's links; sensors' links were checked
+    /// when the scenario was loaded.
+    #[must_use]
+    pub fn link_index(&self, name: &str) -> Option<usize> {
+        self.rover.links().iter().position(|link| link.name == name)
+    }
+
+    /// A topic of the rover: `name` under its namespace, or as it is when it begins
+    /// with a slash.
+    #[must_use]
+    pub fn topic(&self, name: &str) -> String {
+        match (name.starts_with('/'), self.namespace.as_str()) {
+            (true, _) => name.to_owned(),
+            (false, "") => format!("/{name}"),
+            (false, namespace) => format!("/{namespace}/{name}"),
+        }
+    }
+
+    fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
+        let mut names: Vec<&str> = self.sensors.iter().map(SensorSpec::name).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(InputError::content(path, format!("two sensors are named '{}'; names must differ", pair[0]))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn load_sensor(path: &Path, rover: &RoverModel) -> Result<SensorSpec, InputError> {
+    let sensor = SensorSpec::load(path)?;
+    if rover.links().iter().any(|link| link.name == sensor.link()) {
+        return Ok(sensor);
+    }
+    let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
+    let what = format!("link: '{}' is no link of the rover; it has {}", sensor.link(), links.join(", "));
+    Err(InputError::content(path, what))
+}
+
+fn whole_steps(step_s: &f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    let step = SimTime::from_secs_f64(*step_s);
+    move |&heartbeat_s, ()| {
+        let whole = step > SimTime::ZERO && SimTime::from_secs_f64(heartbeat_s) % step == SimTime::ZERO;
+        if whole && heartbeat_s > 0.0 {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("value {heartbeat_s} is not allowed: must be a whole number of steps of step_s")))
+    }
+}
+
+fn ros_namespace(name: &str, (): &()) -> garde::Result {
+    let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
+    if starts_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!(
+        "value '{name}' is not allowed: must be letters, digits and _, not beginning with a digit"
+    )))
+}

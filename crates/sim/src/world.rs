@@ -1,0 +1,299 @@
+//! The world and its step, in a fixed order: the driver's wish becomes wheel
+//! targets; each wheel presses the soil where it stands; the rover moves under the
+//! soil's wrenches; the clock advances. A heartbeat is a whole number of steps and
+//! ends with a snapshot.
+//!
+//! The step is a pure function of state and command: wheels are taken one after the
+//! other in the rover's order, since they share the ground.
+
+use std::sync::Arc;
+
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::{Pose, SimTime, Wrench};
+use selene_soil::{Scratch, SoilMemory, WheelContact, WheelMotion, WheelShape};
+use selene_terrain::Ground;
+use selene_vehicle::{Rover, VehicleError, WheelTargets, steering};
+
+use crate::command::{Command, Driver};
+use crate::hash::StateHash;
+use crate::route::RouteFollower;
+use crate::scenario::Scenario;
+use crate::state::{WheelTruth, WorldState};
+
+/// How near the detailed ground's border the rover may come, m.
+const BORDER_M: f64 = 2.0;
+
+/// Why the world cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// The rover cannot be built.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+    /// The rover left the ground that has wheel-sized detail.
+    #[error("at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `detail.side_m` larger in the site's file or keep the route inside")]
+    LeftSite {
+        /// When.
+        time: SimTime,
+        /// Map x, m.
+        x_m: f64,
+        /// Map y, m.
+        y_m: f64,
+    },
+    /// The state is no longer finite.
+    #[error("at {time} the rover's state is no longer finite; a smaller `step_s` or less stiff suspension may help")]
+    NotFinite {
+        /// When.
+        time: SimTime,
+    },
+}
+
+/// Vehicle, soil and light at one instant.
+pub struct World {
+    scenario: Arc<Scenario>,
+    ground: Ground,
+    memory: SoilMemory,
+    scratch: Scratch,
+    rover: Rover,
+    shapes: Vec<WheelShape>,
+    contacts: Vec<WheelContact>,
+    soil_on_wheel: Vec<Wrench>,
+    driver: Driver,
+    follower: Option<RouteFollower>,
+    time: SimTime,
+    sequence: u64,
+    terrain_sequence: u64,
+}
+
+impl World {
+    /// The scenario's world at time zero, the rover standing on `ground`.
+    ///
+    /// # Errors
+    /// When the rover cannot be built or would stand off the detailed ground.
+    pub fn new(scenario: Arc<Scenario>, ground: Ground) -> Result<Self, WorldError> {
+        let [x, y, drop_m, yaw] = scenario.start;
+        let shapes: Vec<_> =
+            scenario.rover.wheels().iter().map(|w| WheelShape { radius_m: w.radius_m, width_m: w.width_m }).collect();
+        let mut world_from_base = standing_pose(&scenario, &ground, x, y, yaw);
+        world_from_base.translation.z += drop_m;
+        let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
+        let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
+        let world = Self {
+            memory: SoilMemory::new(&ground),
+            scratch: Scratch::default(),
+            contacts: vec![WheelContact::default(); shapes.len()],
+            soil_on_wheel: vec![Wrench::default(); shapes.len()],
+            driver: Driver::default(),
+            follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
+            time: SimTime::ZERO,
+            sequence: 0,
+            terrain_sequence: 0,
+            scenario,
+            ground,
+            rover,
+            shapes,
+        };
+        world.check()?;
+        Ok(world)
+    }
+
+    /// Simulated time.
+    #[must_use]
+    pub fn time(&self) -> SimTime {
+        self.time
+    }
+
+    /// The surface as it is now.
+    #[must_use]
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// Takes a command from outside.
+    pub fn drive(&mut self, command: Command) {
+        self.driver.take(command, self.time);
+    }
+
+    /// How many commands were refused as not finite.
+    #[must_use]
+    pub fn refused_commands(&self) -> u64 {
+        self.driver.refused()
+    }
+
+    /// Whether the built-in driver has reached the route's end.
+    #[must_use]
+    pub fn route_done(&self) -> bool {
+        self.follower.as_ref().is_some_and(RouteFollower::arrived)
+    }
+
+    /// Where every late joiner stands: the edits told so far, latest heights only,
+    /// and how many they were.
+    #[must_use]
+    pub fn terrain(&self) -> (u64, Vec<selene_terrain::Edit>) {
+        (self.terrain_sequence, self.ground.all_edits())
+    }
+
+    /// Steps one heartbeat and takes a snapshot.
+    ///
+    /// # Errors
+    /// When the rover leaves the detailed ground or its state is no longer finite.
+    pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
+        let before = self.rover.base_twist().linear;
+        let targets = self.targets();
+        for _ in 0..self.scenario.heartbeat / self.scenario.step {
+            self.step(&targets);
+        }
+        self.check()?;
+        self.sequence += 1;
+        let mean_acceleration = (self.rover.base_twist().linear - before) / self.scenario.heartbeat.secs_f64();
+        Ok(self.snapshot(mean_acceleration))
+    }
+
+    /// The world as it stands before the first heartbeat.
+    pub fn first_snapshot(&mut self) -> WorldState {
+        self.snapshot(Vector3::zeros())
+    }
+
+    /// A hash over every bit of the state: time, rover, ground and soil memory.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut hash = StateHash::default();
+        hash.time(self.time);
+        self.rover.world_from_links().iter().for_each(|pose| hash.pose(pose));
+        hash.twist(&self.rover.base_twist());
+        self.rover.joint_states().iter().for_each(|joint| hash.numbers(&[joint.position, joint.velocity]));
+        self.ground.all_edits().iter().for_each(|edit| hash.edit(edit));
+        for node in self.memory.touched().flat_map(|(_, nodes)| nodes) {
+            hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
+            hash.numbers(&node.mobilised());
+        }
+        hash.finish()
+    }
+
+    fn targets(&mut self) -> WheelTargets {
+        let route = self.follower.as_mut();
+        let command = match (self.driver.wants(self.time), route) {
+            (Some(command), _) => command,
+            (None, Some(route)) => route.command(&self.rover.world_from_base()),
+            (None, None) => Command::STOP,
+        };
+        let steer_now_rad = self.rover.steer_angles_rad();
+        steering::wheel_targets(&self.scenario.rover, command.forward_m_s, command.turn_rad_s, &steer_now_rad)
+    }
+
+    fn step(&mut self, targets: &WheelTargets) {
+        self.press_soil();
+        self.rover.step(targets, &self.soil_on_wheel, Wrench::default());
+        self.time += self.scenario.step;
+    }
+
+    fn press_soil(&mut self) {
+        let dt_s = self.scenario.step.secs_f64();
+        for (i, motion) in self.rover.wheel_motions().into_iter().enumerate() {
+            let motion = WheelMotion {
+                world_from_wheel: motion.world_from_wheel,
+                linear_m_s: motion.linear,
+                angular_rad_s: motion.angular,
+            };
+            let contact = selene_soil::step(
+                &self.scenario.soil,
+                &self.shapes[i],
+                &motion,
+                dt_s,
+                &mut self.ground,
+                &mut self.memory,
+                &mut self.scratch,
+            );
+            self.soil_on_wheel[i] = contact.wrench;
+            self.contacts[i] = contact;
+        }
+    }
+
+    fn check(&self) -> Result<(), WorldError> {
+        let time = self.time;
+        if !self.rover.is_finite() {
+            return Err(WorldError::NotFinite { time });
+        }
+        let at = self.rover.world_from_base().translation;
+        let level = self.ground.finest();
+        let inside = [at.x, at.y].iter().zip(level.origin_m).all(|(&value, origin)| {
+            value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M
+        });
+        if inside { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
+    }
+
+    fn snapshot(&mut self, base_acceleration: Vector3<f64>) -> WorldState {
+        let edits = self.ground.take_edits();
+        let terrain_sequence = self.terrain_sequence;
+        self.terrain_sequence += edits.len() as u64;
+        let joints = self.rover.joint_states();
+        WorldState {
+            time: self.time,
+            sequence: self.sequence,
+            terrain_sequence,
+            world_from_links: self.rover.world_from_links(),
+            joint_position: joints.iter().map(|joint| joint.position).collect(),
+            joint_velocity: joints.iter().map(|joint| joint.velocity).collect(),
+            joint_effort: joints.iter().map(|joint| joint.effort).collect(),
+            base_twist: self.rover.base_twist(),
+            base_acceleration,
+            wheels: self.wheel_truth(),
+            edits,
+            sun_direction: self.scenario.sky.sun(self.scenario.utc.after(self.time)).unit_enu,
+        }
+    }
+
+    fn wheel_truth(&self) -> Vec<WheelTruth> {
+        let base_from_world = self.rover.world_from_base().rotation.inverse();
+        let motions = self.rover.wheel_motions();
+        let torques = self.rover.drive_torques_nm();
+        self.scenario
+            .rover
+            .wheels()
+            .iter()
+            .enumerate()
+            .map(|(i, wheel)| {
+                let (slip_ratio, slip_angle_rad, rate_rad_s) =
+                    slip(&motions[i].world_from_wheel, motions[i].linear, motions[i].angular, wheel.radius_m);
+                WheelTruth {
+                    name: wheel.name.clone(),
+                    slip_ratio,
+                    slip_angle_rad,
+                    sinkage_m: self.contacts[i].sinkage_m,
+                    force_n: base_from_world * self.contacts[i].wrench.force,
+                    torque_nm: base_from_world * self.contacts[i].wrench.torque,
+                    rate_rad_s,
+                    drive_torque_nm: torques[i],
+                    in_contact: self.contacts[i].contact_nodes > 0,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.
+fn slip(world_from_wheel: &Pose, linear: Vector3<f64>, angular: Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
+    let axle = world_from_wheel.rotation * Vector3::y();
+    let rate_rad_s = angular.dot(&axle);
+    let forward = axle.cross(&Vector3::z()).try_normalize(1e-9).unwrap_or_else(Vector3::x);
+    let side = Vector3::z().cross(&forward);
+    let forward_m_s = linear.dot(&forward);
+    let slip_ratio = selene_soil::slip_ratio(forward_m_s, rate_rad_s * radius_m);
+    let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, linear.dot(&side));
+    (slip_ratio, slip_angle_rad, rate_rad_s)
+}
+
+/// A rover set down with its wheels on the ground: on the plane through the heights
+/// under its wheels, lifted until no wheel is buried.
+fn standing_pose(scenario: &Scenario, ground: &Ground, x: f64, y: f64, yaw: f64) -> Pose {
+    let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw);
+    let normal = ground.normal(x, y).unwrap_or_else(Vector3::z);
+    let lean = UnitQuaternion::rotation_between(&Vector3::z(), &normal).unwrap_or_default();
+    let rotation = lean * heading;
+    let height = |wheel: &selene_vehicle::Wheel| {
+        let arm = rotation * wheel.centre_in_base_m;
+        let soil = ground.height_m(x + arm.x, y + arm.y).unwrap_or(0.0);
+        soil + wheel.radius_m - arm.z
+    };
+    let z = scenario.rover.wheels().iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+    Pose::from_parts(Vector3::new(x, y, z).into(), rotation)
+}

@@ -1,0 +1,206 @@
+//! What the soil remembers of having been pressed: per node of the finest level the
+//! height it had before, its plastic sinkage and the strength mobilised in shear:
+//! 16 bytes. Tiles of 64 × 64 nodes are made when a wheel first touches them and
+//! found by index in a dense table, so that a step costs the same after an hour.
+//! Tops of rocks are looked up once a tile, since rocks that the ground knows of
+//! stand still.
+
+use selene_terrain::{Ground, Node, TILE_NODES};
+
+/// What a touched node remembers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeMemory {
+    /// Height before it was pressed, m.
+    pub initial_m: f32,
+    /// Vertical plastic sinkage below that height, m: the rut's depth; negative where
+    /// loose soil lies on it.
+    pub plastic_m: f32,
+    /// Share of the shear strength mobilised, x and y in the map frame, in units of
+    /// 2⁻³¹: a parked wheel creeps at the speed that rounding hides, 64 times less
+    /// than with `f32`.
+    mobilised: [i32; 2],
+}
+
+/// One, in the units of `NodeMemory::mobilised`.
+const MOBILISED_ONE: f64 = 2_147_483_648.0;
+
+/// A node that no wheel has touched; told by its height.
+const UNTOUCHED: NodeMemory = NodeMemory { initial_m: f32::NAN, plastic_m: 0.0, mobilised: [0; 2] };
+/// Where no rock stands.
+const NO_ROCK: f32 = f32::NEG_INFINITY;
+const TILE: usize = TILE_NODES;
+
+type Tile = Box<[NodeMemory]>;
+
+#[derive(Clone, Debug)]
+enum RockTile {
+    Unknown,
+    Bare,
+    Tops(Box<[f32]>),
+}
+
+/// The soil's memory over one ground.
+#[derive(Clone, Debug)]
+pub struct SoilMemory {
+    tiles: Vec<Option<Tile>>,
+    rocks: Vec<RockTile>,
+    tiles_a_row: usize,
+    /// Displaced soil too little to change a stored height, m³.
+    pub(crate) crumbs_m3: f64,
+}
+
+impl SoilMemory {
+    /// The memory of ground that nothing has pressed.
+    #[must_use]
+    pub fn new(ground: &Ground) -> Self {
+        let tiles_a_row = ground.finest().posts.div_ceil(TILE);
+        let count = tiles_a_row * tiles_a_row;
+        Self { tiles: vec![None; count], rocks: vec![RockTile::Unknown; count], tiles_a_row, crumbs_m3: 0.0 }
+    }
+
+    /// What a node remembers; none if no wheel has touched it.
+    #[must_use]
+    pub fn node(&self, node: Node) -> Option<NodeMemory> {
+        let (tile, within) = self.place(node);
+        self.tiles.get(tile)?.as_ref().map(|nodes| nodes[within]).filter(NodeMemory::is_touched)
+    }
+
+    /// Bytes held by touched tiles.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.tiles.iter().flatten().count() * TILE * TILE * size_of::<NodeMemory>()
+    }
+
+    /// Every touched tile with its nodes, in order: for state hashes.
+    pub fn touched(&self) -> impl Iterator<Item = (usize, &[NodeMemory])> {
+        self.tiles.iter().enumerate().filter_map(|(i, tile)| Some((i, tile.as_deref()?)))
+    }
+
+    /// The node's memory, made at height `surface_m` on first touch.
+    pub(crate) fn touch(&mut self, node: Node, surface_m: f32) -> &mut NodeMemory {
+        let (tile, within) = self.place(node);
+        let nodes = self.tiles[tile].get_or_insert_with(|| vec![UNTOUCHED; TILE * TILE].into_boxed_slice());
+        let memory = &mut nodes[within];
+        if !memory.is_touched() {
+            memory.initial_m = surface_m;
+        }
+        memory
+    }
+
+    /// The node's memory if it has been touched.
+    pub(crate) fn get_mut(&mut self, node: Node) -> Option<&mut NodeMemory> {
+        let (tile, within) = self.place(node);
+        self.tiles[tile].as_mut().map(|nodes| &mut nodes[within]).filter(|memory| memory.is_touched())
+    }
+
+    /// Writes initial heights and plastic sinkage of touched nodes over a row that
+    /// starts at `column`.
+    pub(crate) fn overlay(&self, column: usize, row: usize, surface_m: &mut [f32], plastic_m: &mut [f32]) {
+        for (tile, within, at, count) in segments(self.tiles_a_row, column, row, surface_m.len()) {
+            let Some(nodes) = &self.tiles[tile] else { continue };
+            for (i, memory) in nodes[within..within + count].iter().enumerate() {
+                if memory.is_touched() {
+                    surface_m[at + i] = memory.initial_m;
+                    plastic_m[at + i] = memory.plastic_m;
+                }
+            }
+        }
+    }
+
+    /// Writes tops of rocks over a row that starts at `column`.
+    pub(crate) fn overlay_rocks(&mut self, ground: &Ground, column: usize, row: usize, tops_m: &mut [f32]) {
+        tops_m.fill(NO_ROCK);
+        for (tile, within, at, count) in segments(self.tiles_a_row, column, row, tops_m.len()) {
+            if matches!(self.rocks[tile], RockTile::Unknown) {
+                self.rocks[tile] = rock_tile(ground, tile % self.tiles_a_row, tile / self.tiles_a_row);
+            }
+            if let RockTile::Tops(tops) = &self.rocks[tile] {
+                tops_m[at..at + count].copy_from_slice(&tops[within..within + count]);
+            }
+        }
+    }
+
+    fn place(&self, node: Node) -> (usize, usize) {
+        let (column, row) = (node.column as usize, node.row as usize);
+        (row / TILE * self.tiles_a_row + column / TILE, row % TILE * TILE + column % TILE)
+    }
+}
+
+impl NodeMemory {
+    /// Share of the shear strength mobilised, x and y in the map frame.
+    #[must_use]
+    pub fn mobilised(&self) -> [f64; 2] {
+        self.mobilised.map(|share| f64::from(share) / MOBILISED_ONE)
+    }
+
+    /// Sets the mobilised share of the strength; its magnitude never exceeds one.
+    pub(crate) fn set_mobilised(&mut self, share: [f64; 2]) {
+        // The cast saturates: one itself is the nearest value below.
+        self.mobilised = share.map(|share| (share * MOBILISED_ONE).round() as i32);
+    }
+
+    fn is_touched(&self) -> bool {
+        !self.initial_m.is_nan()
+    }
+}
+
+/// Cuts a row of `len` nodes at tile borders: tile, node within it, place in the
+/// row, count.
+fn segments(
+    tiles_a_row: usize,
+    column: usize,
+    row: usize,
+    len: usize,
+) -> impl Iterator<Item = (usize, usize, usize, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= len {
+            return None;
+        }
+        let within = (column + at) % TILE;
+        let count = (TILE - within).min(len - at);
+        let segment = (row / TILE * tiles_a_row + (column + at) / TILE, row % TILE * TILE + within, at, count);
+        at += count;
+        Some(segment)
+    })
+}
+
+fn rock_tile(ground: &Ground, tile_column: usize, tile_row: usize) -> RockTile {
+    let posts = ground.finest().posts;
+    let top = |within: usize| {
+        let [column, row] = [tile_column * TILE + within % TILE, tile_row * TILE + within / TILE];
+        if column >= posts || row >= posts {
+            return NO_ROCK;
+        }
+        ground.rock_top_m(Node { column: column as u32, row: row as u32 }).map_or(NO_ROCK, |top| top as f32)
+    };
+    let tops: Box<[f32]> = (0..TILE * TILE).map(top).collect();
+    if tops.iter().all(|&top| top == NO_ROCK) { RockTile::Bare } else { RockTile::Tops(tops) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NodeMemory, SoilMemory};
+    use selene_terrain::{Ground, Node};
+
+    #[test]
+    fn a_node_remembers_in_sixteen_bytes_and_only_touched_tiles_are_kept() {
+        assert!(size_of::<NodeMemory>() <= 16);
+        let mut memory = SoilMemory::new(&Ground::flat(0.02, 20.0));
+        assert_eq!(memory.bytes(), 0);
+        memory.touch(Node { column: 70, row: 3 }, 0.5).plastic_m = 0.1;
+        assert_eq!(memory.bytes(), 64 * 64 * 16);
+        assert_eq!(memory.node(Node { column: 70, row: 3 }).map(|n| (n.initial_m, n.plastic_m)), Some((0.5, 0.1)));
+        assert!(memory.node(Node { column: 71, row: 3 }).is_none());
+    }
+
+    #[test]
+    fn a_row_across_tiles_is_overlaid_where_it_was_touched() {
+        let mut memory = SoilMemory::new(&Ground::flat(0.02, 20.0));
+        memory.touch(Node { column: 62, row: 65 }, 1.0);
+        memory.touch(Node { column: 64, row: 65 }, 2.0);
+        let (mut surface, mut plastic) = ([0.0_f32; 200], [0.0_f32; 200]);
+        memory.overlay(60, 65, &mut surface, &mut plastic);
+        assert_eq!(surface[..6], [0.0, 0.0, 1.0, 0.0, 2.0, 0.0]);
+    }
+}

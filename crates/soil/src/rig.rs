@@ -1,0 +1,265 @@
+//! Test rigs: one wheel at a given slip that sinks under its load (the single-wheel
+//! testbed), and a plate pressed into soil and lifted again (the bevameter). Both
+//! run on level ground, as such rigs do.
+
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_terrain::Ground;
+
+use crate::memory::SoilMemory;
+use crate::press::{Motion, Scratch, press};
+use crate::scm::Scm;
+use crate::underside::Plate;
+use crate::wheel::{WheelMotion, WheelShape, step};
+
+/// Posts on a side of a rig's ground at most: 256 MB.
+const POSTS_MAX: f64 = 8192.0;
+
+/// A rig that cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RigError {
+    /// A value out of its range.
+    #[error("{what} is {value}: must be {allowed}")]
+    Value {
+        /// Which.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// Too fine a grid for the length of the run.
+    #[error(
+        "a run of {side_m:.2} m on a grid of {grid_m} m needs more than {POSTS_MAX} posts a side: use a coarser grid"
+    )]
+    TooFine {
+        /// Length of the ground, m.
+        side_m: f64,
+        /// Spacing, m.
+        grid_m: f64,
+    },
+}
+
+/// The single-wheel testbed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WheelRig {
+    /// The soil.
+    pub scm: Scm,
+    /// The wheel.
+    pub wheel: WheelShape,
+    /// Vertical load, N; the wheel's mass is load/gravity.
+    pub load_n: f64,
+    /// Spin, rad/s.
+    pub omega_rad_s: f64,
+    /// Slip, above −1 and at most 1: speed ωR (1 − s), or ωR/(1 + s) when negative.
+    pub slip: f64,
+    /// Gravity, m/s².
+    pub gravity_m_s2: f64,
+    /// Spacing of the nodes, m.
+    pub grid_m: f64,
+    /// Time step, s.
+    pub step_s: f64,
+    /// Length of the run, s.
+    pub duration_s: f64,
+    /// Its last part, over which means are taken, s.
+    pub average_s: f64,
+}
+
+impl WheelRig {
+    /// The rig of the reference data: 0.5 ms steps, 7 s of which the last 2 count.
+    #[must_use]
+    pub fn new(scm: Scm, wheel: WheelShape, load_n: f64, slip: f64) -> Self {
+        Self {
+            scm,
+            wheel,
+            load_n,
+            omega_rad_s: 0.8,
+            slip,
+            gravity_m_s2: 1.62,
+            grid_m: 0.01,
+            step_s: 5e-4,
+            duration_s: 7.0,
+            average_s: 2.0,
+        }
+    }
+
+    fn speed_m_s(&self) -> f64 {
+        let rim = self.omega_rad_s * self.wheel.radius_m;
+        if self.slip < 0.0 { rim / (1.0 + self.slip) } else { rim * (1.0 - self.slip) }
+    }
+
+    fn check(&self) -> Result<(), RigError> {
+        let positive = [
+            ("radius", self.wheel.radius_m),
+            ("width", self.wheel.width_m),
+            ("load", self.load_n),
+            ("gravity", self.gravity_m_s2),
+            ("grid", self.grid_m),
+            ("step", self.step_s),
+            ("duration", self.duration_s),
+            ("average", self.average_s),
+        ];
+        positive.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        check("slip", self.slip, self.slip > -1.0 && self.slip <= 1.0, "above -1 and at most 1")?;
+        check("omega", self.omega_rad_s, self.omega_rad_s.is_finite(), "a finite number")
+    }
+}
+
+/// Means over the end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SteadyState {
+    /// Depth of the wheel's lowest point below the undisturbed ground, m.
+    pub sinkage_m: f64,
+    /// Net force ahead on the wheel, N.
+    pub drawbar_n: f64,
+    /// Force upward, N.
+    pub normal_n: f64,
+    /// Torque of the soil about the axle, N m; negative resists the drive.
+    pub torque_nm: f64,
+}
+
+/// Runs the single-wheel testbed.
+///
+/// # Errors
+/// When a value is out of range or the grid too fine for the run.
+pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
+    rig.check()?;
+    let speed = rig.speed_m_s();
+    let travel_m = (speed * rig.duration_s).abs();
+    let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
+    let mut memory = SoilMemory::new(&ground);
+    let mut scratch = Scratch::default();
+    let steps = (rig.duration_s / rig.step_s).round() as usize;
+    let skipped = steps.saturating_sub((rig.average_s / rig.step_s).round() as usize);
+    let mut centre_m = Vector3::new(-0.5 * speed * rig.duration_s, 0.0, rig.wheel.radius_m);
+    let (mut rise_m_s, mut sum) = (0.0, SteadyState::default());
+    for i in 0..steps {
+        let motion = WheelMotion {
+            world_from_wheel: Pose::from_parts(centre_m.into(), UnitQuaternion::identity()),
+            linear_m_s: Vector3::new(speed, 0.0, rise_m_s),
+            angular_rad_s: Vector3::y() * rig.omega_rad_s,
+        };
+        let contact = step(&rig.scm, &rig.wheel, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
+        if i >= skipped {
+            sum.sinkage_m += rig.wheel.radius_m - centre_m.z;
+            sum.drawbar_n += contact.wrench.force.x;
+            sum.normal_n += contact.wrench.force.z;
+            sum.torque_nm += contact.wrench.torque.y;
+        }
+        rise_m_s += (contact.wrench.force.z / rig.load_n - 1.0) * rig.gravity_m_s2 * rig.step_s;
+        centre_m += Vector3::new(speed, 0.0, rise_m_s) * rig.step_s;
+    }
+    Ok(sum.over((steps - skipped).max(1)))
+}
+
+impl SteadyState {
+    fn over(self, count: usize) -> Self {
+        let count = count as f64;
+        Self {
+            sinkage_m: self.sinkage_m / count,
+            drawbar_n: self.drawbar_n / count,
+            normal_n: self.normal_n / count,
+            torque_nm: self.torque_nm / count,
+        }
+    }
+}
+
+/// The bevameter: a flat plate pressed at a steady speed, then lifted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlateRig {
+    /// The soil.
+    pub scm: Scm,
+    /// Length and width of the plate, m.
+    pub size_m: [f64; 2],
+    /// Speed down and up, m/s.
+    pub speed_m_s: f64,
+    /// Depth at which it turns, m.
+    pub depth_m: f64,
+    /// Spacing of the nodes, m.
+    pub grid_m: f64,
+    /// Time step, s.
+    pub step_s: f64,
+}
+
+impl PlateRig {
+    /// The plate on nodes of 1 cm, in steps of 1 ms.
+    #[must_use]
+    pub fn new(scm: Scm, size_m: [f64; 2], speed_m_s: f64, depth_m: f64) -> Self {
+        Self { scm, size_m, speed_m_s, depth_m, grid_m: 0.01, step_s: 1e-3 }
+    }
+
+    fn check(&self) -> Result<(), RigError> {
+        let values = [
+            ("length", self.size_m[0]),
+            ("width", self.size_m[1]),
+            ("speed", self.speed_m_s),
+            ("depth", self.depth_m),
+            ("grid", self.grid_m),
+            ("step", self.step_s),
+        ];
+        values.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        let steps = self.depth_m / (self.speed_m_s * self.step_s);
+        check("depth over speed and step", steps, steps <= 1e7, "at most 10 million steps")
+    }
+}
+
+/// A moment of a plate's run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlateSample {
+    /// Since the plate met the ground, s.
+    pub time_s: f64,
+    /// Depth of the plate below the undisturbed ground, m.
+    pub sinkage_m: f64,
+    /// Force upward on the plate, N.
+    pub force_n: f64,
+}
+
+/// Runs the bevameter: a sample a step, down to the depth and half of the way up.
+///
+/// # Errors
+/// When a value is out of range or the grid too fine for the plate.
+pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
+    rig.check()?;
+    let mut ground = flat_between_posts(rig.grid_m, rig.size_m)?;
+    let mut memory = SoilMemory::new(&ground);
+    let mut scratch = Scratch::default();
+    let turn_s = rig.depth_m / rig.speed_m_s;
+    let steps = (1.5 * turn_s / rig.step_s).round() as usize;
+    let mut sample = |i: usize| {
+        let time_s = i as f64 * rig.step_s;
+        let sinkage_m = rig.depth_m - (time_s - turn_s).abs() * rig.speed_m_s;
+        let down = if time_s <= turn_s { -1.0 } else { 1.0 };
+        let motion = Motion {
+            centre_m: -Vector3::z() * sinkage_m,
+            linear_m_s: Vector3::z() * (down * rig.speed_m_s),
+            angular_rad_s: Vector3::zeros(),
+        };
+        let solid = Plate { size_m: rig.size_m, height_m: -sinkage_m, spacing_m: rig.grid_m };
+        let response = press(&rig.scm, &solid, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
+        PlateSample { time_s, sinkage_m, force_n: response.wrench.force.z }
+    };
+    Ok((0..=steps).map(&mut sample).collect())
+}
+
+fn check(what: &'static str, value: f64, good: bool, allowed: &'static str) -> Result<(), RigError> {
+    if good { Ok(()) } else { Err(RigError::Value { what, value, allowed }) }
+}
+
+fn check_positive(what: &'static str, value: f64) -> Result<(), RigError> {
+    check(what, value, value.is_finite() && value > 0.0, "more than 0")
+}
+
+fn flat(grid_m: f64, side_m: f64) -> Result<Ground, RigError> {
+    if side_m / grid_m > POSTS_MAX {
+        return Err(RigError::TooFine { side_m, grid_m });
+    }
+    Ok(Ground::flat(grid_m, side_m))
+}
+
+/// Level ground whose nodes stand for cells that tile a plate of whole cells exactly.
+fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError> {
+    let ground = flat(grid_m, size_m[0].max(size_m[1]) + 8.0 * grid_m)?;
+    let mut level = ground.finest().clone();
+    level.origin_m = size_m.map(|size| -0.5 * size - 3.5 * grid_m);
+    Ok(Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new()))
+}

@@ -1,0 +1,254 @@
+//! The soil contact model (Krenn and Hirzinger 2009; Serban et al. 2023), node by
+//! node. Normal to the terrain: σ = E (z − z_pl) until it meets Bekker's curve
+//! (Kc/b + Kφ) zⁿ, then along that curve with z_pl = z − σ/E; less R v_n, and never
+//! below zero, so that soil cannot pull. Since E exceeds the curve's slope, the two
+//! cross once and z_pl alone remembers the yield pressure.
+//!
+//! Along the terrain: Janosi–Hanamoto, τ = (c + σ tan φ)(1 − e^(−j/J)), kept as a
+//! vector m of mobilised strength (|m| ≤ 1) with dm = (d − m)|dj|/J, d being the
+//! direction of the soil's push. For a steady direction this is the formula exactly;
+//! when the direction turns, m follows within J and the work between is lost, so a
+//! parked wheel comes to rest instead of creeping. Soil answers a little ahead of
+//! m (`AHEAD_M`), a viscosity that damps the sway of a parked rover.
+
+use garde::Validate;
+use nalgebra::Vector3;
+
+use crate::spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
+
+/// A negative Kc (a fit's artefact) times a small patch would make soil that pushes
+/// the wrong way: the modulus never falls below this share of Kφ.
+const MODULUS_FLOOR: f64 = 0.1;
+/// Soil answers as if slid up to this much further: too little to matter to a driven
+/// wheel (1 % of its pull), enough to damp a parked rover's sway.
+const AHEAD_M: f64 = 5e-5;
+/// Sliding speed at which half of that is reached: slow sliding meets a retardation of
+/// 20 ms, about a tenth of critical damping for a sway at 2 Hz.
+const AHEAD_SPEED_M_S: f64 = 2.5e-3;
+
+/// A soil that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum SoilError {
+    /// A parameter is out of its range.
+    #[error("soil '{name}' is refused: {report}")]
+    Refused {
+        /// The soil's name.
+        name: String,
+        /// Which values, and what is allowed.
+        report: String,
+    },
+}
+
+/// Validated parameters of the soil contact model; SI, radians.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scm {
+    pub(crate) k_phi: f64,
+    pub(crate) k_c: f64,
+    pub(crate) n: f64,
+    pub(crate) cohesion_pa: f64,
+    pub(crate) friction_tan: f64,
+    pub(crate) janosi_m: f64,
+    pub(crate) elastic_pa_per_m: f64,
+    pub(crate) damping_pa_s_per_m: f64,
+    pub(crate) bulldozing: Option<Bulldozing>,
+}
+
+/// Validated parameters of bulldozing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bulldozing {
+    pub(crate) repose_tan: f64,
+    pub(crate) flow: f64,
+    pub(crate) rings: usize,
+    pub(crate) passes: usize,
+}
+
+impl Default for Bulldozing {
+    fn default() -> Self {
+        Self::from(&BulldozingSpec::default())
+    }
+}
+
+impl From<&BulldozingSpec> for Bulldozing {
+    fn from(spec: &BulldozingSpec) -> Self {
+        Self {
+            repose_tan: spec.repose_deg.to_radians().tan(),
+            flow: spec.flow,
+            rings: spec.rings as usize,
+            passes: spec.passes as usize,
+        }
+    }
+}
+
+impl TryFrom<&SoilSpec> for Scm {
+    type Error = SoilError;
+
+    fn try_from(spec: &SoilSpec) -> Result<Self, SoilError> {
+        spec.validate().map_err(|report| SoilError::Refused { name: spec.name.clone(), report: report.to_string() })?;
+        let SoilLaw::Scm(law) = &spec.law;
+        Ok(Self { bulldozing: spec.bulldozing.as_ref().map(Bulldozing::from), ..Self::from_law(law) })
+    }
+}
+
+/// What a node does to what presses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Normal {
+    /// Pressure, Pa.
+    pub(crate) sigma_pa: f64,
+    /// Plastic sinkage after the step, m, along the normal.
+    pub(crate) plastic_m: f64,
+}
+
+impl Scm {
+    fn from_law(law: &ScmSpec) -> Self {
+        Self {
+            k_phi: law.k_phi,
+            k_c: law.k_c,
+            n: law.n,
+            cohesion_pa: law.cohesion_pa,
+            friction_tan: law.friction_deg.to_radians().tan(),
+            janosi_m: law.janosi_m,
+            elastic_pa_per_m: law.elastic_pa_per_m,
+            damping_pa_s_per_m: law.damping_pa_s_per_m,
+            bulldozing: None,
+        }
+    }
+
+    /// The same soil with bulldozing on or off.
+    #[must_use]
+    pub fn with_bulldozing(self, bulldozing: Option<Bulldozing>) -> Self {
+        Self { bulldozing, ..self }
+    }
+
+    /// Whether Bekker's modulus depends on the patch.
+    pub(crate) fn needs_patch(&self) -> bool {
+        self.k_c != 0.0
+    }
+
+    /// Bekker's modulus Kc/b + Kφ, `N/m^(n+2)`, for a patch with 1/b.
+    pub(crate) fn modulus(&self, inverse_b_per_m: f64) -> f64 {
+        (self.k_c * inverse_b_per_m + self.k_phi).max(MODULUS_FLOOR * self.k_phi)
+    }
+
+    /// Bekker's pressure at sinkage `z_m`, Pa.
+    pub(crate) fn bekker_pa(&self, modulus: f64, z_m: f64) -> f64 {
+        if self.n == 1.0 { modulus * z_m } else { modulus * z_m.powf(self.n) }
+    }
+
+    /// Elasto-plastic pressure at sinkage `z_m`, before damping. Loose soil has a
+    /// negative plastic sinkage and carries nothing above the undisturbed height.
+    pub(crate) fn normal(&self, modulus: f64, z_m: f64, plastic_m: f64) -> Normal {
+        let trial = self.elastic_pa_per_m * (z_m - plastic_m);
+        let limit = if z_m > 0.0 { self.bekker_pa(modulus, z_m) } else { 0.0 };
+        if trial <= limit {
+            return Normal { sigma_pa: trial.max(0.0), plastic_m };
+        }
+        Normal { sigma_pa: limit, plastic_m: z_m - limit / self.elastic_pa_per_m }
+    }
+
+    /// Pressure with damping at normal velocity `v_m_s` (up positive): never pulls,
+    /// and nothing where nothing presses.
+    pub(crate) fn damped_pa(&self, sigma_pa: f64, v_m_s: f64) -> f64 {
+        if sigma_pa > 0.0 { (sigma_pa - self.damping_pa_s_per_m * v_m_s).max(0.0) } else { 0.0 }
+    }
+
+    /// Mohr–Coulomb strength, Pa; none where nothing presses.
+    pub(crate) fn strength_pa(&self, sigma_pa: f64) -> f64 {
+        if sigma_pa > 0.0 { self.cohesion_pa + sigma_pa * self.friction_tan } else { 0.0 }
+    }
+}
+
+/// Mobilised strength after sliding at `slide_m_s` for `dt_s`, and the share of the
+/// strength that acts.
+pub(crate) fn mobilise(
+    mobilised: Vector3<f64>,
+    slide_m_s: Vector3<f64>,
+    dt_s: f64,
+    janosi_m: f64,
+) -> (Vector3<f64>, Vector3<f64>) {
+    let speed = slide_m_s.norm();
+    if speed == 0.0 {
+        return (mobilised, mobilised);
+    }
+    let push = slide_m_s / -speed;
+    let ahead_m = AHEAD_M * speed / (speed + AHEAD_SPEED_M_S);
+    let after = mobilised + (push - mobilised) * one_minus_exp(speed * dt_s / janosi_m);
+    let acting = after + (push - after) * one_minus_exp(ahead_m / janosi_m);
+    (after, acting)
+}
+
+/// 1 − e^(−x) for x ≥ 0, by its series where x is small, as it is nearly always.
+fn one_minus_exp(x: f64) -> f64 {
+    if x > 0.1 {
+        return 1.0 - (-x).exp();
+    }
+    x * (1.0 - x / 2.0 * (1.0 - x / 3.0 * (1.0 - x / 4.0 * (1.0 - x / 5.0))))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Scm, mobilise, one_minus_exp};
+    use nalgebra::Vector3;
+
+    /// Soil `lunar` of config/soil.
+    pub(crate) const LUNAR: Scm = Scm {
+        k_phi: 0.82e6,
+        k_c: 1.4e3,
+        n: 1.0,
+        cohesion_pa: 170.0,
+        friction_tan: 0.700_207_538_209_709_9,
+        janosi_m: 0.0178,
+        elastic_pa_per_m: 2e8,
+        damping_pa_s_per_m: 3e4,
+        bulldozing: None,
+    };
+    /// The series' first dropped term is x⁶/720.
+    const SERIES_TOLERANCE: f64 = 1e-8;
+
+    #[test]
+    fn loading_follows_bekker_and_unloading_the_elastic_line() {
+        let loaded = LUNAR.normal(LUNAR.k_phi, 0.01, 0.0);
+        assert!((loaded.sigma_pa - LUNAR.k_phi * 0.01).abs() < 1e-9);
+        let unloaded = LUNAR.normal(LUNAR.k_phi, 0.01 - 1e-5, loaded.plastic_m);
+        assert!((loaded.sigma_pa - unloaded.sigma_pa - 1e-5 * LUNAR.elastic_pa_per_m).abs() < 1e-6);
+        assert_eq!(unloaded.plastic_m, loaded.plastic_m);
+        let again = LUNAR.normal(LUNAR.k_phi, 0.01, loaded.plastic_m);
+        assert!((again.sigma_pa - loaded.sigma_pa).abs() < 1e-6);
+    }
+
+    #[test]
+    fn damping_never_pulls() {
+        assert_eq!(LUNAR.damped_pa(100.0, 1.0), 0.0);
+        assert_eq!(LUNAR.damped_pa(100.0, -1.0), 100.0 + 3e4);
+        assert_eq!(LUNAR.strength_pa(0.0), 0.0);
+    }
+
+    #[test]
+    fn steady_sliding_mobilises_by_janosi_and_hanamoto() {
+        let (mut m, slide, dt) = (Vector3::zeros(), Vector3::new(0.03, 0.04, 0.0), 5e-4);
+        for _ in 0..1000 {
+            (m, _) = mobilise(m, slide, dt, LUNAR.janosi_m);
+        }
+        let expected = 1.0 - (-0.05 * 1000.0 * dt / LUNAR.janosi_m).exp();
+        assert!((m.norm() - expected).abs() < SERIES_TOLERANCE);
+        assert!((m.normalize() + slide.normalize()).norm() < SERIES_TOLERANCE);
+    }
+
+    #[test]
+    fn a_closed_path_of_sliding_loses_work() {
+        let (mut m, mut work) = (Vector3::zeros(), 0.0);
+        for i in 0..4000 {
+            let slide = Vector3::x() * 0.02 * (f64::from(i) * std::f64::consts::TAU / 1000.0).cos();
+            (m, _) = mobilise(m, slide, 1e-3, LUNAR.janosi_m);
+            work -= m.dot(&slide) * 1e-3;
+        }
+        assert!(work > 0.0, "{work}");
+    }
+
+    #[test]
+    fn the_series_meets_the_exponential() {
+        for x in [0.0, 1e-9, 1e-3, 0.05, 0.1, 0.100_001, 3.0, 1e6] {
+            let exact = -f64::exp_m1(-x);
+            assert!((one_minus_exp(x) - exact).abs() < SERIES_TOLERANCE, "{x}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Soil files (`config/soil/*.yaml`). The keys are the soil contact model's own
+//! parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports give
+//! them; values that no soil has are refused with file, line and what is allowed.
+
+use std::path::Path;
+
+use garde::Validate;
+use selene_base::InputError;
+use selene_base::input::{load_yaml, non_negative, positive, within};
+use serde::Deserialize;
+
+/// A soil file.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SoilSpec {
+    /// The name that scenarios use.
+    #[garde(length(min = 1))]
+    pub name: String,
+    /// The law and its parameters.
+    #[garde(dive)]
+    pub law: SoilLaw,
+    /// How pressed soil moves aside; without it, ruts sink and nothing rises.
+    #[garde(dive)]
+    #[serde(default)]
+    pub bulldozing: Option<BulldozingSpec>,
+}
+
+/// The closed set of laws.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "LawKeys")]
+pub enum SoilLaw {
+    /// The soil contact model (Krenn and Hirzinger 2009).
+    Scm(ScmSpec),
+}
+
+/// The law as the file has it. A mapping and not serde's enum, whose values lose
+/// their lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LawKeys {
+    scm: ScmSpec,
+}
+
+impl From<LawKeys> for SoilLaw {
+    fn from(keys: LawKeys) -> Self {
+        Self::Scm(keys.scm)
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for SoilLaw {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        let Self::Scm(spec) = self;
+        spec.validate_into(&(), &mut garde::util::nested_path!(parent, "scm"), report);
+    }
+}
+
+/// Parameters of the soil contact model.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ScmSpec {
+    /// Bekker's frictional modulus Kφ, `N/m^(n+2)`.
+    #[garde(custom(positive))]
+    pub k_phi: f64,
+    /// Bekker's cohesive modulus Kc, `N/m^(n+1)`; fits of some soils are negative.
+    #[garde(custom(within(-1e9, 1e9)))]
+    pub k_c: f64,
+    /// Bekker's exponent n.
+    #[garde(custom(within(0.1, 3.0)))]
+    pub n: f64,
+    /// Cohesion c, Pa.
+    #[garde(custom(non_negative))]
+    pub cohesion_pa: f64,
+    /// Angle of internal friction φ, degrees.
+    #[garde(custom(within(0.0, 89.0)))]
+    pub friction_deg: f64,
+    /// Janosi–Hanamoto shear displacement J, m.
+    #[garde(custom(positive))]
+    pub janosi_m: f64,
+    /// Stiffness in unloading E, Pa/m; above Kφ.
+    #[garde(custom(stiffer_than(self.k_phi)))]
+    pub elastic_pa_per_m: f64,
+    /// Damping R, Pa s/m.
+    #[garde(custom(non_negative))]
+    pub damping_pa_s_per_m: f64,
+}
+
+/// How pressed soil moves aside.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct BulldozingSpec {
+    /// Steepest slope that displaced soil holds, degrees.
+    #[garde(custom(within(1.0, 89.0)))]
+    pub repose_deg: f64,
+    /// Share of the pressed volume that rises beside the wheel; the rest compacts.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub flow: f64,
+    /// Nodes around the contact that may erode.
+    #[garde(range(min = 1, max = 64))]
+    pub rings: u32,
+    /// Smoothing passes each time.
+    #[garde(range(min = 1, max = 64))]
+    pub passes: u32,
+}
+
+impl Default for BulldozingSpec {
+    fn default() -> Self {
+        Self { repose_deg: 55.0, flow: 1.0, rings: 6, passes: 5 }
+    }
+}
+
+impl SoilSpec {
+    /// Reads and validates a soil file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a value is missing, unknown or out of range.
+    pub fn load(path: &Path) -> Result<Self, InputError> {
+        load_yaml(path)
+    }
+}
+
+fn stiffer_than(k_phi: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |value, ()| {
+        if value.is_finite() && *value > k_phi {
+            return Ok(());
+        }
+        let allowed = format!("must be more than k_phi ({k_phi}): soil unloads stiffer than it yields");
+        Err(garde::Error::new(format!("value {value} is not allowed: {allowed}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BulldozingSpec, SoilSpec};
+    use selene_base::input::parse_yaml;
+    use std::path::Path;
+
+    const LUNAR: &str = "name: lunar
+law:
+  scm:
+    k_phi: 0.82e6
+    k_c: 1.4e3
+    n: 1.0
+    cohesion_pa: 170
+    friction_deg: 35
+    janosi_m: 0.0178
+    elastic_pa_per_m: 2e8
+    damping_pa_s_per_m: 3e4
+";
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(LUNAR.contains(from));
+        parse_yaml::<SoilSpec>(&LUNAR.replace(from, to), Path::new("soil/x.yaml"))
+            .expect_err("must be refused")
+            .to_string()
+    }
+
+    #[test]
+    fn soils_that_cannot_be_are_refused_with_file_line_value_and_what_is_allowed() {
+        for (from, to, parts) in [
+            ("k_phi: 0.82e6", "k_phi: -1", ["line 4", "-1", "more than 0"]),
+            ("n: 1.0", "n: 0", ["line 6", "0", "0.1 to 3"]),
+            ("cohesion_pa: 170", "cohesion_pa: -5", ["line 7", "-5", "0 or more"]),
+            ("friction_deg: 35", "friction_deg: 90", ["line 8", "90", "0 to 89"]),
+            ("janosi_m: 0.0178", "janosi_m: .nan", ["line 9", "NaN", "more than 0"]),
+            ("elastic_pa_per_m: 2e8", "elastic_pa_per_m: 1e5", ["line 10", "100000", "more than k_phi (820000)"]),
+            ("damping_pa_s_per_m: 3e4", "damping_pa_s_per_m: .inf", ["line 11", "inf", "0 or more"]),
+        ] {
+            let message = refusal(from, to);
+            for part in parts.iter().chain(&["soil/x.yaml"]) {
+                assert!(message.contains(part), "{part} is missing in: {message}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_law_or_key_is_refused_with_its_line() {
+        for (from, to) in [("  scm:", "  clay:"), ("    n: 1.0", "    n: 1.0\n    m: 2")] {
+            let message = refusal(from, to);
+            assert!(message.contains("line ") && message.contains("soil/x.yaml"), "{message}");
+        }
+    }
+
+    #[test]
+    fn bulldozing_is_off_unless_asked_for_and_its_keys_have_defaults() {
+        let parse = |text: &str| parse_yaml::<SoilSpec>(text, Path::new("x")).expect("good").bulldozing;
+        assert_eq!(parse(LUNAR), None);
+        let asked = parse(&format!("{LUNAR}bulldozing: {{repose_deg: 40}}\n"));
+        assert_eq!(asked, Some(BulldozingSpec { repose_deg: 40.0, ..BulldozingSpec::default() }));
+    }
+}

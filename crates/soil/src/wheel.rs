@@ -1,0 +1,155 @@
+//! A wheel on soil: a plain cylinder, its motion, and what the ground does to it.
+
+use nalgebra::Vector3;
+use selene_base::{Pose, Wrench};
+use selene_terrain::Ground;
+
+use crate::memory::SoilMemory;
+use crate::press::{Motion, Scratch, press};
+use crate::scm::Scm;
+use crate::underside::Cylinder;
+
+/// A plain cylinder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WheelShape {
+    /// Radius, m; with grousers, to their tips.
+    pub radius_m: f64,
+    /// Width, m.
+    pub width_m: f64,
+}
+
+/// A wheel's pose and velocity in the map frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WheelMotion {
+    /// Origin at the wheel's centre; y along the axle, x ahead, z up (the wheel's
+    /// carrier: it need not turn with the spin).
+    pub world_from_wheel: Pose,
+    /// Velocity of the centre, m/s.
+    pub linear_m_s: Vector3<f64>,
+    /// Angular velocity, spin included, rad/s; rolling ahead is about +y.
+    pub angular_rad_s: Vector3<f64>,
+}
+
+/// What the ground does to a wheel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WheelContact {
+    /// Force and torque of soil and rocks on the wheel about its centre, map frame.
+    pub wrench: Wrench,
+    /// Unit normal of the undisturbed terrain under the wheel; zero without contact.
+    pub terrain_normal: Vector3<f64>,
+    /// Depth of the deepest node below the undisturbed terrain, along the normal, m.
+    pub sinkage_m: f64,
+    /// Force along the terrain's normal, N.
+    pub normal_n: f64,
+    /// Nodes that carry.
+    pub contact_nodes: u32,
+    /// Those among them that are rock.
+    pub rock_nodes: u32,
+}
+
+/// A contact's forces in the wheel's own directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WheelForces {
+    /// Net force ahead along the terrain (drawbar pull), N.
+    pub drawbar_n: f64,
+    /// Force to the wheel's left along the terrain, N.
+    pub lateral_n: f64,
+    /// Force along the terrain's normal, N.
+    pub normal_n: f64,
+    /// Torque about the axle, N m; negative resists driving ahead.
+    pub torque_nm: f64,
+}
+
+impl WheelContact {
+    /// The forces in the wheel's own directions; zero without contact.
+    #[must_use]
+    pub fn forces(&self, world_from_wheel: &Pose) -> WheelForces {
+        let axle = world_from_wheel.rotation * Vector3::y();
+        let Some(ahead) = axle.cross(&self.terrain_normal).try_normalize(1e-9) else {
+            return WheelForces::default();
+        };
+        let left = self.terrain_normal.cross(&ahead);
+        WheelForces {
+            drawbar_n: self.wrench.force.dot(&ahead),
+            lateral_n: self.wrench.force.dot(&left),
+            normal_n: self.normal_n,
+            torque_nm: self.wrench.torque.dot(&axle),
+        }
+    }
+}
+
+/// One step of a wheel on the ground: the wrench at this motion, with ruts and soil
+/// memory moved on by `dt_s`. A wheel that touches nothing, is off the site, or
+/// whose motion is not finite gets no wrench.
+pub fn step(
+    scm: &Scm,
+    wheel: &WheelShape,
+    motion: &WheelMotion,
+    dt_s: f64,
+    ground: &mut Ground,
+    memory: &mut SoilMemory,
+    scratch: &mut Scratch,
+) -> WheelContact {
+    if !is_finite(motion) {
+        return WheelContact::default();
+    }
+    let centre_m = motion.world_from_wheel.translation.vector;
+    let axle = motion.world_from_wheel.rotation * Vector3::y();
+    let spacing_m = ground.finest().spacing_m;
+    let cylinder = Cylinder::new(centre_m, axle, wheel.radius_m, 0.5 * wheel.width_m, spacing_m);
+    let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
+    let response = press(scm, &cylinder, &motion, dt_s, ground, memory, scratch);
+    WheelContact {
+        wrench: response.wrench,
+        terrain_normal: response.normal,
+        sinkage_m: response.sinkage_m,
+        normal_n: response.wrench.force.dot(&response.normal),
+        contact_nodes: response.contact_nodes,
+        rock_nodes: response.rock_nodes,
+    }
+}
+
+fn is_finite(motion: &WheelMotion) -> bool {
+    let pose = &motion.world_from_wheel;
+    let values = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
+    values.chain(motion.linear_m_s.iter()).chain(motion.angular_rad_s.iter()).all(|value| value.is_finite())
+}
+
+/// Slip of a wheel whose rim moves at `rim_m_s` = ωR while it goes ahead at `ahead_m_s`:
+/// 1 − v/ωR when driving, ωR/v − 1 when dragged; within [−1, 1] while both have one
+/// sign, zero at rest, and of larger magnitude when they oppose.
+#[must_use]
+pub fn slip_ratio(ahead_m_s: f64, rim_m_s: f64) -> f64 {
+    if rim_m_s == 0.0 && ahead_m_s == 0.0 {
+        return 0.0;
+    }
+    if rim_m_s.abs() >= ahead_m_s.abs() { 1.0 - ahead_m_s / rim_m_s } else { rim_m_s / ahead_m_s - 1.0 }
+}
+
+/// Angle from where the wheel points to where it goes, rad; zero at rest.
+#[must_use]
+pub fn slip_angle_rad(ahead_m_s: f64, left_m_s: f64) -> f64 {
+    left_m_s.atan2(ahead_m_s.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{slip_angle_rad, slip_ratio};
+
+    #[test]
+    fn slip_is_zero_rolling_one_spinning_on_the_spot_and_minus_one_locked() {
+        for (ahead, rim, slip) in
+            [(0.2, 0.2, 0.0), (0.0, 0.2, 1.0), (0.2, 0.0, -1.0), (0.1, 0.2, 0.5), (0.25, 0.2, -0.2), (0.0, 0.0, 0.0)]
+        {
+            assert!((slip_ratio(ahead, rim) - slip).abs() < 1e-12, "{ahead} {rim}");
+            assert!((slip_ratio(-ahead, -rim) - slip).abs() < 1e-12, "backwards {ahead} {rim}");
+        }
+    }
+
+    #[test]
+    fn the_slip_angle_is_that_of_the_path() {
+        assert_eq!(slip_angle_rad(0.0, 0.0), 0.0);
+        assert!((slip_angle_rad(1.0, 1.0) - std::f64::consts::FRAC_PI_4).abs() < 1e-12);
+        assert!((slip_angle_rad(-1.0, 1.0) - std::f64::consts::FRAC_PI_4).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,43 @@
+//! Named landforms of a procedural site: hills and ridges, bent by the relief they
+//! stand in so that none looks drawn with a ruler.
+
+use nalgebra::Vector2;
+use rayon::prelude::*;
+
+use crate::level::Level;
+use crate::site::LandformSpec;
+
+/// How far the relief's height shifts landforms sideways: no ruler-straight ridge.
+const LANDFORM_WARP: f32 = 10.0;
+
+/// Adds the landforms to a level that holds the relief.
+pub(crate) fn add(level: &mut Level, landforms: &[LandformSpec]) {
+    let grid = level.grid();
+    let relief_m = level.heights_m.clone();
+    level.heights_m.par_chunks_mut(grid.posts).enumerate().for_each(|(row, heights)| {
+        for (column, height) in heights.iter_mut().enumerate() {
+            // The relief here and at the mirrored place: two fields that know nothing of each other.
+            let [here_m, mirrored_m] = [*height, relief_m[column * grid.posts + row]];
+            let warp = Vector2::new(here_m, mirrored_m).map(|m| f64::from(m * LANDFORM_WARP));
+            let at = Vector2::new(grid.at_m(0, column), grid.at_m(1, row)) + warp;
+            *height += landforms.iter().map(|landform| landform_m(landform, at)).sum::<f64>() as f32;
+        }
+    });
+}
+
+fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
+    match *landform {
+        LandformSpec::Rise { at_m, height_m, radius_m } => {
+            height_m * (-(at - Vector2::from(at_m)).norm_squared() / (radius_m * radius_m)).exp()
+        }
+        LandformSpec::Ridge { from_m, to_m, height_m, width_m } => {
+            let [from, to] = [Vector2::from(from_m), Vector2::from(to_m)];
+            let along = to - from;
+            let fraction = ((at - from).dot(&along) / along.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+            let distance_m = (at - from - along * fraction).norm();
+            height_m * (-(distance_m / width_m).powi(2)).exp()
+        }
+        // Craters are drawn on every level: see `Site::craters`.
+        LandformSpec::Crater { .. } => 0.0,
+    }
+}

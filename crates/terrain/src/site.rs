@@ -1,0 +1,217 @@
+//! A site as its YAML file states it: where it is, where its heights come from, the
+//! nested levels it is made in, and the laws of its relief, craters and rocks.
+
+use garde::Validate;
+use selene_base::input::{finite_array, non_negative, positive, within};
+use serde::Deserialize;
+
+use crate::check::{agrees_with, crater_count, hex_digest, nested, rock_count};
+
+/// Posts on a side that one level may have.
+pub const POSTS_MAX: usize = 8193;
+
+/// One site (config/site/*.yaml).
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SiteSpec {
+    /// The site's name.
+    #[garde(length(min = 1, max = 80))]
+    pub name: String,
+    /// Latitude of the map origin, degrees, north positive.
+    #[garde(custom(within(-90.0, 90.0)))]
+    pub latitude_deg: f64,
+    /// Longitude of the map origin, degrees, east positive.
+    #[garde(custom(within(-180.0, 360.0)))]
+    pub longitude_deg: f64,
+    /// Height of the map origin (z = 0) above the sphere of 1 737 400 m, m.
+    #[garde(custom(within(-10_000.0, 12_000.0)))]
+    pub datum_m: f64,
+    /// Levels, finest first.
+    #[garde(length(min = 1, max = 6), dive, custom(nested))]
+    pub levels: Vec<LevelSpec>,
+    /// Where heights come from.
+    #[garde(dive, custom(agrees_with(&self.levels)))]
+    pub elevation: ElevationSpec,
+    /// Fractal relief, added where no data says otherwise.
+    #[garde(dive)]
+    pub relief: ReliefSpec,
+    /// Impact craters.
+    #[garde(dive, custom(crater_count(&self.levels)))]
+    pub craters: CraterLaw,
+    /// Loose rocks.
+    #[garde(dive, custom(rock_count(&self.levels)))]
+    pub rocks: RockLaw,
+}
+
+/// One level: a square grid centred on the map origin.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LevelSpec {
+    /// Distance between posts, m.
+    #[garde(custom(within(0.001, 1000.0)))]
+    pub spacing_m: f64,
+    /// Length of a side, m.
+    #[garde(custom(within(1.0, 1e6)))]
+    pub side_m: f64,
+}
+
+impl LevelSpec {
+    /// Posts on a side.
+    #[must_use]
+    pub fn posts(&self) -> usize {
+        (self.side_m / self.spacing_m).round() as usize + 1
+    }
+}
+
+/// Where heights come from.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(rename_all = "snake_case")]
+pub enum ElevationSpec {
+    /// Made up from the site's laws and named landforms.
+    Procedural(#[garde(dive)] ProceduralSpec),
+    /// Read from a file in the data directory.
+    Raster(#[garde(dive)] RasterSpec),
+}
+
+/// Landforms that a procedural site has whatever its seed.
+#[derive(Clone, Debug, Default, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ProceduralSpec {
+    /// The landforms.
+    #[garde(length(max = 64), dive)]
+    pub landforms: Vec<LandformSpec>,
+}
+
+/// One named landform.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum LandformSpec {
+    /// A round hill, or a basin with a negative height: `height_m · exp(−(r/radius_m)²)`.
+    Rise {
+        /// Its middle, m.
+        #[garde(custom(finite_array))]
+        at_m: [f64; 2],
+        /// Its height, m.
+        #[garde(custom(within(-5000.0, 5000.0)))]
+        height_m: f64,
+        /// Its radius, m.
+        #[garde(custom(positive))]
+        radius_m: f64,
+    },
+    /// A ridge along a straight line: `height_m · exp(−(distance/width_m)²)`.
+    Ridge {
+        /// One end of the crest, m.
+        #[garde(custom(finite_array))]
+        from_m: [f64; 2],
+        /// The other end, m.
+        #[garde(custom(finite_array))]
+        to_m: [f64; 2],
+        /// Its height, m.
+        #[garde(custom(within(-5000.0, 5000.0)))]
+        height_m: f64,
+        /// Half its width, m.
+        #[garde(custom(positive))]
+        width_m: f64,
+    },
+    /// A crater at a stated place.
+    Crater {
+        /// Its centre, m.
+        #[garde(custom(finite_array))]
+        at_m: [f64; 2],
+        /// Its diameter from rim to rim, m.
+        #[garde(custom(within(0.1, 100_000.0)))]
+        diameter_m: f64,
+        /// 0 fresh … 1 nearly worn away.
+        #[garde(custom(within(0.0, 1.0)))]
+        degradation: f64,
+    },
+}
+
+/// A picture of heights in the data directory: an 8- or 16-bit grey PNG, row 0 in
+/// the north, its middle post at the map origin.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RasterSpec {
+    /// The file, relative to the data directory.
+    #[garde(length(min = 1, max = 400))]
+    pub file: String,
+    /// Where it comes from and its licence: told when it is missing.
+    #[garde(length(min = 1, max = 400))]
+    pub source: String,
+    /// The file's SHA-256, 64 hexadecimal digits.
+    #[garde(custom(hex_digest))]
+    pub sha256: String,
+    /// Distance between its posts, m: the spacing of the coarsest level.
+    #[garde(custom(positive))]
+    pub spacing_m: f64,
+    /// Height from its darkest to its brightest possible value, m.
+    #[garde(custom(within(0.001, 20_000.0)))]
+    pub relief_m: f64,
+}
+
+/// The fractal relief (`noise`).
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ReliefSpec {
+    /// The longest wavelength, m.
+    #[garde(custom(within(1.0, 1e6)))]
+    pub wavelength_max_m: f64,
+    /// Standard deviation of the octave of one metre, m.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub deviation_at_1m_m: f64,
+    /// Hurst exponent above one metre.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub hurst_above_1m: f64,
+    /// Hurst exponent below one metre.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub hurst_below_1m: f64,
+}
+
+/// Cumulative size–frequency of craters: `N(>d) = density_1m_km2 · d^−slope` per km²
+/// up to `knee_m`, steeper above, continuous there.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CraterLaw {
+    /// Craters per km² larger than one metre.
+    #[garde(custom(within(0.0, 1e6)))]
+    pub density_1m_km2: f64,
+    /// Exponent up to the knee.
+    #[garde(custom(within(0.5, 4.0)))]
+    pub slope: f64,
+    /// Diameter where the law steepens, m.
+    #[garde(custom(positive))]
+    pub knee_m: f64,
+    /// Exponent above the knee.
+    #[garde(custom(within(0.5, 6.0)))]
+    pub slope_above_knee: f64,
+    /// Smallest diameter, m.
+    #[garde(custom(within(0.05, 1000.0)))]
+    pub diameter_min_m: f64,
+    /// Largest diameter, m.
+    #[garde(custom(within(0.05, 100_000.0)))]
+    pub diameter_max_m: f64,
+}
+
+/// Cumulative size–frequency of rocks: `N(>d) = density_1m_m2 · d^−slope` per m².
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RockLaw {
+    /// Rocks per m² with a diameter above one metre.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub density_1m_m2: f64,
+    /// Exponent.
+    #[garde(custom(within(0.5, 6.0)))]
+    pub slope: f64,
+    /// Smallest diameter on the finest level, m.
+    #[garde(custom(within(0.02, 100.0)))]
+    pub diameter_min_m: f64,
+    /// Largest diameter, m.
+    #[garde(custom(within(0.02, 100.0)))]
+    pub diameter_max_m: f64,
+    /// Distance from the map origin without rocks, m.
+    #[garde(custom(non_negative))]
+    pub clear_radius_m: f64,
+    /// Most rocks made; of more, the largest are kept.
+    #[garde(range(max = 100_000))]
+    pub count_max: usize,
+}

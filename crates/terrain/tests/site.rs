@@ -1,0 +1,206 @@
+//! Claims about whole sites: those of config/site and smaller ones with the same laws.
+
+use std::path::{Path, PathBuf};
+
+use selene_base::input::{load_yaml, parse_yaml};
+use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, Node, SiteSpec};
+
+/// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
+const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
+
+fn site_file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site").join(name)
+}
+
+fn spec(name: &str) -> SiteSpec {
+    load_yaml(&site_file(name)).expect("a good file")
+}
+
+/// The polar site with smaller levels.
+fn small_polar() -> SiteSpec {
+    let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
+    SiteSpec { levels: vec![level(0.04, 20.48), level(0.32, 163.84), level(5.12, 5242.88)], ..spec("polar.yaml") }
+}
+
+fn polar(seed: u64) -> Ground {
+    Ground::generate(&small_polar(), Path::new("polar.yaml"), None, seed).expect("a procedural site")
+}
+
+fn heights(ground: &Ground) -> Vec<u32> {
+    ground.levels().flat_map(|level| level.heights_m.iter().map(|h| h.to_bits())).collect()
+}
+
+fn data_dir() -> Option<PathBuf> {
+    let found = std::env::var_os("SELENE_DATA").map(PathBuf::from);
+    if found.is_none() {
+        eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
+    }
+    found
+}
+
+#[test]
+fn every_site_file_loads() {
+    for entry in std::fs::read_dir(site_file("")).expect("config/site") {
+        let path = entry.expect("an entry").path();
+        load_yaml::<SiteSpec>(&path).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// The largest difference between a level and the coarser one along the level's edge.
+fn widest_step_m(fine: &Level, coarse: &Level) -> f64 {
+    let [near, far] = [fine.origin_m[0], fine.origin_m[0] + fine.side_m()];
+    let samples = 2 * (fine.posts - 1);
+    let step = |x: f64, y: f64| {
+        let [x, y] = [x, y].map(|m| m.clamp(near, far));
+        Some((fine.height_m(x, y)? - coarse.height_m(x, y)?).abs())
+    };
+    let edges = (0..=samples).flat_map(|i| {
+        let along = near + i as f64 * fine.spacing_m / 2.0;
+        [step(along, near), step(along, far), step(near, along), step(far, along)]
+    });
+    edges.flatten().fold(0.0, f64::max)
+}
+
+#[test]
+fn levels_meet_without_a_step() {
+    let ground = polar(1);
+    let levels: Vec<_> = ground.levels().collect();
+    for pair in levels.windows(2) {
+        let step_m = widest_step_m(pair[0], pair[1]);
+        assert!(step_m < STORED_HEIGHT_TOLERANCE_M, "{step_m} m at {} m posts", pair[0].spacing_m);
+    }
+}
+
+#[test]
+fn a_finer_level_refines_the_coarser_one() {
+    // Octaves below the coarse spacing have millimetres to centimetres; craters a few
+    // posts wide, decimetres: the mean stays small.
+    const MEAN_TOLERANCE_M: f64 = 0.03;
+    let ground = polar(1);
+    let levels: Vec<_> = ground.levels().collect();
+    let [fine, coarse] = [levels[0], levels[1]];
+    let differences = (0..fine.posts).flat_map(|row| (0..fine.posts).map(move |column| (column, row)));
+    let total: f64 = differences
+        .map(|(column, row)| {
+            let [x, y] = fine.post_xy_m(column, row);
+            (fine.post_m(column, row) - coarse.height_m(x, y).expect("inside")).abs()
+        })
+        .sum();
+    let mean_m = total / (fine.posts * fine.posts) as f64;
+    assert!(mean_m < MEAN_TOLERANCE_M, "{mean_m}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
+    let with_threads = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| polar(7))
+    };
+    let [one, four] = [1, 4].map(with_threads);
+    assert!(heights(&one) == heights(&four));
+    assert_eq!(one.rocks(), four.rocks());
+    assert_eq!(one.rock_shapes(), four.rock_shapes());
+}
+
+#[test]
+fn another_seed_gives_another_ground() {
+    let [a, b] = [polar(1), polar(2)];
+    assert!(heights(&a) != heights(&b));
+    assert_ne!(a.rocks(), b.rocks());
+}
+
+#[test]
+fn the_start_is_at_height_zero_level_and_clear() {
+    // A rover 1.3 m long stands on it: its wheels differ by less than this.
+    const UNEVENNESS_M: f64 = 0.12;
+    for seed in [1, 2, 3, 4] {
+        let ground = polar(seed);
+        assert!(ground.height_m(0.0, 0.0).expect("inside").abs() < STORED_HEIGHT_TOLERANCE_M);
+        for (x, y) in [(0.65, 0.6), (-0.65, 0.6), (0.65, -0.6), (-0.65, -0.6)] {
+            let h = ground.height_m(x, y).expect("inside");
+            assert!(h.abs() < UNEVENNESS_M, "seed {seed}: {h} m");
+        }
+        let clear_m = small_polar().rocks.clear_radius_m;
+        assert!(ground.rocks().iter().all(|r| r.world_from_rock.translation.vector.xy().norm() > clear_m));
+    }
+}
+
+#[test]
+fn rock_tops_lie_above_the_soil_and_under_the_largest_rock() {
+    let ground = polar(1);
+    assert!(ground.has_rocks());
+    let posts = ground.finest().posts as u32;
+    let highest_m = 4.0 * ground.rocks().iter().map(|rock| rock.radius_m).fold(0.0, f64::max);
+    let mut covered = 0;
+    for node in (0..posts).flat_map(|row| (0..posts).map(move |column| Node { column, row })) {
+        if let Some(top_m) = ground.rock_top_m(node) {
+            let above_m = top_m - ground.node_height_m(node);
+            assert!(above_m > 0.0 && above_m < highest_m, "{above_m}");
+            covered += 1;
+        }
+    }
+    assert!(covered > 100, "only {covered} nodes lie under rocks");
+}
+
+#[test]
+fn rocks_are_at_most_as_many_as_asked_and_numbered() {
+    let mut spec = small_polar();
+    spec.rocks.count_max = 50;
+    let ground = Ground::generate(&spec, Path::new("polar.yaml"), None, 1).expect("a procedural site");
+    assert_eq!(ground.rocks().len(), 50);
+    assert!(ground.rocks().iter().zip(0..).all(|(rock, id)| rock.id == id));
+}
+
+#[test]
+fn absurd_sites_are_refused_with_what_is_allowed() {
+    let text = std::fs::read_to_string(site_file("polar.yaml")).expect("the file");
+    let refusal = |from: &str, to: &str| {
+        assert!(text.contains(from));
+        let site = parse_yaml::<SiteSpec>(&text.replace(from, to), Path::new("polar.yaml"));
+        site.expect_err("must be refused").to_string()
+    };
+    let cases = [
+        ("spacing_m: 0.02, side_m: 61.44", "spacing_m: 0.001, side_m: 61.44", "16 to 8192"),
+        ("spacing_m: 0.02, side_m: 61.44", "spacing_m: 0.02, side_m: 61.46", "even whole number"),
+        ("spacing_m: 0.02, side_m: 61.44", "spacing_m: 0.02, side_m: 61.52", "coarser level's spacing_m 0.16"),
+        ("side_m: 163.84", "side_m: 61.44", "at least four posts"),
+        ("spacing_m: 5.12", "spacing_m: .nan", "NaN"),
+        ("density_1m_km2: 29174\n  slope: 1.92", "density_1m_km2: 999999\n  slope: 3.9", "at most 200000"),
+        ("diameter_min_m: 0.06", "diameter_min_m: 60", "must be below diameter_max_m 5"),
+        ("latitude_deg: -85.4", "latitude_deg: -95.4", "-90 to 90"),
+        ("relief:", "releif:", "releif"),
+    ];
+    for (from, to, part) in cases {
+        let message = refusal(from, to);
+        assert!(message.contains(part) && message.contains("line"), "{part} is missing in: {message}");
+    }
+}
+
+#[test]
+fn hadley_keeps_its_posts_within_half_a_level() {
+    let Some(data_dir) = data_dir() else { return };
+    let spec = spec("hadley.yaml");
+    let ground = Ground::generate(&spec, Path::new("hadley.yaml"), Some(&data_dir), 1).expect("the data");
+    let ElevationSpec::Raster(raster) = &spec.elevation else { panic!("a raster site") };
+    let picture = image::open(data_dir.join(&raster.file)).expect("the picture").into_luma8();
+    let level = ground.levels().last().expect("a level");
+    let quantum_m = raster.relief_m / 255.0;
+    let middle = level.posts / 2;
+    // The origin is at height zero: its own half level is unknown, the same for all posts.
+    let departures = picture.enumerate_pixels().map(|(column, row, value)| {
+        let here_m = level.post_m(middle + column as usize - 128, middle + 128 - row as usize);
+        here_m - f64::from(value.0[0]) * quantum_m
+    });
+    let (low, high) = departures.fold((f64::MAX, f64::MIN), |(low, high), d| (low.min(d), high.max(d)));
+    assert!(high - low <= quantum_m + STORED_HEIGHT_TOLERANCE_M, "{low} to {high} for {quantum_m}");
+    let origin_m = ground.height_m(0.0, 0.0).expect("inside");
+    assert!(origin_m.abs() < STORED_HEIGHT_TOLERANCE_M, "{origin_m}");
+}
+
+#[test]
+fn hadley_without_its_data_says_where_to_get_them() {
+    let error = Ground::generate(&spec("hadley.yaml"), Path::new("hadley.yaml"), None, 1).expect_err("no data");
+    for part in ["hadley.yaml", "NAC_DTM_APOLLO15", "osrf/gazebo_models", "CC BY 3.0", "--data", "SELENE_DATA"] {
+        assert!(error.to_string().contains(part), "{part} is missing in: {error}");
+    }
+}

@@ -1,0 +1,161 @@
+//! From a list of links and joints to one tree: exactly one root, every other link
+//! with one parent, no cycle; parents come before children and siblings keep the
+//! order of the file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::VehicleError;
+use crate::shape::{Joint, JointKind, Link};
+use crate::urdf::{RawJoint, RawLink, RawRobot};
+
+/// Orders the links and joints of `robot`; joint `i` leads to link `i + 1`.
+pub(crate) fn order(robot: RawRobot, path: &Path) -> Result<(Vec<Link>, Vec<Joint>), VehicleError> {
+    let index = index_links(&robot.links, path)?;
+    check_joint_names(&robot.joints, path)?;
+    let ends = joint_ends(&robot.joints, &index, path)?;
+    let parent_joint = parent_joints(&robot, &ends, path)?;
+    let root = only_root(&robot, &parent_joint, path)?;
+    let visits = visit_from(root, &ends, robot.links.len());
+    let mut reached = vec![false; robot.links.len()];
+    visits.iter().for_each(|&link| reached[link] = true);
+    if let Some(link) = reached.iter().position(|reached| !reached) {
+        let RawLink { name, line, .. } = &robot.links[link];
+        let what = format!("link \"{name}\" is on a cycle of joints; a rover is a tree with one root");
+        return Err(VehicleError::urdf(path, *line, what));
+    }
+    check_masses(&robot, &visits, &parent_joint, &ends, path)?;
+    Ok(assemble(robot, &visits, &parent_joint, &ends))
+}
+
+fn index_links<'a>(links: &'a [RawLink], path: &Path) -> Result<BTreeMap<&'a str, usize>, VehicleError> {
+    let mut index = BTreeMap::new();
+    for (i, link) in links.iter().enumerate() {
+        if index.insert(link.name.as_str(), i).is_some() {
+            let what = format!("link \"{}\" is given twice; names must differ", link.name);
+            return Err(VehicleError::urdf(path, link.line, what));
+        }
+    }
+    Ok(index)
+}
+
+fn check_joint_names(joints: &[RawJoint], path: &Path) -> Result<(), VehicleError> {
+    let mut names = std::collections::BTreeSet::new();
+    match joints.iter().find(|j| !names.insert(j.name.as_str())) {
+        Some(joint) => {
+            let what = format!("joint \"{}\" is given twice; names must differ", joint.name);
+            Err(VehicleError::urdf(path, joint.line, what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Parent and child link of every joint.
+fn joint_ends(
+    joints: &[RawJoint],
+    index: &BTreeMap<&str, usize>,
+    path: &Path,
+) -> Result<Vec<(usize, usize)>, VehicleError> {
+    let find = |joint: &RawJoint, name: &str| {
+        let what = || format!("joint \"{}\" names link \"{name}\", which this file does not have", joint.name);
+        index.get(name).copied().ok_or_else(|| VehicleError::urdf(path, joint.line, what()))
+    };
+    joints.iter().map(|j| Ok((find(j, &j.parent)?, find(j, &j.child)?))).collect()
+}
+
+fn parent_joints(robot: &RawRobot, ends: &[(usize, usize)], path: &Path) -> Result<Vec<Option<usize>>, VehicleError> {
+    let mut parent_joint = vec![None; robot.links.len()];
+    for (i, &(_, child)) in ends.iter().enumerate() {
+        if let Some(first) = parent_joint[child].replace(i) {
+            let (joint, first): (&RawJoint, &RawJoint) = (&robot.joints[i], &robot.joints[first]);
+            let what = format!(
+                "link \"{}\" hangs from joint \"{}\" and from joint \"{}\"; one parent is allowed",
+                joint.child, first.name, joint.name
+            );
+            return Err(VehicleError::urdf(path, joint.line, what));
+        }
+    }
+    Ok(parent_joint)
+}
+
+fn only_root(robot: &RawRobot, parent_joint: &[Option<usize>], path: &Path) -> Result<usize, VehicleError> {
+    let mut roots = (0..robot.links.len()).filter(|&i| parent_joint[i].is_none());
+    match (roots.next(), roots.next()) {
+        (Some(root), None) => Ok(root),
+        (Some(first), Some(second)) => {
+            let [first, second] = [&robot.links[first], &robot.links[second]];
+            let what = format!("two roots, \"{}\" and \"{}\"; join them: one is allowed", first.name, second.name);
+            Err(VehicleError::urdf(path, second.line, what))
+        }
+        (None, _) if robot.links.is_empty() => Err(VehicleError::urdf(path, robot.line, "no <link>; give one")),
+        (None, _) => {
+            let what = "every link hangs from another (a cycle of joints); a rover is a tree with one root";
+            Err(VehicleError::urdf(path, robot.links[0].line, what))
+        }
+    }
+}
+
+/// Links reached from `root`, depth first.
+fn visit_from(root: usize, ends: &[(usize, usize)], links: usize) -> Vec<usize> {
+    let mut children = vec![Vec::new(); links];
+    for &(parent, child) in ends {
+        children[parent].push(child);
+    }
+    let (mut visits, mut waiting) = (Vec::new(), vec![root]);
+    while let Some(link) = waiting.pop() {
+        visits.push(link);
+        waiting.extend(children[link].iter().rev());
+    }
+    visits
+}
+
+/// What a joint moves must have mass, itself or in what is fixed to it, and so must
+/// the root: else its motion is not determined.
+fn check_masses(
+    robot: &RawRobot,
+    visits: &[usize],
+    parent_joint: &[Option<usize>],
+    ends: &[(usize, usize)],
+    path: &Path,
+) -> Result<(), VehicleError> {
+    let mut has_mass: Vec<_> = robot.links.iter().map(|link| link.inertial.is_some()).collect();
+    for &link in visits.iter().rev() {
+        let held_by = parent_joint[link].filter(|&j| robot.joints[j].kind == JointKind::Fixed);
+        if let Some(joint) = held_by {
+            has_mass[ends[joint].0] |= has_mass[link];
+        } else if !has_mass[link] {
+            let RawLink { name, line, .. } = &robot.links[link];
+            let what = format!("link \"{name}\" moves but has no mass; give it an <inertial> with mass above 0");
+            return Err(VehicleError::urdf(path, *line, what));
+        }
+    }
+    Ok(())
+}
+
+fn assemble(
+    robot: RawRobot,
+    visits: &[usize],
+    parent_joint: &[Option<usize>],
+    ends: &[(usize, usize)],
+) -> (Vec<Link>, Vec<Joint>) {
+    let mut place = vec![0; visits.len()];
+    visits.iter().enumerate().for_each(|(i, &raw)| place[raw] = i);
+    let mut raw_links: Vec<_> = robot.links.into_iter().map(Some).collect();
+    let mut raw_joints: Vec<_> = robot.joints.into_iter().map(Some).collect();
+    let (mut links, mut joints) = (Vec::new(), Vec::new());
+    for &raw in visits {
+        if let Some(raw_joint) = parent_joint[raw].and_then(|j| raw_joints[j].take().map(|joint| (j, joint))) {
+            let (j, joint) = raw_joint;
+            joints.push(placed(joint, place[ends[j].0], place[raw]));
+        }
+        if let Some(RawLink { name, inertial, visuals, .. }) = raw_links[raw].take() {
+            links.push(Link { name, inertial, visuals, joint: joints.len().checked_sub(1) });
+        }
+    }
+    (links, joints)
+}
+
+fn placed(raw: RawJoint, parent: usize, child: usize) -> Joint {
+    let RawJoint { name, kind, parent_from_child_at_zero, axis, limits, .. } = raw;
+    Joint { name, kind, parent, child, parent_from_child_at_zero, axis, limits }
+}

@@ -1,0 +1,265 @@
+//! Reading URDF (wiki.ros.org/urdf/XML), the part that rovers need: links with
+//! inertial and visual, materials, fixed, revolute, continuous and prismatic
+//! joints. Other elements (collision, transmission, gazebo) are passed over; what
+//! would change the motion and is not modelled (mimic, other joint types) is
+//! refused. Read from the XML tree itself, because every error names its line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nalgebra::{Matrix3, Unit, UnitQuaternion, Vector3};
+use roxmltree::{Document, Node};
+use selene_base::Pose;
+
+use crate::VehicleError;
+use crate::shape::{Inertial, JointKind, Shape, Visual};
+
+/// The largest URDF taken; a mesh belongs in its own file.
+pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
+
+const GREY: [f64; 4] = [0.7, 0.7, 0.7, 1.0];
+
+pub(crate) struct RawLink {
+    pub(crate) name: String,
+    pub(crate) line: u32,
+    pub(crate) inertial: Option<Inertial>,
+    pub(crate) visuals: Vec<Visual>,
+}
+
+pub(crate) struct RawJoint {
+    pub(crate) name: String,
+    pub(crate) line: u32,
+    pub(crate) kind: JointKind,
+    pub(crate) parent: String,
+    pub(crate) child: String,
+    pub(crate) parent_from_child_at_zero: Pose,
+    pub(crate) axis: Unit<Vector3<f64>>,
+    pub(crate) limits: Option<[f64; 2]>,
+}
+
+pub(crate) struct RawRobot {
+    pub(crate) line: u32,
+    pub(crate) links: Vec<RawLink>,
+    pub(crate) joints: Vec<RawJoint>,
+}
+
+type Colours = BTreeMap<String, [f64; 4]>;
+
+/// Reads the links and joints of a URDF's `text`; `path` is named in errors and
+/// mesh files are sought beside it.
+pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
+    let document = Document::parse(text).map_err(|e| VehicleError::urdf(path, e.pos().row, format!("not XML: {e}")))?;
+    let file = File { document: &document, path };
+    let robot = document.root_element();
+    if robot.tag_name().name() != "robot" {
+        return Err(file.refusal(robot, format!("<{}> is not a <robot>", robot.tag_name().name())));
+    }
+    let colours = file.materials(robot)?;
+    let links = children(robot, "link").map(|node| file.link(node, &colours)).collect::<Result<_, _>>()?;
+    let joints = children(robot, "joint").map(|node| file.joint(node)).collect::<Result<_, _>>()?;
+    Ok(RawRobot { line: file.line(robot), links, joints })
+}
+
+struct File<'a> {
+    document: &'a Document<'a>,
+    path: &'a Path,
+}
+
+fn children<'a>(node: Node<'a, 'a>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(move |c| c.has_tag_name(tag))
+}
+
+fn child<'a>(node: Node<'a, 'a>, tag: &'static str) -> Option<Node<'a, 'a>> {
+    children(node, tag).next()
+}
+
+impl<'a> File<'a> {
+    fn line(&self, node: Node) -> u32 {
+        self.document.text_pos_at(node.range().start).row
+    }
+
+    fn refusal(&self, node: Node, what: impl Into<String>) -> VehicleError {
+        VehicleError::urdf(self.path, self.line(node), what)
+    }
+
+    fn needed(&self, node: Node<'a, 'a>, tag: &'static str) -> Result<Node<'a, 'a>, VehicleError> {
+        child(node, tag)
+            .ok_or_else(|| self.refusal(node, format!("<{}> has no <{tag}>; give one", node.tag_name().name())))
+    }
+
+    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Result<&'a str, VehicleError> {
+        let missing = || format!("<{}> has no {name}=\"…\"; give one", node.tag_name().name());
+        node.attribute(name).filter(|value| !value.is_empty()).ok_or_else(|| self.refusal(node, missing()))
+    }
+
+    fn numbers<const N: usize>(&self, node: Node<'a, 'a>, name: &str) -> Result<[f64; N], VehicleError> {
+        let text = self.attribute(node, name)?;
+        let values: Option<Vec<f64>> =
+            text.split_whitespace().map(|word| word.parse().ok().filter(|v: &f64| v.is_finite())).collect();
+        values.and_then(|values| <[f64; N]>::try_from(values).ok()).ok_or_else(|| {
+            self.refusal(node, format!("{name}=\"{text}\" is not allowed: must be {N} finite number(s)"))
+        })
+    }
+
+    fn numbers_or<const N: usize>(
+        &self,
+        node: Node<'a, 'a>,
+        name: &str,
+        otherwise: [f64; N],
+    ) -> Result<[f64; N], VehicleError> {
+        if node.has_attribute(name) { self.numbers(node, name) } else { Ok(otherwise) }
+    }
+
+    fn positive<const N: usize>(&self, node: Node<'a, 'a>, name: &str) -> Result<[f64; N], VehicleError> {
+        let values = self.numbers(node, name)?;
+        match values.iter().find(|v| **v <= 0.0) {
+            Some(value) => Err(self.refusal(node, format!("{name} {value} is not allowed: must be more than 0"))),
+            None => Ok(values),
+        }
+    }
+
+    fn origin(&self, node: Node<'a, 'a>) -> Result<Pose, VehicleError> {
+        let Some(origin) = child(node, "origin") else { return Ok(Pose::identity()) };
+        let xyz = Vector3::from(self.numbers_or(origin, "xyz", [0.0; 3])?);
+        let [roll, pitch, yaw] = self.numbers_or(origin, "rpy", [0.0; 3])?;
+        Ok(Pose::from_parts(xyz.into(), UnitQuaternion::from_euler_angles(roll, pitch, yaw)))
+    }
+
+    fn materials(&self, robot: Node<'a, 'a>) -> Result<Colours, VehicleError> {
+        let mut colours = Colours::new();
+        for node in robot.descendants().filter(|n| n.has_tag_name("material")) {
+            if let Some(color) = child(node, "color") {
+                let rgba = self.numbers(color, "rgba")?;
+                if let Some(value) = rgba.iter().find(|v| !(0.0..=1.0).contains(*v)) {
+                    return Err(self.refusal(color, format!("rgba {value} is not allowed: must be 0 to 1")));
+                }
+                colours.insert(self.attribute(node, "name")?.to_owned(), rgba);
+            }
+        }
+        Ok(colours)
+    }
+
+    fn link(&self, node: Node<'a, 'a>, colours: &Colours) -> Result<RawLink, VehicleError> {
+        Ok(RawLink {
+            name: self.attribute(node, "name")?.to_owned(),
+            line: self.line(node),
+            inertial: child(node, "inertial").map(|n| self.inertial(n)).transpose()?,
+            visuals: children(node, "visual").map(|n| self.visual(n, colours)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn inertial(&self, node: Node<'a, 'a>) -> Result<Inertial, VehicleError> {
+        let [mass_kg] = self.positive(self.needed(node, "mass")?, "value")?;
+        let inertia = self.needed(node, "inertia")?;
+        let moment = |name| self.numbers(inertia, name).map(|[value]: [f64; 1]| value);
+        let product = |name| self.numbers_or(inertia, name, [0.0]).map(|[value]| value);
+        let [xx, yy, zz] = [moment("ixx")?, moment("iyy")?, moment("izz")?];
+        let [xy, xz, yz] = [product("ixy")?, product("ixz")?, product("iyz")?];
+        let inertia_kg_m2 = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+        if !is_inertia(&inertia_kg_m2) {
+            let what =
+                "inertia is not allowed: principal moments must be more than 0, none above the sum of the others";
+            return Err(self.refusal(inertia, what));
+        }
+        Ok(Inertial { link_from_com: self.origin(node)?, mass_kg, inertia_kg_m2 })
+    }
+
+    fn visual(&self, node: Node<'a, 'a>, colours: &Colours) -> Result<Visual, VehicleError> {
+        let material = child(node, "material").map_or(Ok(""), |n| self.attribute(n, "name"))?;
+        if !material.is_empty() && !colours.contains_key(material) {
+            let known: Vec<_> = colours.keys().map(String::as_str).collect();
+            let what = format!("material \"{material}\" has no colour; known: {}", known.join(", "));
+            return Err(self.refusal(node, what));
+        }
+        Ok(Visual {
+            link_from_shape: self.origin(node)?,
+            shape: self.shape(self.needed(node, "geometry")?)?,
+            material: material.to_owned(),
+            rgba: colours.get(material).copied().unwrap_or(GREY),
+        })
+    }
+
+    fn shape(&self, geometry: Node<'a, 'a>) -> Result<Shape, VehicleError> {
+        let allowed = "a geometry is box, cylinder, sphere or mesh";
+        let node = geometry
+            .first_element_child()
+            .ok_or_else(|| self.refusal(geometry, format!("<geometry> is empty: {allowed}")))?;
+        let one = |name| self.positive(node, name).map(|[value]: [f64; 1]| value);
+        match node.tag_name().name() {
+            "box" => Ok(Shape::Box { size_m: self.positive(node, "size")? }),
+            "cylinder" => Ok(Shape::Cylinder { radius_m: one("radius")?, length_m: one("length")? }),
+            "sphere" => Ok(Shape::Sphere { radius_m: one("radius")? }),
+            "mesh" => self.mesh(node),
+            other => Err(self.refusal(node, format!("<{other}> is not known: {allowed}"))),
+        }
+    }
+
+    fn mesh(&self, node: Node<'a, 'a>) -> Result<Shape, VehicleError> {
+        let name = self.attribute(node, "filename")?;
+        let path = self.path.parent().unwrap_or(Path::new(".")).join(name.strip_prefix("file://").unwrap_or(name));
+        if !path.is_file() {
+            let what = format!("mesh \"{name}\" is not a file at {}; give a path beside the URDF", path.display());
+            return Err(self.refusal(node, what));
+        }
+        let scale = if node.has_attribute("scale") { self.positive(node, "scale")? } else { [1.0; 3] };
+        Ok(Shape::Mesh { path, scale })
+    }
+
+    fn joint(&self, node: Node<'a, 'a>) -> Result<RawJoint, VehicleError> {
+        if let Some(mimic) = child(node, "mimic") {
+            return Err(self.refusal(mimic, "<mimic> is not modelled; remove it"));
+        }
+        let kind = self.kind(node)?;
+        Ok(RawJoint {
+            name: self.attribute(node, "name")?.to_owned(),
+            line: self.line(node),
+            kind,
+            parent: self.attribute(self.needed(node, "parent")?, "link")?.to_owned(),
+            child: self.attribute(self.needed(node, "child")?, "link")?.to_owned(),
+            parent_from_child_at_zero: self.origin(node)?,
+            axis: self.axis(node)?,
+            limits: self.limits(node, kind)?,
+        })
+    }
+
+    fn kind(&self, node: Node<'a, 'a>) -> Result<JointKind, VehicleError> {
+        match self.attribute(node, "type")? {
+            "fixed" => Ok(JointKind::Fixed),
+            "revolute" => Ok(JointKind::Revolute),
+            "continuous" => Ok(JointKind::Continuous),
+            "prismatic" => Ok(JointKind::Prismatic),
+            other => {
+                let what = format!("type=\"{other}\" is not allowed: fixed, revolute, continuous or prismatic");
+                Err(self.refusal(node, what))
+            }
+        }
+    }
+
+    fn axis(&self, node: Node<'a, 'a>) -> Result<Unit<Vector3<f64>>, VehicleError> {
+        let Some(axis) = child(node, "axis") else { return Ok(Vector3::x_axis()) };
+        let xyz = Vector3::from(self.numbers(axis, "xyz")?);
+        Unit::try_new(xyz, 1e-9).ok_or_else(|| self.refusal(axis, "xyz is not allowed: must not be zero"))
+    }
+
+    fn limits(&self, node: Node<'a, 'a>, kind: JointKind) -> Result<Option<[f64; 2]>, VehicleError> {
+        if !matches!(kind, JointKind::Revolute | JointKind::Prismatic) {
+            return Ok(None);
+        }
+        let limit = self.needed(node, "limit")?;
+        let [lower] = self.numbers_or(limit, "lower", [0.0])?;
+        let [upper] = self.numbers_or(limit, "upper", [0.0])?;
+        if lower > upper {
+            let what = format!("lower {lower} is not allowed: must be at most upper {upper}");
+            return Err(self.refusal(limit, what));
+        }
+        Ok(Some([lower, upper]))
+    }
+}
+
+/// Whether a matrix can be the inertia of something: principal moments above zero
+/// that obey the triangle inequality, to rounding.
+fn is_inertia(inertia: &Matrix3<f64>) -> bool {
+    let moments = inertia.symmetric_eigenvalues();
+    let slack = 1.0 + 1e-6;
+    moments.min() > 0.0 && moments.max() <= (moments.sum() - moments.max()) * slack
+}

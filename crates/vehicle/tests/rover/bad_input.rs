@@ -1,0 +1,181 @@
+//! A description that no rover can be built from is refused with file, line, value
+//! and what is allowed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use selene_vehicle::RoverModel;
+
+const YAML: &str = include_str!("../../../../config/rover/viper.yaml");
+const URDF: &str = include_str!("../../../../urdf/viper/viper.urdf");
+
+/// A folder of this test's own with VIPER's files in it, removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("selene-vehicle-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn refusal(&self, yaml: &str, urdf: &str) -> String {
+        fs::write(self.0.join("rover.yaml"), yaml.replace("../../urdf/viper/viper.urdf", "rover.urdf")).unwrap();
+        fs::write(self.0.join("rover.urdf"), urdf).unwrap();
+        load_refusal(&self.0.join("rover.yaml"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn load_refusal(path: &Path) -> String {
+    match RoverModel::load(path) {
+        Ok(_) => panic!("{} must be refused", path.display()),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+/// The 1-based line of `text` that holds `part`.
+fn line_of(text: &str, part: &str) -> usize {
+    text.lines().position(|line| line.contains(part)).unwrap() + 1
+}
+
+fn has_all(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "\"{part}\" is missing in: {message}");
+    }
+}
+
+/// Swaps `from` for `to` in VIPER's URDF and expects a refusal that names the line
+/// of `to` and has all `parts`.
+fn urdf_refusal(name: &str, from: &str, to: &str, parts: &[&str]) {
+    assert!(URDF.contains(from), "{from}");
+    let urdf = URDF.replacen(from, to, 1);
+    let message = Folder::new(name).refusal(YAML, &urdf);
+    let line = format!("rover.urdf:{}:", line_of(&urdf, to.lines().last().unwrap()));
+    has_all(&message, &[&line]);
+    has_all(&message, parts);
+}
+
+fn yaml_refusal(name: &str, from: &str, to: &str, parts: &[&str]) {
+    assert!(YAML.contains(from), "{from}");
+    let yaml = YAML.replacen(from, to, 1);
+    let message = Folder::new(name).refusal(&yaml, URDF);
+    has_all(&message, &["rover.yaml", &format!("line {}", line_of(&yaml, to))]);
+    has_all(&message, parts);
+}
+
+#[test]
+fn a_mass_that_is_not_above_zero_is_refused() {
+    for (name, mass) in [("zero", "0"), ("negative", "-4"), ("nan", "nan"), ("word", "heavy")] {
+        let to = format!("<mass value=\"{mass}\"/>");
+        let allowed = if mass.parse::<f64>().is_ok_and(f64::is_finite) { "more than 0" } else { "finite number" };
+        urdf_refusal(name, "<mass value=\"340.8\"/>", &to, &[mass, allowed]);
+    }
+    urdf_refusal("inertia", "ixx=\"76.4\"", "ixx=\"7000\"", &["sum of the others"]);
+}
+
+#[test]
+fn a_moving_link_without_mass_is_refused() {
+    let mass = URDF.lines().find(|line| line.contains("<mass value=\"11.05\"/>")).unwrap();
+    let message = Folder::new("massless").refusal(YAML, &URDF.replacen(mass, "", 1));
+    has_all(&message, &["rover.urdf:", "front_left_wheel", "mass above 0"]);
+}
+
+#[test]
+fn a_cycle_is_refused() {
+    let cycle = "<link name=\"a\"/><link name=\"b\"/>\
+        <joint name=\"ab\" type=\"fixed\"><parent link=\"a\"/><child link=\"b\"/></joint>\
+        <joint name=\"ba\" type=\"fixed\"><parent link=\"b\"/><child link=\"a\"/></joint></robot>";
+    urdf_refusal("cycle", "</robot>", cycle, &["\"a\"", "cycle", "one root"]);
+    let whole = format!("<robot name=\"r\">{cycle}");
+    has_all(&Folder::new("whole-cycle").refusal(YAML, &whole), &["rover.urdf:1:", "cycle"]);
+}
+
+#[test]
+fn a_second_root_or_a_second_parent_is_refused() {
+    let lone = "<link name=\"lone\"/></robot>";
+    urdf_refusal("roots", "</robot>", lone, &["base_link", "lone", "one is allowed"]);
+    let second = "<joint name=\"second\" type=\"fixed\"><parent link=\"mast\"/><child link=\"imu\"/></joint></robot>";
+    urdf_refusal("parents", "</robot>", second, &["imu", "imu_mount", "second", "one parent"]);
+}
+
+#[test]
+fn names_that_clash_or_lead_nowhere_are_refused() {
+    urdf_refusal("twice", "<link name=\"imu\"/>", "<link name=\"mast\"/>", &["mast", "twice"]);
+    urdf_refusal("nowhere", "<child link=\"imu\"/>", "<child link=\"imp\"/>", &["imu_mount", "imp"]);
+    urdf_refusal(
+        "material",
+        "<material name=\"mli_silver\"/></visual>",
+        "<material name=\"tin\"/></visual>",
+        &["tin", "mli_gold"],
+    );
+}
+
+#[test]
+fn what_is_not_modelled_is_refused() {
+    urdf_refusal("floating", "type=\"prismatic\"", "type=\"floating\"", &["floating", "prismatic"]);
+    let mimic = "name=\"front_left_drive\" type=\"continuous\"><mimic joint=\"rear_left_drive\"/>";
+    urdf_refusal("mimic", "name=\"front_left_drive\" type=\"continuous\">", mimic, &["mimic"]);
+    urdf_refusal("axis", "<axis xyz=\"0 0 1\"/>", "<axis xyz=\"0 0 0\"/>", &["xyz", "zero"]);
+    urdf_refusal(
+        "shape",
+        "<cylinder radius=\"0.24\" length=\"0.2\"/>",
+        "<cone radius=\"0.24\"/>",
+        &["cone", "cylinder"],
+    );
+    urdf_refusal("size", "<box size=\"1.3 0.56 0.43\"/>", "<box size=\"1.3 -1 0.43\"/>", &["-1", "more than 0"]);
+    let mesh = "<mesh filename=\"body.obj\"/>";
+    urdf_refusal("mesh", "<box size=\"1.3 0.56 0.43\"/>", mesh, &["body.obj", "not a file"]);
+}
+
+#[test]
+fn text_that_is_not_a_robot_is_refused() {
+    let folder = Folder::new("text");
+    has_all(&folder.refusal(YAML, &URDF[..URDF.len() / 2]), &["rover.urdf:", "not XML"]);
+    has_all(&folder.refusal(YAML, ""), &["rover.urdf:", "not XML"]);
+    has_all(&folder.refusal(YAML, "<html/>"), &["rover.urdf:1:", "html"]);
+    has_all(&folder.refusal(YAML, "<robot name=\"r\"/>"), &["no <link>"]);
+    let bomb = "<!DOCTYPE r [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><robot name=\"&b;\"/>";
+    has_all(&folder.refusal(YAML, bomb), &["not XML"]);
+    let deep = format!("{}{}", "<robot>".repeat(100_000), "</robot>".repeat(100_000));
+    assert!(!folder.refusal(YAML, &deep).is_empty());
+}
+
+#[test]
+fn missing_and_absurdly_large_files_are_refused() {
+    let folder = Folder::new("files");
+    has_all(&load_refusal(&folder.0.join("none.yaml")), &["none.yaml", "cannot be read"]);
+    has_all(&folder.refusal(&YAML.replace("viper.urdf", "none.urdf"), URDF), &["none.urdf", "cannot be read"]);
+    folder.refusal("", URDF);
+    fs::write(folder.0.join("rover.yaml"), YAML.replace("../../urdf/viper/viper.urdf", "rover.urdf")).unwrap();
+    fs::File::create(folder.0.join("rover.urdf")).unwrap().set_len((16 << 20) + 1).unwrap();
+    has_all(&load_refusal(&folder.0.join("rover.yaml")), &["rover.urdf", "16777217", "16777216"]);
+}
+
+#[test]
+fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
+    let from = "drive_joint: front_left_drive";
+    yaml_refusal("unknown", from, "drive_joint: front_left_motor", &["front_left_motor", "rear_right_drive"]);
+    yaml_refusal("kind", from, "drive_joint: front_left_steer", &["Revolute", "Continuous is needed"]);
+    let shared = YAML.replacen("drive_joint: rear_right_drive", "drive_joint: rear_left_drive", 1);
+    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 12", "rear_left_drive", "two wheels"]);
+    let urdf = URDF.replacen(
+        "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>",
+        "<child link=\"front_left_wheel\"/><axis xyz=\"0 -1 0\"/>",
+        1,
+    );
+    has_all(&Folder::new("axle").refusal(YAML, &urdf), &["front_left_drive", "+y", "line "]);
+}
+
+#[test]
+fn a_rover_file_with_a_bad_value_is_refused() {
+    yaml_refusal("range", "limit_deg: 30", "limit_deg: 120", &["120", "0 to 89", "limit_deg"]);
+    yaml_refusal("sign", "stall_torque_nm: 300", "stall_torque_nm: -300", &["-300", "more than 0"]);
+    yaml_refusal("key", "rate_deg_s: 15", "rate_deg: 15", &["rate_deg"]);
+    has_all(&Folder::new("wheels").refusal("name: x\nurdf: y\nwheels: []\n", URDF), &["rover.yaml"]);
+}

@@ -1,0 +1,10 @@
+//! The vehicle crate seen from outside: reading, steering, driving.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod driving;
+mod ground;
+mod steering;
+mod viper;

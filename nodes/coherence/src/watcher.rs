@@ -1,0 +1,228 @@
+//! A sensor node's view of the world: snapshots in order, two at a time, with no
+//! terrain edit missed.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use selene_base::SimTime;
+use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
+use selene_ros::{Qos, selene_msgs};
+use selene_sim::WorldState;
+use selene_terrain::Edit;
+
+use crate::wire::{edits_from_message, state_from_message};
+use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE};
+
+/// How often the stop flag is looked at while nothing comes (wall time).
+const STOP_POLL: Duration = Duration::from_millis(100);
+/// How long an answer to a terrain request is waited for before asking again (wall time).
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+/// Snapshots kept while the terrain is incomplete; older ones are then dropped.
+const HELD_MAX: usize = 4096;
+
+enum Event {
+    State(Box<WorldState>),
+    Terrain { sequence: u64, edits: Vec<Edit> },
+    Finished,
+}
+
+/// Two snapshots in a row and the ground that changed up to the second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// The earlier snapshot.
+    pub previous: WorldState,
+    /// The later one.
+    pub next: WorldState,
+    /// Edits to apply before anything in the interval is sampled.
+    pub edits: Vec<Edit>,
+}
+
+impl Interval {
+    /// The instant after which samples belong to this interval; they belong up to and
+    /// with `next.time`. The very first interval has the scenario's start as well.
+    #[must_use]
+    pub fn after(&self) -> SimTime {
+        match self.previous.sequence {
+            0 => self.previous.time - SimTime::from_nanos(1),
+            _ => self.previous.time,
+        }
+    }
+}
+
+/// Watches the world on behalf of one participant.
+pub struct WorldWatcher {
+    participant: String,
+    /// Links of this node's rover.
+    links: usize,
+    events: Receiver<Event>,
+    requests: Publisher<selene_msgs::TerrainRequest>,
+    acknowledgements: Publisher<selene_msgs::Acknowledge>,
+    previous: Option<WorldState>,
+    /// Snapshots that wait for terrain.
+    held: VecDeque<WorldState>,
+    /// Edits taken but not yet handed on.
+    edits: Vec<Edit>,
+    terrain_sequence: u64,
+    asked: Option<Instant>,
+    finished: bool,
+    _subscriptions: [Subscription; 3],
+}
+
+impl WorldWatcher {
+    /// Begins to watch as `participant` the world of a rover with `links` links.
+    ///
+    /// # Errors
+    /// When a topic cannot be opened.
+    pub fn new(transport: &dyn Transport, participant: &str, links: usize) -> Result<Self, NodeError> {
+        let (sender, events) = channel();
+        Ok(Self {
+            participant: participant.to_owned(),
+            links,
+            events,
+            requests: Publisher::new(transport, TERRAIN_REQUEST, Qos::reliable())?,
+            acknowledgements: Publisher::new(transport, ACKNOWLEDGE, Qos::state())?,
+            previous: None,
+            held: VecDeque::new(),
+            edits: Vec::new(),
+            terrain_sequence: 0,
+            asked: None,
+            finished: false,
+            _subscriptions: open_subscriptions(transport, &sender)?,
+        })
+    }
+
+    /// The next two snapshots in a row; none when the run has ended or `stop` is set.
+    ///
+    /// # Errors
+    /// When a request for missed terrain cannot be sent.
+    pub fn next(&mut self, stop: &AtomicBool) -> Result<Option<Interval>, NodeError> {
+        loop {
+            if let Some(interval) = self.next_held()? {
+                return Ok(Some(interval));
+            }
+            if stop.load(Ordering::Relaxed) || (self.finished && self.held.is_empty()) {
+                return Ok(None);
+            }
+            match self.events.recv_timeout(STOP_POLL) {
+                Ok(event) => self.take(event)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    /// Says that all work of heartbeat `sequence` is done.
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn acknowledge(&self, sequence: u64, time: SimTime) -> Result<(), NodeError> {
+        let message = selene_msgs::Acknowledge { participant: self.participant.clone(), sequence };
+        Ok(self.acknowledgements.publish(&message, time)?)
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), NodeError> {
+        match event {
+            Event::State(state) => {
+                self.refuse_other_rover(&state)?;
+                self.hold(*state)?;
+            }
+            Event::Terrain { sequence, edits } => self.take_terrain(sequence, edits),
+            Event::Finished => self.finished = true,
+        }
+        Ok(())
+    }
+
+    fn refuse_other_rover(&self, state: &WorldState) -> Result<(), NodeError> {
+        let theirs = state.world_from_links.len();
+        if theirs == self.links { Ok(()) } else { Err(NodeError::OtherRover { theirs, ours: self.links }) }
+    }
+
+    /// Keeps a snapshot in order. One already seen only has its acknowledgement
+    /// repeated: the simulation says the latest again to those who may have missed it.
+    fn hold(&mut self, state: WorldState) -> Result<(), NodeError> {
+        if state.sequence == 0 && self.previous.as_ref().is_some_and(|previous| previous.sequence > 0) {
+            return Err(NodeError::SimulationRestarted);
+        }
+        if self.previous.as_ref().is_some_and(|previous| state.sequence <= previous.sequence) {
+            return self.acknowledge(state.sequence, state.time);
+        }
+        if self.held.back().is_some_and(|last| state.sequence <= last.sequence) {
+            return Ok(());
+        }
+        if self.held.len() == HELD_MAX {
+            self.held.pop_front();
+        }
+        self.held.push_back(state);
+        Ok(())
+    }
+
+    /// The oldest held snapshot, if the terrain is complete up to it.
+    fn next_held(&mut self) -> Result<Option<Interval>, NodeError> {
+        while let Some(state) = self.held.front() {
+            if state.terrain_sequence != self.terrain_sequence {
+                self.ask_for_terrain()?;
+                return Ok(None);
+            }
+            let Some(next) = self.held.pop_front() else { return Ok(None) };
+            self.terrain_sequence += next.edits.len() as u64;
+            self.edits.extend_from_slice(&next.edits);
+            let Some(previous) = self.previous.replace(next.clone()) else {
+                self.acknowledge(next.sequence, next.time)?;
+                continue;
+            };
+            return Ok(Some(Interval { previous, next, edits: std::mem::take(&mut self.edits) }));
+        }
+        Ok(None)
+    }
+
+    fn ask_for_terrain(&mut self) -> Result<(), NodeError> {
+        if self.asked.is_some_and(|asked| asked.elapsed() < ASK_AGAIN) {
+            return Ok(());
+        }
+        self.asked = Some(Instant::now());
+        tracing::info!(participant = self.participant, "asks for the terrain it missed");
+        let message = selene_msgs::TerrainRequest {
+            participant: self.participant.clone(),
+            have_sequence: self.terrain_sequence,
+        };
+        Ok(self.requests.publish(&message, SimTime::ZERO)?)
+    }
+
+    /// Takes a full copy of the terrain and drops snapshots that are older than it.
+    fn take_terrain(&mut self, sequence: u64, edits: Vec<Edit>) {
+        if sequence <= self.terrain_sequence || self.asked.is_none() {
+            return;
+        }
+        self.asked = None;
+        self.terrain_sequence = sequence;
+        self.edits = edits;
+        while self.held.front().is_some_and(|state| state.terrain_sequence < sequence) {
+            self.previous = self.held.pop_front();
+        }
+    }
+}
+
+fn open_subscriptions(transport: &dyn Transport, sender: &Sender<Event>) -> Result<[Subscription; 3], NodeError> {
+    let tell = |sender: &Sender<Event>| {
+        let sender = sender.clone();
+        // A closed channel means that the watcher is gone: nobody is left to tell.
+        move |event| drop(sender.send(event))
+    };
+    let (on_state, on_terrain, on_info) = (tell(sender), tell(sender), tell(sender));
+    Ok([
+        subscribe(transport, WORLD_STATE, Qos::state(), move |message: selene_msgs::WorldState| {
+            on_state(Event::State(Box::new(state_from_message(&message))));
+        })?,
+        subscribe(transport, TERRAIN_SNAPSHOT, Qos::reliable(), move |message: selene_msgs::TerrainSnapshot| {
+            let edits = edits_from_message(&message.terrain_edits);
+            on_terrain(Event::Terrain { sequence: message.terrain_sequence, edits });
+        })?,
+        subscribe(transport, RUN_INFO, Qos::latched(), move |message: selene_msgs::RunInfo| {
+            if message.finished {
+                on_info(Event::Finished);
+            }
+        })?,
+    ])
+}

@@ -1,0 +1,134 @@
+//! The world's snapshot as a message and back, bit for bit.
+
+use selene_base::{SimTime, Twist, frames};
+use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
+use selene_sim::{WheelTruth, WorldState};
+use selene_terrain::Edit;
+
+use crate::convert::{from_vector, pose, to_pose, to_vector};
+
+/// A snapshot as a message.
+#[must_use]
+pub fn state_to_message(state: &WorldState) -> selene_msgs::WorldState {
+    selene_msgs::WorldState {
+        header: std_msgs::Header::new(state.time, frames::MAP),
+        sequence: state.sequence,
+        terrain_sequence: state.terrain_sequence,
+        links: state.world_from_links.iter().map(to_pose).collect(),
+        joint_position: state.joint_position.clone(),
+        joint_velocity: state.joint_velocity.clone(),
+        joint_effort: state.joint_effort.clone(),
+        base_twist: geometry_msgs::Twist {
+            linear: to_vector(&state.base_twist.linear),
+            angular: to_vector(&state.base_twist.angular),
+        },
+        base_acceleration: to_vector(&state.base_acceleration),
+        wheels: state.wheels.iter().map(wheel_to_message).collect(),
+        terrain_edits: edits_to_message(&state.edits),
+        sun_direction: to_vector(&state.sun_direction),
+    }
+}
+
+/// A snapshot from a message.
+#[must_use]
+pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
+    WorldState {
+        time: SimTime::from(message.header.stamp.clone()),
+        sequence: message.sequence,
+        terrain_sequence: message.terrain_sequence,
+        world_from_links: message.links.iter().map(pose).collect(),
+        joint_position: message.joint_position.clone(),
+        joint_velocity: message.joint_velocity.clone(),
+        joint_effort: message.joint_effort.clone(),
+        base_twist: Twist {
+            linear: from_vector(&message.base_twist.linear),
+            angular: from_vector(&message.base_twist.angular),
+        },
+        base_acceleration: from_vector(&message.base_acceleration),
+        wheels: message.wheels.iter().map(wheel_from_message).collect(),
+        edits: edits_from_message(&message.terrain_edits),
+        sun_direction: from_vector(&message.sun_direction),
+    }
+}
+
+/// One wheel's truth as a message.
+#[must_use]
+pub fn wheel_to_message(wheel: &WheelTruth) -> selene_msgs::WheelState {
+    selene_msgs::WheelState {
+        name: wheel.name.clone(),
+        slip_ratio: wheel.slip_ratio,
+        slip_angle: wheel.slip_angle_rad,
+        sinkage: wheel.sinkage_m,
+        force: to_vector(&wheel.force_n),
+        torque: to_vector(&wheel.torque_nm),
+        angular_velocity: wheel.rate_rad_s,
+        drive_torque: wheel.drive_torque_nm,
+        in_contact: wheel.in_contact,
+    }
+}
+
+fn wheel_from_message(message: &selene_msgs::WheelState) -> WheelTruth {
+    WheelTruth {
+        name: message.name.clone(),
+        slip_ratio: message.slip_ratio,
+        slip_angle_rad: message.slip_angle,
+        sinkage_m: message.sinkage,
+        force_n: from_vector(&message.force),
+        torque_nm: from_vector(&message.torque),
+        rate_rad_s: message.angular_velocity,
+        drive_torque_nm: message.drive_torque,
+        in_contact: message.in_contact,
+    }
+}
+
+/// Terrain edits as messages.
+#[must_use]
+pub fn edits_to_message(edits: &[Edit]) -> Vec<selene_msgs::TerrainEdit> {
+    let one = |edit: &Edit| selene_msgs::TerrainEdit {
+        tile_x: edit.tile[0],
+        tile_y: edit.tile[1],
+        node: edit.node,
+        height: edit.height_m,
+    };
+    edits.iter().map(one).collect()
+}
+
+/// Terrain edits from messages.
+#[must_use]
+pub fn edits_from_message(messages: &[selene_msgs::TerrainEdit]) -> Vec<Edit> {
+    let one = |message: &selene_msgs::TerrainEdit| Edit {
+        tile: [message.tile_x, message.tile_y],
+        node: message.node,
+        height_m: message.height,
+    };
+    messages.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{state_from_message, state_to_message};
+    use nalgebra::{UnitQuaternion, Vector3};
+    use selene_base::{Pose, SimTime, Twist};
+    use selene_sim::{WheelTruth, WorldState};
+    use selene_terrain::Edit;
+
+    #[test]
+    fn a_snapshot_comes_back_bit_for_bit() {
+        let rotation = UnitQuaternion::from_euler_angles(0.1, -0.2, 3.0);
+        let state = WorldState {
+            time: SimTime::from_nanos(1_234_567_891),
+            sequence: 77,
+            terrain_sequence: 1 << 40,
+            world_from_links: vec![Pose::from_parts(Vector3::new(0.1, 1e-300, -3.7).into(), rotation); 3],
+            joint_position: vec![0.1, -0.0],
+            joint_velocity: vec![f64::MIN_POSITIVE, 4.0],
+            joint_effort: vec![1.0 / 3.0, 2.0],
+            base_twist: Twist { linear: Vector3::new(0.2, 0.0, 0.1), angular: Vector3::z() },
+            base_acceleration: Vector3::new(0.0, -0.1, 1.62),
+            wheels: vec![WheelTruth { name: "front_left".into(), slip_ratio: 0.25, in_contact: true, ..Default::default() }],
+            edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
+            sun_direction: Vector3::x(),
+        };
+        assert_eq!(state_from_message(&state_to_message(&state)), state);
+    }
+}

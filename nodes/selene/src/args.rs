@@ -1,0 +1,140 @@
+//! The command line: what can be typed and what its help says. Only shapes and
+//! texts here; `commands` does the work.
+
+mod nodes;
+mod tools;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use selene_base::SimTime;
+
+pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
+pub(crate) use tools::{BenchArgs, CheckArgs, HashArgs, PlateArgs, RenderArgs, RigCommand, WheelArgs};
+pub(crate) use values::PaceArg;
+
+const ABOUT: &str = "Rovers on the Moon, for ROS 2: one process steps vehicle, soil and light, and everything leaves \
+as ordinary ROS 2 topics.
+
+Without a command, selene runs its default scenario: VIPER drives its route over a polar site until the route's end \
+or Ctrl-C, and pictures and a summary are left under out/. Neither ROS, a GPU nor a network is needed.";
+
+const EXAMPLES: &str = "Examples:
+  selene                                             the default scenario, in real time
+  selene run --for 20 --record out/bag               20 simulated seconds, recorded for `ros2 bag play`
+  selene run config/scenario/hadley.yaml --data DIR  the same drive on real ground
+  selene check config/*/*.yaml                       are my files right?
+
+Drive it yourself while it runs:
+  ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/TwistStamped '{twist: {linear: {x: 0.1}}}'
+
+Environment: ROS_DOMAIN_ID (0 to 232, default 0), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn).
+Exit status: 0 when all went well, 1 when a run failed, 2 when the arguments or an input file were refused.";
+
+/// What was typed.
+#[derive(Debug, Parser)]
+#[command(name = "selene", version, about = "Rovers on the Moon, for ROS 2", long_about = ABOUT)]
+#[command(after_long_help = EXAMPLES, after_help = "`selene help COMMAND` tells more, with examples.")]
+pub(crate) struct CommandLine {
+    /// What to do; `run` with the default scenario when nothing is said.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario in one process: simulation, cameras, lidar and navigation
+    #[command(after_long_help = nodes::RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Step the world and publish its state: the simulation node alone
+    #[command(after_long_help = nodes::SIMULATION_EXAMPLES)]
+    Simulation(SimulationArgs),
+    /// Render the scenario's cameras from the world state on DDS: the camera node alone
+    #[command(after_long_help = nodes::CAMERA_EXAMPLES)]
+    Camera(TracingNodeArgs),
+    /// Scan with the scenario's lidars from the world state on DDS: the lidar node alone
+    #[command(after_long_help = nodes::LIDAR_EXAMPLES)]
+    Lidar(TracingNodeArgs),
+    /// Sample IMU and position fix from the world state on DDS: the navigation node alone
+    #[command(after_long_help = nodes::NAVIGATION_EXAMPLES)]
+    Navigation(NodeArgs),
+    /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files
+    #[command(after_long_help = tools::CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Render one camera image of a scenario at one instant to a PNG file
+    #[command(after_long_help = tools::RENDER_EXAMPLES)]
+    Render(RenderArgs),
+    /// Test rigs for wheels and soil: a single wheel, a pressed plate
+    #[command(subcommand)]
+    Rig(RigCommand),
+    /// Print the hash of the world's state after some simulated time
+    #[command(after_long_help = tools::HASH_EXAMPLES)]
+    Hash(HashArgs),
+    /// Measure the figures that the README states
+    #[command(after_long_help = tools::BENCH_EXAMPLES)]
+    Bench(BenchArgs),
+}
+
+/// What makes a world: the same for every node.
+#[derive(Debug, Default, Args)]
+pub(crate) struct WorldArgs {
+    /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Replace the scenario's seed: other craters, rocks and noise
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Replace the namespace of the rover's topics; `/` for none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Replace where the rover starts: map x (east), m
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) x: Option<f64>,
+    /// Replace where the rover starts: map y (north), m
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) y: Option<f64>,
+    /// Let the rover fall from this height above standing, m
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) z: Option<f64>,
+    /// Replace the rover's heading: degrees from x (east), counter-clockwise
+    #[arg(long, value_name = "DEG", allow_negative_numbers = true)]
+    pub(crate) yaw: Option<f64>,
+}
+
+/// How fast and how long simulated time runs, and what is kept of it.
+#[derive(Debug, Args)]
+pub(crate) struct PacingArgs {
+    /// Simulated seconds to run [default: until the route's end or Ctrl-C]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds)]
+    pub(crate) duration: Option<SimTime>,
+    /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor such as 4 (four simulated seconds a second)
+    #[arg(long, value_name = "PACE", default_value = "real-time")]
+    pub(crate) pace: PaceArg,
+    /// Record every topic to a new rosbag2 folder (MCAP, zstd) that `ros2 bag play` accepts
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
+    #[arg(long)]
+    pub(crate) twist_unstamped: bool,
+}
+
+/// Where rays are traced.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArgs {
+    /// What traces rays: a GPU if a real one is found, a GPU or nothing (software Vulkan counts), or the CPU
+    #[arg(long, value_enum, default_value_t = Device::Auto)]
+    pub(crate) device: Device,
+}
+
+/// The device asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Device {
+    /// A real GPU if there is one, else the CPU
+    Auto,
+    /// A GPU, also a software Vulkan device; refused when there is none
+    Gpu,
+    /// All CPU cores
+    Cpu,
+}

@@ -1,0 +1,99 @@
+//! `selene run` and the node commands.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DeviceArgs, PacingArgs, WorldArgs};
+
+/// The nodes that acknowledge heartbeats.
+const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
+
+pub(super) const RUN_EXAMPLES: &str = "Examples:
+  selene run --for 20 --record out/bag
+  selene run config/scenario/hadley.yaml --data ../shared/data --pace fast --for 60 --no-dds
+
+The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x in m/s, angular.z in rad/s) the moment someone publishes \
+it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
+printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder. Ctrl-C ends cleanly; a second Ctrl-C \
+ends at once.";
+
+/// `selene run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The scenario file [default: config/scenario/polar.yaml]
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) pacing: PacingArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+    /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    pub(crate) out: PathBuf,
+    /// Publish nothing over DDS: for machines without a usable network interface
+    #[arg(long)]
+    pub(crate) no_dds: bool,
+    /// Print what `selene bench` wants to know, as JSON lines
+    #[arg(long, hide = true)]
+    pub(crate) report: bool,
+}
+
+pub(super) const SIMULATION_EXAMPLES: &str = "Example, four processes in lockstep (each in its own terminal):
+  selene camera --scenario config/scenario/polar.yaml
+  selene lidar --scenario config/scenario/polar.yaml
+  selene navigation --scenario config/scenario/polar.yaml
+  selene simulation --scenario config/scenario/polar.yaml --participants camera,lidar,navigation --for 20
+
+Every node must be given the same scenario, --seed and --data. Without --participants the simulation runs freely and \
+a slow sensor node leaves out frames; with it, simulated time waits for the nodes named.";
+
+/// `selene simulation`.
+#[derive(Debug, Args)]
+pub(crate) struct SimulationArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    #[command(flatten)]
+    pub(crate) pacing: PacingArgs,
+    /// Nodes that simulated time waits for, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
+    pub(crate) participants: Vec<String>,
+}
+
+/// Any node.
+#[derive(Debug, Args)]
+pub(crate) struct NodeArgs {
+    /// The scenario file, the same for every node [default: config/scenario/polar.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+}
+
+pub(super) const CAMERA_EXAMPLES: &str = "Example:
+  selene camera --scenario config/scenario/polar.yaml --device cpu
+
+Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, asks it for the ruts made so far, and ends \
+with it. May be stopped and started again at any time.";
+
+pub(super) const LIDAR_EXAMPLES: &str = "Example:
+  selene lidar --scenario config/scenario/polar.yaml --device cpu
+
+Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID, asks it for the ruts made so far, and ends \
+with it. May be stopped and started again at any time.";
+
+pub(super) const NAVIGATION_EXAMPLES: &str = "Example:
+  selene navigation --scenario config/scenario/polar.yaml
+
+Waits for a `selene simulation` of the same scenario on this ROS_DOMAIN_ID and ends with it.";
+
+/// A node that traces rays.
+#[derive(Debug, Args)]
+pub(crate) struct TracingNodeArgs {
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+}

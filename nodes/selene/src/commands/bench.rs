@@ -1,0 +1,127 @@
+//! `selene bench`: the figures that the README states, each beside what is asked
+//! of it. Real-time factors are wall time over simulated time.
+
+mod child;
+mod latency;
+mod physics;
+mod rays;
+
+use serde::Serialize;
+
+use crate::args::BenchArgs;
+use crate::fault::Fault;
+use crate::output::print_line;
+use child::ChildRun;
+
+/// A figure that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    ViperScm2cmRtf,
+    CpuRaysPerS,
+    DefaultScenarioRtf,
+    FirstImageS,
+    BinaryBytes,
+    PeakMemoryBytes,
+    Image640x360P99S,
+}
+
+/// Name, unit and what is asked.
+const FIGURES: [(Name, &str, &str, Asked); 7] = [
+    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
+    (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Asked::AtLeast(4e6)),
+    (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Asked::AtMost(1.0)),
+    (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
+    (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
+    (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
+    (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// A measured figure, as `--json` prints it.
+#[derive(Serialize)]
+struct Figure {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+}
+
+/// Measures and prints the figures asked for.
+pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
+    let chosen = choose(&args.names)?;
+    let mut child = None;
+    let mut figures = Vec::new();
+    for (name, text, unit, asked) in chosen {
+        eprintln!("measuring {text} …");
+        let value = measure(name, &mut child)?;
+        if !args.json {
+            print_line(format_args!("  {text:<22} {:>12} {unit:<15} {}", number(value), asked.text(value)));
+        }
+        figures.push(Figure { name: text, value, unit });
+    }
+    if args.json {
+        print_line(serde_json::to_string_pretty(&figures).map_err(Fault::run)?);
+    }
+    Ok(())
+}
+
+fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Asked)>, Fault> {
+    if names.is_empty() {
+        return Ok(FIGURES.to_vec());
+    }
+    let find = |name: &String| {
+        let known = || FIGURES.map(|(_, text, _, _)| text).join(", ");
+        let figure = FIGURES.iter().find(|(_, text, _, _)| text == name).copied();
+        figure.ok_or_else(|| Fault::input(format!("{name}: no such figure; there are {}", known())))
+    };
+    names.iter().map(find).collect()
+}
+
+fn measure(name: Name, child: &mut Option<ChildRun>) -> Result<f64, Fault> {
+    Ok(match name {
+        Name::ViperScm2cmRtf => physics::real_time_factor()?,
+        Name::CpuRaysPerS => rays::rays_per_s()?,
+        Name::DefaultScenarioRtf => child::run_once(child)?.real_time_factor(),
+        Name::FirstImageS => child::run_once(child)?.first_image_s,
+        Name::BinaryBytes => child::binary_bytes()?,
+        Name::PeakMemoryBytes => child::run_once(child)?.peak_memory_bytes,
+        Name::Image640x360P99S => latency::p99_s()?,
+    })
+}
+
+impl Asked {
+    fn text(self, value: f64) -> String {
+        let (met, limit) = match self {
+            Self::AtMost(limit) => (value <= limit, format!("≤ {}", number(limit))),
+            Self::AtLeast(limit) => (value >= limit, format!("≥ {}", number(limit))),
+        };
+        format!("asked {limit:<9} {}", if met { "met" } else { "NOT MET" })
+    }
+}
+
+fn number(value: f64) -> String {
+    if value.abs() >= 1e5 { format!("{value:.3e}") } else { format!("{value:.4}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, FIGURES, choose};
+
+    #[test]
+    fn figures_are_chosen_by_name_and_unknown_names_are_told_with_the_known_ones() {
+        assert_eq!(choose(&[]).expect("all").len(), FIGURES.len());
+        assert_eq!(choose(&["binary_bytes".to_owned()]).expect("one")[0].1, "binary_bytes");
+        assert!(choose(&["speed".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_figure_is_met_on_the_right_side_of_its_limit() {
+        assert!(Asked::AtMost(1.0).text(1.0).ends_with(" met"));
+        assert!(Asked::AtMost(1.0).text(1.1).ends_with("NOT MET"));
+        assert!(Asked::AtLeast(4e6).text(5e6).ends_with(" met"));
+    }
+}

@@ -1,0 +1,124 @@
+//! `selene check`: validates input files. What a file is, is told by its top-level
+//! keys, else by its folder; a URDF by its extension.
+
+use std::path::Path;
+
+use selene_sensors::SensorSpec;
+use selene_sim::{LoadOptions, Scenario, ScenarioError};
+use selene_soil::{Scm, SoilSpec};
+use selene_terrain::{SiteSpec, TerrainError};
+use selene_vehicle::{RoverModel, read_urdf};
+
+use crate::args::CheckArgs;
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// The largest file that is looked into to see what it is.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// Kinds of input files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Scenario,
+    Rover,
+    Soil,
+    Sensor,
+    Site,
+    Urdf,
+}
+
+/// Kinds by their folder under config/ and by top-level keys that no other has.
+const KINDS: [(Kind, &str, &[&str]); 5] = [
+    (Kind::Scenario, "scenario", &["site", "rover", "route", "sensors", "heartbeat_s"]),
+    (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
+    (Kind::Soil, "soil", &["law", "bulldozing"]),
+    (Kind::Sensor, "sensor", &["camera", "lidar", "imu", "position"]),
+    (Kind::Site, "site", &["elevation", "levels", "latitude_deg", "craters"]),
+];
+
+/// Checks every file, telling each; fails when one is refused.
+pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
+    let options = LoadOptions { data_dir: places::data_dir(args.data.as_deref()), ..LoadOptions::default() };
+    let mut refusals = Vec::new();
+    for file in &args.files {
+        match kind_of(file).and_then(|kind| Ok((kind, check_one(kind, file, &options)?))) {
+            Ok((kind, note)) => print_line(format_args!("{}: {kind:?}, OK{note}", file.display())),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    if refusals.is_empty() { Ok(()) } else { Err(Fault::input(refusals.join("\n\n"))) }
+}
+
+fn kind_of(file: &Path) -> Result<Kind, String> {
+    if file.extension().is_some_and(|extension| extension == "urdf") {
+        return Ok(Kind::Urdf);
+    }
+    let bytes = selene_base::input::read_bytes(file, BYTES_MAX).map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
+    let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
+    let by_keys = KINDS.iter().find(|(_, _, keys)| keys.iter().any(|key| has_key(&text, key)));
+    let found = by_keys.or_else(|| KINDS.iter().find(|(_, name, _)| folder == *name));
+    found.map(|(kind, _, _)| *kind).ok_or_else(|| {
+        let what = "is no scenario, rover, soil, sensor or site file: it has none of their top-level keys";
+        format!("{}: {what} (such as site, urdf, law, camera, elevation)", file.display())
+    })
+}
+
+/// Whether YAML `text` has `key` at its top level.
+fn has_key(text: &str, key: &str) -> bool {
+    text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
+}
+
+/// Loads the file as a run would; the note tells what could not be looked at.
+fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
+    match kind {
+        Kind::Scenario => return check_scenario(file, options).map_err(|e| e.to_string()),
+        Kind::Rover => RoverModel::load(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Soil => {
+            let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
+            Scm::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
+        }
+        Kind::Sensor => SensorSpec::load(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Site => selene_base::input::load_yaml::<SiteSpec>(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Urdf => read_urdf(file).map(drop).map_err(|e| e.to_string())?,
+    }
+    Ok("")
+}
+
+/// A scenario is checked down to its ground. Third-party data that no folder was
+/// given for are no fault of the file.
+fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, ScenarioError> {
+    let scenario = Scenario::load(file, options)?;
+    match scenario.generate_ground() {
+        Ok(_) => Ok(""),
+        Err(ScenarioError::Terrain(TerrainError::NoDataDirectory { .. })) => {
+            Ok(" (its elevation file was not looked at: no --data DIR)")
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, Kind, has_key, kind_of};
+    use std::path::Path;
+
+    #[test]
+    fn only_top_level_keys_count() {
+        let text = "# urdf: in a comment\nname: x\nrover:\n  urdf: y\n";
+        assert!(has_key(text, "rover") && !has_key(text, "urdf") && !has_key(text, "nam"));
+    }
+
+    #[test]
+    fn every_file_of_the_configuration_is_what_its_folder_says() {
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
+        for (kind, folder, _) in KINDS {
+            for entry in std::fs::read_dir(config.join(folder)).expect("a folder").flatten() {
+                assert_eq!(kind_of(&entry.path()), Ok(kind), "{}", entry.path().display());
+            }
+        }
+        assert_eq!(kind_of(Path::new("no/such/file.urdf")), Ok(Kind::Urdf));
+        assert!(kind_of(Path::new("no/such/file.yaml")).is_err_and(|e| e.contains("no/such/file.yaml")));
+    }
+}

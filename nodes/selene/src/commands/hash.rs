@@ -1,0 +1,33 @@
+//! `selene hash`: the hash of the world's state after some simulated time, the
+//! built-in driver following the route.
+
+use selene_sim::World;
+
+use crate::args::HashArgs;
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// Prints the hash.
+pub(crate) fn hash(args: &HashArgs) -> Result<(), Fault> {
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = args.threads {
+        pool = pool.num_threads(threads);
+    }
+    let pool = pool.build().map_err(|e| Fault::run(format!("--threads: the threads cannot be started: {e}")))?;
+    let hash = pool.install(|| hash_of(args))?;
+    print_line(format_args!("{hash:016x}"));
+    Ok(())
+}
+
+fn hash_of(args: &HashArgs) -> Result<u64, Fault> {
+    let scenario = places::load_scenario(Some(&args.scenario), &args.world)?;
+    let ground = scenario.generate_ground().map_err(Fault::input)?;
+    let mut world = World::new(scenario, ground).map_err(Fault::run)?;
+    // As the simulation node does: the snapshot takes the first edits.
+    world.first_snapshot();
+    while world.time() < args.duration {
+        world.heartbeat().map_err(Fault::run)?;
+    }
+    Ok(world.hash())
+}

@@ -1,0 +1,31 @@
+//! One file for each command.
+
+mod bench;
+mod check;
+mod hash;
+mod node;
+mod render;
+mod rig;
+mod run;
+
+use clap::Parser;
+
+use crate::args::{Command, CommandLine};
+use crate::fault::Fault;
+
+/// Does what was typed.
+pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
+    match command {
+        None => execute(CommandLine::parse_from(["selene", "run"]).command),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Simulation(args)) => node::simulation(&args),
+        Some(Command::Camera(args)) => node::camera(&args),
+        Some(Command::Lidar(args)) => node::lidar(&args),
+        Some(Command::Navigation(args)) => node::navigation(&args),
+        Some(Command::Check(args)) => check::check(&args),
+        Some(Command::Render(args)) => render::render(&args),
+        Some(Command::Rig(command)) => rig::rig(&command),
+        Some(Command::Hash(args)) => hash::hash(&args),
+        Some(Command::Bench(args)) => bench::bench(&args),
+    }
+}

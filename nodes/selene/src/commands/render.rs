@@ -1,0 +1,78 @@
+//! `selene render`: one image of one camera, as the camera node would publish it.
+
+use std::sync::Arc;
+
+use selene_base::SimTime;
+use selene_camera::{Darkroom, Exposure};
+use selene_coherence::{Interval, Stage};
+use selene_scene::CameraFrame;
+use selene_sensors::{CameraSpec, Schedule, SensorSpec};
+use selene_sim::{Scenario, World};
+
+use crate::args::RenderArgs;
+use crate::fault::Fault;
+use crate::{device, places, reading};
+
+/// Renders the image and writes it.
+pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
+    let scenario = places::load_scenario(Some(&args.scenario), &args.world)?;
+    let (spec, schedule) = camera(&scenario, &args.camera)?;
+    let tracer = device::open(args.device.device)?;
+    let ground = scenario.generate_ground().map_err(Fault::input)?;
+    let stage = Stage::new(&scenario, &ground).map_err(Fault::run)?;
+    let world = World::new(Arc::clone(&scenario), ground).map_err(Fault::run)?;
+    let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
+    let exposure = expose_at(args.at, world, &mut darkroom, spec, schedule, &scenario)?;
+    let at = SimTime::from(exposure.image.header.stamp);
+    let still = reading::still(&exposure.image);
+    let image = still.and_then(|still| still.coloured()).ok_or_else(|| Fault::run("the image has no pixels"))?;
+    image
+        .save_with_format(&args.out, image::ImageFormat::Png)
+        .map_err(|e| Fault::run(format!("{}: cannot be written: {e}", args.out.display())))?;
+    eprintln!("{}: {} at {at}, traced on {}", args.out.display(), args.camera, darkroom.tracer.device());
+    Ok(())
+}
+
+fn camera<'a>(scenario: &'a Scenario, name: &str) -> Result<(&'a CameraSpec, Schedule), Fault> {
+    let cameras = || {
+        scenario.sensors.iter().filter_map(|sensor| match sensor {
+            SensorSpec::Camera(spec) => Some((spec, sensor.schedule())),
+            SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
+        })
+    };
+    cameras().find(|(spec, _)| spec.name == name).ok_or_else(|| {
+        let known: Vec<_> = cameras().map(|(spec, _)| spec.name.as_str()).collect();
+        Fault::input(format!("--camera {name}: the scenario has no such camera; it has {}", known.join(", ")))
+    })
+}
+
+/// Drives the world up to `at` and exposes the camera's last sample until then.
+fn expose_at(
+    at: SimTime,
+    mut world: World,
+    darkroom: &mut Darkroom,
+    spec: &CameraSpec,
+    schedule: Schedule,
+    scenario: &Scenario,
+) -> Result<Exposure, Fault> {
+    let link = scenario.link_index(&spec.link).unwrap_or_default();
+    let mut previous = world.first_snapshot();
+    let mut latest = None;
+    loop {
+        let next = world.heartbeat().map_err(Fault::run)?;
+        let edits = next.edits.clone();
+        let interval = Interval { previous, next, edits };
+        darkroom.stage.take_edits(&interval);
+        if let Some(sample) = schedule.measured_in(interval.after(), interval.next.time.min(at)).last() {
+            latest = Some((sample, interval.clone()));
+        }
+        // The last sample before `at` is the one: stop where no other can follow.
+        let next_sample = latest.as_ref().map(|(sample, _)| schedule.instant(sample.index + 1));
+        if next_sample.is_some_and(|instant| instant > at) || interval.next.time >= at {
+            break;
+        }
+        previous = interval.next;
+    }
+    let (sample, interval) = latest.ok_or_else(|| Fault::input("--at: the camera takes no image until then"))?;
+    darkroom.expose(spec, link, &interval, sample).map_err(Fault::run)
+}

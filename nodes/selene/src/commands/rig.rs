@@ -1,0 +1,64 @@
+//! `selene rig`: a single wheel and a pressed plate on flat soil.
+
+use selene_soil::rig::{self, PlateRig, WheelRig};
+use selene_soil::{Scm, SoilSpec, WheelShape};
+use serde::Serialize;
+
+use crate::args::{PlateArgs, RigCommand, WheelArgs};
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// What the wheel rig prints.
+#[derive(Serialize)]
+struct SteadyState {
+    sinkage_m: f64,
+    drawbar_n: f64,
+    normal_n: f64,
+    torque_nm: f64,
+}
+
+/// Runs the rig asked for.
+pub(crate) fn rig(command: &RigCommand) -> Result<(), Fault> {
+    match command {
+        RigCommand::Wheel(args) => wheel(args),
+        RigCommand::Plate(args) => plate(args),
+    }
+}
+
+/// The soil called `name`, with or without displaced soil piling up beside the rut.
+fn soil(name: &str, bulldozing: bool) -> Result<Scm, Fault> {
+    let mut spec = SoilSpec::load(&places::soil_file(name)?).map_err(Fault::input)?;
+    spec.bulldozing = bulldozing.then(|| spec.bulldozing.unwrap_or_default());
+    Scm::try_from(&spec).map_err(Fault::input)
+}
+
+fn wheel(args: &WheelArgs) -> Result<(), Fault> {
+    let shape = WheelShape { radius_m: args.radius, width_m: args.width };
+    let rig = WheelRig {
+        omega_rad_s: args.omega,
+        gravity_m_s2: args.gravity,
+        grid_m: args.grid,
+        ..WheelRig::new(soil(&args.soil, args.bulldozing)?, shape, args.load, args.slip)
+    };
+    let state = rig::wheel(&rig).map_err(Fault::input)?;
+    let printed = SteadyState {
+        sinkage_m: state.sinkage_m,
+        drawbar_n: state.drawbar_n,
+        normal_n: state.normal_n,
+        torque_nm: state.torque_nm,
+    };
+    print_line(serde_json::to_string(&printed).map_err(Fault::run)?);
+    Ok(())
+}
+
+fn plate(args: &PlateArgs) -> Result<(), Fault> {
+    let soil = soil(&args.soil, false)?;
+    let rig = PlateRig { grid_m: args.grid, ..PlateRig::new(soil, args.size.0, args.speed, args.depth) };
+    let mut csv = String::from("time_s,sinkage_m,force_n\n");
+    for sample in rig::plate(&rig).map_err(Fault::input)? {
+        csv += &format!("{},{},{}\n", sample.time_s, sample.sinkage_m, sample.force_n);
+    }
+    print_line(csv.trim_end());
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! What a person sees while a run goes on: simulated time, the real-time factor
+//! and the rate of each topic. On a terminal the lines are redrawn in place;
+//! elsewhere a plain line appears every few seconds.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use selene_base::SimTime;
+
+use crate::meter::{Count, Meter};
+
+/// How often the live lines are redrawn (wall time).
+const REDRAW: Duration = Duration::from_millis(250);
+/// How often a plain line appears (wall time).
+const PLAIN_LINE: Duration = Duration::from_secs(5);
+/// Rates are means over at least this much simulated time.
+const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
+
+/// Shows the progress of the run that `meter` counts until `ended` is set.
+pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool) {
+    let live = std::io::stderr().is_terminal();
+    let bar = if live { ProgressBar::new_spinner().with_style(style()) } else { ProgressBar::hidden() };
+    let mut rates = Rates::default();
+    let mut said = Instant::now();
+    while !ended.load(Ordering::Relaxed) {
+        std::thread::sleep(REDRAW);
+        let line = rates.update(meter, duration);
+        if live {
+            bar.set_message(format!("{line}\n{}", rates.text()));
+            bar.tick();
+        } else if said.elapsed() >= PLAIN_LINE {
+            said = Instant::now();
+            eprintln!("{line} · {}", rates.text());
+        }
+    }
+    bar.finish_and_clear();
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// Rates over the last while.
+#[derive(Default)]
+struct Rates {
+    begun: Option<Instant>,
+    since: SimTime,
+    counts: BTreeMap<String, Count>,
+    hertz: BTreeMap<String, f64>,
+}
+
+impl Rates {
+    fn update(&mut self, meter: &Meter, duration: Option<SimTime>) -> String {
+        let now = meter.simulated();
+        if now > SimTime::ZERO && self.begun.is_none() {
+            self.begun = Some(Instant::now());
+        }
+        let span = now - self.since;
+        if span >= RATE_SPAN || (self.hertz.is_empty() && span > SimTime::ZERO) {
+            self.measure(meter.counts(), span.secs_f64());
+            self.since = now;
+        }
+        let wall_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+        let of = duration.map(|all| format!(" of {:.0}", all.secs_f64())).unwrap_or_default();
+        let factor = if now > SimTime::ZERO { wall_s / now.secs_f64() } else { 0.0 };
+        format!("simulated {:.1}{of} s · real-time factor {factor:.2} (wall/simulated)", now.secs_f64())
+    }
+
+    fn measure(&mut self, counts: BTreeMap<String, Count>, span_s: f64) {
+        let before = std::mem::replace(&mut self.counts, counts);
+        let rate = |(name, count): (&String, &Count)| {
+            let earlier = before.get(name).map_or(0, |count| count.messages);
+            (name.clone(), (count.messages - earlier) as f64 / span_s)
+        };
+        self.hertz = self.counts.iter().map(rate).collect();
+    }
+
+    /// Topics that are alive, with their rates in Hz of simulated time.
+    fn text(&self) -> String {
+        let alive = self.hertz.iter().filter(|(_, hertz)| **hertz > 0.0);
+        let each: Vec<_> = alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect();
+        if each.is_empty() { "no messages yet".to_owned() } else { format!("Hz: {}", each.join(", ")) }
+    }
+}
+
+/// The topic without what most of them share.
+fn short(topic: &str) -> &str {
+    topic.trim_start_matches('/').trim_end_matches("/image_raw")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, Rates};
+    use std::collections::BTreeMap;
+
+    fn counts(messages: u64) -> BTreeMap<String, Count> {
+        let count = |messages| Count { messages, bytes: 0, refused: 0 };
+        BTreeMap::from([("/imu/data".to_owned(), count(messages)), ("/silent".to_owned(), count(3))])
+    }
+
+    #[test]
+    fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
+        let mut rates = Rates::default();
+        rates.measure(counts(100), 1.0);
+        rates.measure(counts(500), 2.0);
+        assert_eq!(rates.text(), "Hz: imu/data 200");
+    }
+}

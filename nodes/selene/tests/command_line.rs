@@ -1,0 +1,174 @@
+//! The program as people call it: what it prints, and its exit status. 0 when all
+//! went well, 2 when arguments or input files are refused, with one message.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn selene(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
+    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("ROS_DOMAIN_ID");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    selene(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An empty folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, parts: &[&str]) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is missing in: {message}");
+    }
+    assert!(!message.contains("panicked"), "{message}");
+}
+
+#[test]
+fn every_command_has_a_help_page_with_an_example() {
+    let commands = ["run", "simulation", "camera", "lidar", "navigation", "check", "render", "hash", "bench"];
+    let pages = commands.iter().map(|command| vec![*command]).chain([vec!["rig", "wheel"], vec!["rig", "plate"]]);
+    for mut arguments in pages {
+        arguments.push("--help");
+        let output = run(&arguments);
+        let page = text(&output.stdout);
+        assert!(output.status.success(), "{arguments:?}");
+        assert!(page.contains("Example") && page.contains("selene "), "{arguments:?}:\n{page}");
+    }
+}
+
+#[test]
+fn arguments_out_of_range_are_refused_with_what_is_allowed() {
+    assert_refused(&run(&["run", "--pace", "quick"]), &["quick", "real-time, fast"]);
+    assert_refused(&run(&["run", "--for", "-1"]), &["--for"]);
+    assert_refused(&run(&["run", "--for", "NaN"]), &["seconds from 0"]);
+    assert_refused(&run(&["rig", "plate", "--soil", "lunar", "--size", "0.2"]), &["0.2x0.1"]);
+    assert_refused(&run(&["rig", "wheel", "--soil", "lunar", "--slip", "NaN"]), &["slip"]);
+    assert_refused(&run(&["rig", "wheel", "--soil", "mud"]), &["mud", "lunar"]);
+    assert_refused(&run(&["hash", "config/scenario/polar.yaml", "--for", "1", "--threads", "0"]), &["1 to"]);
+    assert_refused(&run(&["bench", "speed"]), &["speed", "cpu_rays_per_s"]);
+    assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
+    let camera = ["render", "config/scenario/polar.yaml", "--camera", "hazcam", "--at", "1", "--out", "x.png"];
+    assert_refused(&run(&camera), &["hazcam", "navcam_left"]);
+}
+
+#[test]
+fn the_environment_is_checked_too() {
+    let output = selene(&["run", "--for", "1"]).env("ROS_DOMAIN_ID", "999").output().expect("starts");
+    assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
+}
+
+#[test]
+fn missing_files_are_told_by_name() {
+    assert_refused(&run(&["run", "no/such.yaml"]), &["no/such.yaml"]);
+    assert_refused(&run(&["run", "config/scenario/hadley.yaml", "--no-dds"]), &["--data", "SELENE_DATA"]);
+    assert_refused(&run(&["check", "no/such.urdf"]), &["no/such.urdf"]);
+}
+
+#[test]
+fn check_takes_all_of_the_configuration() {
+    let mut arguments = vec!["check".to_owned(), "urdf/viper/viper.urdf".to_owned()];
+    for kind in ["scenario", "rover", "soil", "sensor", "site"] {
+        let files = std::fs::read_dir(repository().join("config").join(kind)).expect("a folder").flatten();
+        arguments.extend(files.map(|file| format!("config/{kind}/{}", file.file_name().to_string_lossy())));
+    }
+    let output = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), arguments.len() - 1);
+}
+
+#[test]
+fn check_tells_every_refused_file_with_line_value_and_what_is_allowed() {
+    let folder = folder("check");
+    let good = std::fs::read_to_string(repository().join("config/soil/lunar.yaml")).expect("a soil");
+    let bent = good.replace("friction_deg: 35", "friction_deg: 95");
+    assert_ne!(good, bent, "the test changes a value");
+    let [first, second] = ["bent.yaml", "odd.yaml"].map(|name| folder.join(name));
+    std::fs::write(&first, bent).expect("written");
+    std::fs::write(&second, "colour: grey\n").expect("written");
+    let output = run(&["check", &first.to_string_lossy(), "config/soil/soft.yaml", &second.to_string_lossy()]);
+    assert_refused(&output, &["bent.yaml", "line", "95", "0 to 89", "odd.yaml"]);
+    assert!(text(&output.stdout).contains("soft.yaml: Soil, OK"));
+}
+
+#[test]
+fn the_wheel_rig_prints_its_four_figures() {
+    let arguments = ["rig", "wheel", "--soil", "lunar", "--load", "100", "--slip", "0.2", "--grid", "0.02"];
+    let output = run(&arguments);
+    let printed: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(&output.stdout).expect("JSON on standard output");
+    let keys: Vec<_> = printed.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["drawbar_n", "normal_n", "sinkage_m", "torque_nm"]);
+    // The wheel carries its load: the mean over two seconds is within a newton.
+    let normal_n = printed["normal_n"].as_f64().expect("a number");
+    assert!((normal_n - 100.0).abs() < 1.0, "{normal_n}");
+}
+
+#[test]
+fn the_plate_rig_prints_csv() {
+    let output = run(&["rig", "plate", "--soil", "lunar", "--grid", "0.02"]);
+    let csv = text(&output.stdout);
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("time_s,sinkage_m,force_n"));
+    assert!(lines.clone().count() > 100 && lines.all(|line| line.split(',').all(|cell| cell.parse::<f64>().is_ok())));
+}
+
+#[test]
+fn the_state_hash_does_not_depend_on_the_number_of_threads() {
+    let hash = |threads: &str| {
+        let output = run(&["hash", "config/scenario/polar.yaml", "--for", "0.2", "--threads", threads]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let one = hash("1");
+    assert_eq!(one.trim().len(), 16, "{one}");
+    assert_eq!((hash("2"), hash("4")), (one.clone(), one));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+
+    let folder = folder("interrupt");
+    let (bag, out) = (folder.join("bag"), folder.join("out"));
+    let mut child = selene(&["run", "--no-dds", "--device", "cpu", "--report", "--out"])
+        .arg(&out)
+        .arg("--record")
+        .arg(&bag)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+    let mut first = String::new();
+    lines.read_line(&mut first).expect("the report of the first image");
+    assert_eq!(first.trim(), "\"first_image\"");
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("the summary");
+    assert!(child.wait().expect("ends").success(), "{rest}");
+    assert!(rest.contains("stopped by hand") && rest.contains("/clock"), "{rest}");
+    assert!(bag.join("metadata.yaml").is_file());
+    for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
+        assert!(out.join(picture).is_file(), "{picture}");
+    }
+}

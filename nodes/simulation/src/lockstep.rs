@@ -1,0 +1,79 @@
+//! Lockstep: heartbeat k + K is not started before every declared participant has
+//! acknowledged k. K lets slow sensors overlap with the physics.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use selene_coherence::{ACKNOWLEDGE, NodeError};
+use selene_ros::transport::{Subscription, Transport, subscribe};
+use selene_ros::{Qos, selene_msgs};
+
+/// Heartbeats the simulation may be ahead of the slowest participant: half a second
+/// of the default scenario.
+const WINDOW: u64 = 100;
+/// How long to wait before the latest snapshot is said again (wall time).
+const SAY_AGAIN: Duration = Duration::from_millis(100);
+/// How often a missing participant is reported (wall time).
+const REPORT_EVERY: Duration = Duration::from_secs(5);
+
+pub(crate) struct Lockstep {
+    /// The latest heartbeat that each participant has acknowledged.
+    acknowledged: BTreeMap<String, Option<u64>>,
+    arrived: Receiver<selene_msgs::Acknowledge>,
+    reported: Instant,
+    _subscription: Subscription,
+}
+
+impl Lockstep {
+    pub(crate) fn new(transport: &dyn Transport, participants: &[String]) -> Result<Self, NodeError> {
+        let (sender, arrived) = channel();
+        let subscription = subscribe(transport, ACKNOWLEDGE, Qos::state(), move |message| drop(sender.send(message)))?;
+        Ok(Self {
+            acknowledged: participants.iter().map(|name| (name.clone(), None)).collect(),
+            arrived,
+            reported: Instant::now(),
+            _subscription: subscription,
+        })
+    }
+
+    /// Whether heartbeat `sequence + 1` may not start yet; `to_the_last` asks that
+    /// everybody has dealt with `sequence` itself.
+    pub(crate) fn must_wait(&mut self, sequence: u64, to_the_last: bool) -> bool {
+        while let Ok(message) = self.arrived.try_recv() {
+            self.note(&message);
+        }
+        let oldest_allowed = if to_the_last { sequence } else { sequence.saturating_sub(WINDOW) };
+        self.acknowledged.values().any(|latest| latest.is_none_or(|latest| latest < oldest_allowed))
+    }
+
+    /// Waits for an acknowledgement; true when none came for a while.
+    pub(crate) fn wait(&mut self) -> bool {
+        match self.arrived.recv_timeout(SAY_AGAIN) {
+            Ok(message) => {
+                self.note(&message);
+                false
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                self.report_missing();
+                true
+            }
+        }
+    }
+
+    fn note(&mut self, message: &selene_msgs::Acknowledge) {
+        if let Some(latest) = self.acknowledged.get_mut(&message.participant) {
+            *latest = (*latest).max(Some(message.sequence));
+        }
+    }
+
+    fn report_missing(&mut self) {
+        if self.reported.elapsed() < REPORT_EVERY {
+            return;
+        }
+        self.reported = Instant::now();
+        for (participant, latest) in &self.acknowledged {
+            tracing::warn!(participant, ?latest, "the simulation waits for its participants");
+        }
+    }
+}

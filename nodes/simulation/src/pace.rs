@@ -1,0 +1,44 @@
+//! How fast simulated time passes against wall time.
+
+use std::time::{Duration, Instant};
+
+use selene_base::SimTime;
+
+/// The asked pace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As fast as the machine can.
+    Fast,
+    /// Simulated seconds a wall second: 1 is real time.
+    Times(f64),
+}
+
+/// Holds the pace. A run that falls behind is not hurried afterwards: what was lost
+/// stays lost, so that a robot's computer never sees time rush.
+pub(crate) struct Pacer {
+    pace: Pace,
+    /// The wall instant and the simulated time that belong together.
+    anchor: Option<(Instant, SimTime)>,
+}
+
+/// A lag beyond which the pace is anchored anew.
+const LAG_FORGIVEN: Duration = Duration::from_millis(100);
+
+impl Pacer {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, anchor: None }
+    }
+
+    /// Sleeps until the wall clock reaches `time` at the pace.
+    pub(crate) fn wait_for(&mut self, time: SimTime) {
+        let Pace::Times(factor) = self.pace else { return };
+        let now = Instant::now();
+        let (wall, simulated) = *self.anchor.get_or_insert((now, time));
+        let due = wall + Duration::from_secs_f64((time - simulated).secs_f64() / factor);
+        match due.checked_duration_since(now) {
+            Some(early) => std::thread::sleep(early),
+            None if now - due > LAG_FORGIVEN => self.anchor = Some((now, time)),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Nodes that exchange messages: the same state as a world stepped alone, and every
+//! sensor message the same from run to run, also for a node that joins late.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use selene_base::SimTime;
+use selene_camera as camera;
+use selene_lidar as lidar;
+use selene_navigation as navigation;
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Subscription, Transport, subscribe};
+use selene_ros::{Qos, rosgraph_msgs, sensor_msgs};
+use selene_scene::CpuTracer;
+use selene_sim::{Scenario, World};
+use selene_simulation::{Pace, SimulationOptions};
+use selene_terrain::Ground;
+
+const SIMULATED: SimTime = SimTime::from_nanos(1_200_000_000);
+/// When the late node joins.
+const LATE: SimTime = SimTime::from_nanos(300_000_000);
+const TOPICS: [&str; 2] = ["/navcam_left/image_raw", "/navcam_left/depth/image_rect_raw"];
+
+/// Stamp and data of every message, by topic.
+type Heard = Arc<Mutex<BTreeMap<String, Vec<(SimTime, Vec<u8>)>>>>;
+
+fn listen(bus: &InProcess, heard: &Heard) -> Vec<Subscription> {
+    let keep = |topic: &str| {
+        let (heard, topic) = (Arc::clone(heard), topic.to_owned());
+        move |stamp: SimTime, data: Vec<u8>| heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+    };
+    let mut subscriptions: Vec<_> = TOPICS
+        .iter()
+        .map(|topic| {
+            let keep = keep(topic);
+            subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| keep(m.header.stamp.clone().into(), m.data))
+        })
+        .collect::<Result<_, _>>()
+        .expect("subscriptions");
+    let points = keep("/lidar/points");
+    let on_points = move |m: sensor_msgs::PointCloud2| points(m.header.stamp.clone().into(), m.data);
+    subscriptions.push(subscribe(bus, "/lidar/points", Qos::sensor_data(), on_points).expect("points"));
+    let imu = keep("/imu/data");
+    let on_imu = move |m: sensor_msgs::Imu| imu(m.header.stamp.clone().into(), format!("{m:?}").into_bytes());
+    subscriptions.push(subscribe(bus, "/imu/data", Qos::sensor_data(), on_imu).expect("imu"));
+    subscriptions
+}
+
+/// Runs all nodes; the camera joins when simulated time has reached `camera_joins`.
+fn run(scenario: &Arc<Scenario>, ground: &Ground, camera_joins: SimTime) -> (u64, BTreeMap<String, Vec<(SimTime, Vec<u8>)>>) {
+    let bus = InProcess::new();
+    let heard = Heard::default();
+    let _ears = listen(&bus, &heard);
+    let stop = AtomicBool::new(false);
+    let mut participants = vec![lidar::PARTICIPANT.to_owned(), navigation::PARTICIPANT.to_owned()];
+    if camera_joins == SimTime::ZERO {
+        participants.push(camera::PARTICIPANT.to_owned());
+    }
+    let options = SimulationOptions {
+        pace: if camera_joins == SimTime::ZERO { Pace::Fast } else { Pace::Times(1.0) },
+        duration: Some(SIMULATED),
+        participants,
+        twist_unstamped: false,
+    };
+    let hash = std::thread::scope(|scope| {
+        let transport: &dyn Transport = &bus;
+        scope.spawn(|| lidar::run(transport, scenario, ground, Box::new(CpuTracer), &stop).expect("lidar"));
+        scope.spawn(|| navigation::run(transport, scenario, &stop).expect("navigation"));
+        scope.spawn(|| {
+            wait_until(&bus, camera_joins);
+            camera::run(transport, scenario, ground, Box::new(CpuTracer), &stop).expect("camera");
+        });
+        let outcome = selene_simulation::run(transport, scenario, ground.clone(), &options, &stop).expect("simulation");
+        outcome.state_hash
+    });
+    let heard = std::mem::take(&mut *heard.lock().expect("lock"));
+    (hash, heard)
+}
+
+fn wait_until(bus: &InProcess, time: SimTime) {
+    let reached = Arc::new(AtomicBool::new(time == SimTime::ZERO));
+    let flag = Arc::clone(&reached);
+    let _clock = subscribe(bus, "/clock", Qos::clock(), move |m: rosgraph_msgs::Clock| {
+        flag.fetch_or(SimTime::from(m.clock) >= time, Ordering::Relaxed);
+    });
+    while !reached.load(Ordering::Relaxed) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn nodes_and_a_world_stepped_alone_agree_and_every_sensor_byte_repeats() {
+    let scenario = selene_tests::scenario("polar", None);
+    let ground = scenario.generate_ground().expect("ground");
+    let mut alone = World::new(Arc::clone(&scenario), ground.clone()).expect("world");
+    while alone.time() < SIMULATED {
+        alone.heartbeat().expect("heartbeat");
+    }
+    let (first, heard) = run(&scenario, &ground, SimTime::ZERO);
+    assert_eq!(first, alone.hash());
+    let (second, again) = run(&scenario, &ground, SimTime::ZERO);
+    assert_eq!(first, second);
+    assert_eq!(heard.len(), 4, "{:?}", heard.keys());
+    assert!(heard == again, "a sensor message differs between two runs");
+    assert!(heard["/imu/data"].len() > 200, "IMU: {}", heard["/imu/data"].len());
+
+    let (_, late) = run(&scenario, &ground, LATE);
+    let late_images = &late[TOPICS[0]];
+    assert!(!late_images.is_empty() && late_images.len() < heard[TOPICS[0]].len());
+    for (topic, image) in TOPICS.iter().flat_map(|topic| late[*topic].iter().map(move |image| (topic, image))) {
+        assert!(heard[*topic].contains(image), "{topic} at {}: a late node saw another world", image.0);
+    }
+}

@@ -1,0 +1,97 @@
+//! Stored images: what a camera of the default site sees must not change unnoticed. On
+//! failure the new image is written beside the stored one; `SELENE_BLESS=1` stores it.
+//! Look at an image before storing it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use image::GrayImage;
+use selene_base::SimTime;
+use selene_camera::Darkroom;
+use selene_coherence::{Interval, Stage};
+use selene_scene::{CameraFrame, CpuTracer};
+use selene_sensors::{CameraSpec, Sample, SensorSpec};
+use selene_sim::{Scenario, World};
+use selene_tests::{data_dir, repository_file, scenario, skip};
+
+/// Size of the stored images: small files, yet rocks and shadows show.
+const SIZE: (u32, u32) = (320, 180);
+/// A pixel that differs by more than this has changed, of 255: other machines' math
+/// libraries may round a grazing shadow or the auto exposure differently.
+const PIXEL_TOLERANCE: i16 = 4;
+/// Share of pixels that may have changed: shadow edges.
+const CHANGED_SHARE: f64 = 0.01;
+
+/// What the left NavCam sees after driving for `seconds`, without noise.
+fn photograph(scenario: &Arc<Scenario>, seconds: f64) -> GrayImage {
+    let ground = scenario.generate_ground().expect("ground");
+    let mut world = World::new(Arc::clone(scenario), ground.clone()).expect("world");
+    let stage = Stage::new(scenario, &ground).expect("stage");
+    let tracer = Box::new(CpuTracer);
+    let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
+    let mut previous = world.first_snapshot();
+    loop {
+        let next = world.heartbeat().expect("heartbeat");
+        let interval = Interval { previous, edits: next.edits.clone(), next };
+        darkroom.stage.take_edits(&interval);
+        if interval.next.time >= SimTime::from_secs_f64(seconds) {
+            return expose(scenario, &mut darkroom, &interval);
+        }
+        previous = interval.next;
+    }
+}
+
+fn expose(scenario: &Scenario, darkroom: &mut Darkroom, interval: &Interval) -> GrayImage {
+    let spec = navcam(scenario);
+    let link = scenario.link_index(&spec.link).expect("link");
+    let sample = Sample { index: 0, instant: interval.next.time };
+    let exposure = darkroom.expose(&spec, link, interval, sample).expect("exposure");
+    GrayImage::from_raw(SIZE.0, SIZE.1, exposure.image.data).expect("mono8")
+}
+
+fn navcam(scenario: &Scenario) -> CameraSpec {
+    let camera = scenario.sensors.iter().find_map(|sensor| match sensor {
+        SensorSpec::Camera(spec) => Some(spec.clone()),
+        _ => None,
+    });
+    let mut spec = camera.expect("a camera");
+    (spec.width, spec.height) = SIZE;
+    spec.noise.enabled = false;
+    spec
+}
+
+fn compare(name: &str, image: &GrayImage) {
+    let stored = repository_file(&format!("tests/golden/images/{name}.png"));
+    if std::env::var_os("SELENE_BLESS").is_some() {
+        image.save(&stored).expect("store");
+        return;
+    }
+    let golden = image::open(&stored).unwrap_or_else(|error| panic!("{}: {error}", stored.display())).to_luma8();
+    assert_eq!(golden.dimensions(), image.dimensions());
+    let changed = golden.iter().zip(image.iter()).filter(|(a, b)| (i16::from(**a) - i16::from(**b)).abs() > PIXEL_TOLERANCE);
+    let share = changed.count() as f64 / f64::from(SIZE.0 * SIZE.1);
+    if share > CHANGED_SHARE {
+        let seen = seen_path(name);
+        image.save(&seen).expect("write");
+        panic!("{name}: {:.1} % of the pixels changed; look at {}", share * 100.0, seen.display());
+    }
+}
+
+/// Where a differing image is left.
+fn seen_path(name: &str) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("selene-golden-{name}-{}-{count}.png", std::process::id()))
+}
+
+#[test]
+fn the_polar_site_looks_as_it_did() {
+    compare("polar_start", &photograph(&scenario("polar", None), 0.5));
+}
+
+#[test]
+fn hadley_looks_as_it_did() {
+    let Some(data) = data_dir() else { return skip("SELENE_DATA names no folder with the Hadley terrain model") };
+    compare("hadley_start", &photograph(&scenario("hadley", Some(data)), 0.5));
+}

@@ -1,0 +1,102 @@
+"""Reads a rosbag2 directory with two readers that know nothing of Selene.
+
+usage: check_interfaces.py [--killed] BAG
+
+rosbags: every schema parses; a standard type has the fields and constants of
+ROS 2 Jazzy; every message deserialises by the bag's own schema.
+mcap-ros2-support: every message decodes, and to the values rosbags sees.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import numpy
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+# Packages of ours, which no standard typestore has.
+OWN_PACKAGES = {"selene_msgs"}
+# What rosidl puts into a message without fields; no .msg text names it.
+DUMMY = "structure_needs_at_least_one_member"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bag", type=Path)
+    parser.add_argument("--killed", action="store_true", help="the recording was cut off: metadata may tell fewer messages")
+    arguments = parser.parse_args()
+    bag = arguments.bag
+    seen = read_with_rosbags(bag, arguments.killed)
+    compare_with_mcap(bag, seen)
+    counts = Counter(topic for topic, _ in seen)
+    for topic, count in sorted(counts.items()):
+        print(f"{count:8d} {topic}")
+    print(f"ok: {len(seen)} messages on {len(counts)} topics")
+
+
+def read_with_rosbags(bag, killed):
+    """[(topic, value)] of the whole bag, types checked on the way."""
+    seen = []
+    with Reader(bag) as reader:
+        store = get_typestore(Stores.EMPTY)
+        for connection in reader.connections:
+            types = get_types_from_msg(connection.msgdef.data, connection.msgtype)
+            check_against_jazzy(types)
+            store.register({name: known for name, known in types.items() if name not in store.fielddefs})
+            assert len(connection.ext.offered_qos_profiles) == 1, f"{connection.topic} has no QoS"
+        for connection, _, data in reader.messages(reader.connections):
+            seen.append((connection.topic, store.deserialize_cdr(data, connection.msgtype)))
+        told = sum(connection.msgcount for connection in reader.connections)
+        complete = len(seen) == told == reader.message_count
+        assert complete or killed and len(seen) >= reader.message_count, f"{len(seen)} messages read, {told} told"
+    return seen
+
+
+def check_against_jazzy(types):
+    jazzy = get_typestore(Stores.ROS2_JAZZY).fielddefs
+    for name, definition in types.items():
+        if name.split("/")[0] in OWN_PACKAGES:
+            continue
+        constants, members = definition
+        expected_constants, expected = jazzy[name]
+        expected = [member for member in expected if member[0] != DUMMY]
+        assert list(members) == expected, f"{name}: {members} is not {expected}"
+        same_constants = sorted(map(tuple, constants)) == sorted(map(tuple, expected_constants))
+        assert same_constants, f"{name}: {constants} is not {expected_constants}"
+
+
+def compare_with_mcap(bag, seen):
+    files = sorted(bag.glob("*.mcap"))
+    assert len(files) == 1, f"{bag} has {len(files)} MCAP files"
+    with files[0].open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        decoded = [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
+    assert len(decoded) == len(seen), f"mcap reads {len(decoded)} messages, rosbags {len(seen)}"
+    by_topic = lambda pairs: sorted(pairs, key=lambda pair: pair[0])
+    for (topic, ours), (other_topic, theirs) in zip(by_topic(seen), by_topic(decoded)):
+        assert topic == other_topic and same(ours, theirs), f"{topic}: {ours} is not {theirs}"
+
+
+def same(left, right):
+    """Whether two readers' values are equal, message by field."""
+    if is_dataclass(left):
+        # ROS 2 wants constants in capitals and fields in small letters.
+        names = [field.name for field in fields(left) if field.name.islower()]
+        names = [name for name in names if name not in ("__msgtype__", DUMMY)]
+        return all(same(getattr(left, name), getattr(right, name)) for name in names)
+    if isinstance(left, (list, tuple, numpy.ndarray)):
+        return len(left) == len(right) and (
+            numpy.array_equal(left, numpy.frombuffer(right, "u1"))
+            if isinstance(right, (bytes, bytearray))
+            else all(map(same, left, right))
+        )
+    return left == right or (left != left and right != right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+//! A Cyclone DDS participant hears every topic with the right type and QoS, and drives.
+
+use crate::program::{Running, folder, peer, selene, succeeded, text};
+
+/// Domains that nobody else on the machine is likely to use; one a test.
+const DOMAIN: &str = "87";
+/// How long the peer listens before it drives, wall s.
+const LISTEN_S: &str = "6";
+
+#[test]
+fn a_foreign_participant_hears_every_topic_and_drives_the_rover() {
+    let Some(mut listener) = peer("listen_and_drive.py") else { return };
+    let out = folder("dds");
+    let run = ["run", "--for", "120", "--pace", "real-time", "--device", "cpu", "--out", &text(&out)];
+    let child = selene().args(run).env("ROS_DOMAIN_ID", DOMAIN).spawn().expect("selene");
+    let _running = Running(child);
+    let heard = listener.args([DOMAIN, LISTEN_S]).output().expect("python");
+    println!("{}", succeeded("listen_and_drive.py", &heard));
+    std::fs::remove_dir_all(out).expect("clean");
+}

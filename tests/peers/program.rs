@@ -1,0 +1,68 @@
+//! The `selene` program and the Python peers.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use selene_tests::{repository_file, root, skip_peer};
+
+/// The program, built like these tests.
+pub(crate) fn selene() -> Command {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "selene"]).current_dir(root());
+        if !cfg!(debug_assertions) {
+            build.arg("--release");
+        }
+        assert!(build.status().expect("cargo").success(), "selene does not build");
+        // target/<profile>/deps/peers-… → target/<profile>/selene
+        let test = std::env::current_exe().expect("this test");
+        test.ancestors().nth(2).expect("profile folder").join("selene")
+    });
+    let mut command = Command::new(program);
+    command.current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// A foreign program of `tests/peers`; none (said) where Python or its packages are
+/// not here.
+pub(crate) fn peer(script: &str) -> Option<Command> {
+    let Some(python) = std::env::var_os("SELENE_PEERS_PYTHON") else {
+        skip_peer("SELENE_PEERS_PYTHON names no Python with cyclonedds, rosbags and mcap-ros2-support; tests/run.sh does");
+        return None;
+    };
+    let mut command = Command::new(python);
+    command.arg(repository_file(&format!("tests/peers/{script}")));
+    Some(command)
+}
+
+/// A child that is killed when the test ends, however it ends.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A fresh folder for a test's files.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("selene-peers-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("folder");
+    folder
+}
+
+pub(crate) fn text(path: &Path) -> String {
+    path.to_str().expect("UTF-8 path").to_owned()
+}
+
+/// Fails with all that was printed unless the program succeeded.
+pub(crate) fn succeeded(what: &str, output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {}\n{said}\n{complained}", output.status);
+    said
+}

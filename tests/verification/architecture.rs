@@ -1,0 +1,121 @@
+//! The arrows of ARCHITECTURE.md: dependencies point down only, one crate names ROS,
+//! one names wgpu, and libraries read neither the wall clock nor a global random
+//! source. Read from `cargo metadata` and the sources.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use selene_tests::root;
+
+/// Each library and the libraries it may name.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("base", &[]),
+    ("sky", &["base"]),
+    ("terrain", &["base"]),
+    ("soil", &["base", "terrain"]),
+    ("vehicle", &["base", "terrain", "soil"]),
+    ("scene", &["base", "terrain"]),
+    ("gpu", &["base", "terrain", "scene"]),
+    ("sensors", &["base", "sky", "terrain", "scene"]),
+    ("sim", &["base", "sky", "terrain", "soil", "vehicle", "scene", "sensors"]),
+    ("ros", &["base"]),
+];
+/// Crates that only `ros` may name.
+const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
+/// Calls that make a library depend on when or where it runs.
+const UNREPEATABLE: [&str; 5] = ["Instant::now", "SystemTime", "rand::rng()", "thread_rng", "from_os_rng"];
+/// Transport adapters talk to the world outside: they may wait and time out.
+const MAY_WAIT: [&str; 3] = ["crates/ros/src/dds", "crates/ros/src/r2r", "crates/ros/src/bag"];
+
+struct Package {
+    name: String,
+    folder: PathBuf,
+    /// Dependencies of the library itself, without those of tests and build scripts.
+    dependencies: Vec<String>,
+}
+
+fn packages() -> BTreeMap<String, Package> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo metadata");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let list = metadata["packages"].as_array().expect("packages");
+    list.iter().map(package).map(|package| (package.name.clone(), package)).collect()
+}
+
+fn package(value: &serde_json::Value) -> Package {
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    let dependencies = value["dependencies"].as_array().expect("dependencies");
+    Package {
+        name: text(&value["name"]),
+        folder: Path::new(&text(&value["manifest_path"])).parent().expect("folder").to_owned(),
+        dependencies: dependencies.iter().filter(|d| d["kind"].is_null()).map(|d| text(&d["name"])).collect(),
+    }
+}
+
+fn is_library(package: &Package) -> bool {
+    package.folder.parent().and_then(Path::file_name).is_some_and(|folder| folder == "crates")
+}
+
+#[test]
+fn arrows_point_down_only() {
+    let packages = packages();
+    let libraries: Vec<_> = packages.values().filter(|package| is_library(package)).collect();
+    assert_eq!(libraries.len(), ARROWS.len(), "a library was added or removed: say so in ARROWS");
+    for (library, allowed) in ARROWS {
+        let package = &packages[&format!("selene-{library}")];
+        for dependency in package.dependencies.iter().filter_map(|name| name.strip_prefix("selene-")) {
+            assert!(allowed.contains(&dependency), "selene-{library} must not name selene-{dependency}");
+        }
+    }
+}
+
+#[test]
+fn nodes_do_not_name_one_another() {
+    let packages = packages();
+    let sensing = ["selene-camera", "selene-lidar", "selene-navigation", "selene-simulation"];
+    for node in sensing {
+        for dependency in &packages[node].dependencies {
+            assert!(!sensing.contains(&dependency.as_str()), "{node} must not name {dependency}");
+        }
+    }
+}
+
+#[test]
+fn only_ros_names_ros_and_only_gpu_names_wgpu() {
+    for package in packages().values() {
+        for dependency in &package.dependencies {
+            let is_ros = ROS_CRATES.contains(&dependency.as_str());
+            assert!(!is_ros || package.name == "selene-ros", "{} must not name {dependency}", package.name);
+            assert!(dependency != "wgpu" || package.name == "selene-gpu", "{} must not name wgpu", package.name);
+        }
+    }
+}
+
+#[test]
+fn libraries_read_neither_the_wall_clock_nor_global_chance() {
+    for package in packages().values().filter(|package| is_library(package)) {
+        for file in sources(&package.folder.join("src")) {
+            let exempt = MAY_WAIT.iter().any(|prefix| file.to_string_lossy().contains(prefix));
+            let text = std::fs::read_to_string(&file).expect("source");
+            let named = UNREPEATABLE.iter().find(|call| text.contains(**call));
+            assert!(exempt || named.is_none(), "{} names {}", file.display(), named.unwrap_or(&""));
+        }
+    }
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("folder") {
+        let path = entry.expect("entry").path();
+        match path.is_dir() {
+            true => files.extend(sources(&path)),
+            false if path.extension().is_some_and(|extension| extension == "rs") => files.push(path),
+            false => {}
+        }
+    }
+    files
+}

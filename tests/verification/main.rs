@@ -1,0 +1,4 @@
+//! Claims checked against an equation or a rule of the house.
+
+mod architecture;
+mod config;
