@@ -74,7 +74,7 @@ def start(context):
         raise RuntimeError(f"robot: {value['robot']} is not here; viper is the only rover yet")
     common = ["--scenario", file] + options([
         ("namespace", value["namespace"]), ("data", value["data"]),
-        ("x", value["x"]), ("y", value["y"]), ("z", value["z"]), ("yaw-deg", degrees(value["yaw"]))])
+        ("x", value["x"]), ("y", value["y"]), ("z", value["z"]), ("yaw", degrees(value["yaw"]))])
     traced = common + options([("device", value["device"])])
     simulation = ExecuteProcess(
         cmd=[program, "simulation"] + common + ["--participants", "camera,lidar,navigation"] + options([

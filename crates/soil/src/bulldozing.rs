@@ -92,7 +92,7 @@ impl Scratch {
     fn gather_border(&mut self) {
         let Self { window, hits, patches, bulldozing: work, .. } = self;
         work.border.clear();
-        for hit in hits.iter().filter(|hit| hit.touch == Touch::Soil) {
+        for hit in hits.iter().filter(|hit| matches!(hit.touch, Touch::Soil | Touch::Loose)) {
             let (column, row) = ((hit.at % window.columns) as i64, (hit.at / window.columns) as i64);
             for (c, r) in [(column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1)] {
                 let inside = c >= 0 && r >= 0 && (c as usize) < window.columns && (r as usize) < window.rows;

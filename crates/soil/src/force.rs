@@ -40,20 +40,32 @@ impl Law<'_> {
         let mut response = Response { normal: self.normal, ..Response::default() };
         let mut lag_m: f64 = 0.0;
         let Scratch { hits, patches, .. } = scratch;
-        for hit in hits.iter_mut().filter(|hit| hit.touch != Touch::Free) {
+        for hit in hits.iter_mut() {
             let force = match hit.touch {
+                Touch::Free => continue,
+                Touch::Loose => self.loose(hit, memory),
                 Touch::Rock => self.rock(hit, solid.inward(hit.point_m), memory, &mut response),
-                _ => {
+                Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
-                    let force = self.soil(hit, self.scm.modulus(inverse_b), memory, &mut response);
-                    let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
-                    lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
-                    force
+                    self.soil(hit, self.scm.modulus(inverse_b), memory, &mut response)
                 }
             };
+            if hit.touch != Touch::Rock {
+                let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
+                lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
+            }
             response.wrench.add_force_at(force, hit.point_m - self.motion.centre_m);
         }
         (response, lag_m)
+    }
+
+    /// Loose soil, pushed down, neither carries nor holds.
+    fn loose(&self, hit: &mut Hit, memory: &mut SoilMemory) -> Vector3<f64> {
+        hit.plastic_m = hit.depth_m;
+        let node = memory.touch(hit.node, hit.surface_m);
+        node.plastic_m = hit.plastic_m as f32;
+        node.set_mobilised([0.0; 2]);
+        Vector3::zeros()
     }
 
     fn velocity_m_s(&self, point_m: Vector3<f64>) -> Vector3<f64> {
@@ -67,11 +79,6 @@ impl Law<'_> {
         let pressed = self.scm.normal(modulus, sinkage_m, plastic_m);
         hit.plastic_m = pressed.plastic_m / cosine;
         node.plastic_m = hit.plastic_m as f32;
-        if pressed.sigma_pa == 0.0 {
-            // Loose soil: pushed down, it neither carries nor holds.
-            node.set_mobilised([0.0; 2]);
-            return Vector3::zeros();
-        }
         response.sinkage_m = response.sinkage_m.max(sinkage_m);
         response.contact_nodes += 1;
 

@@ -8,6 +8,9 @@ const FREE: u16 = 0;
 /// Label of a node that touches and waits for its patch.
 const WAITING: u16 = u16::MAX;
 
+/// Label of a node whose loose soil is touched: it is in no patch.
+const LOOSE: u16 = u16::MAX - 1;
+
 /// Nodes of a window and the patches among them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patches {
@@ -33,6 +36,11 @@ impl Patches {
         self.labels[node] = WAITING;
     }
 
+    /// Marks a node whose loose soil is pushed down.
+    pub(crate) fn mark_loose(&mut self, node: usize) {
+        self.labels[node] = LOOSE;
+    }
+
     /// Whether a node touches.
     pub(crate) fn touches(&self, node: usize) -> bool {
         self.labels[node] != FREE
@@ -56,7 +64,7 @@ impl Patches {
 
     fn flood(&mut self, seed: usize) {
         // More patches than labels share the last one: a window has far fewer.
-        let label = (self.inverse_b_per_m.len() + 1).min(usize::from(WAITING) - 1) as u16;
+        let label = (self.inverse_b_per_m.len() + 1).min(usize::from(LOOSE) - 1) as u16;
         self.members.clear();
         self.labels[seed] = label;
         self.todo.push(seed as u32);

@@ -77,6 +77,8 @@ pub(crate) struct Window {
 pub(crate) enum Touch {
     /// Under the solid without touching it.
     Free,
+    /// Pushes down loose soil, which carries nothing.
+    Loose,
     Soil,
     Rock,
 }
@@ -221,7 +223,8 @@ impl Scratch {
         let rock_m = self.rock_m.get(from).map_or(f64::NEG_INFINITY, |&rock| f64::from(rock));
         let touch = match (rock_m > f64::from(surface_m) - plastic_m, point_m.z < rock_m, depth_m > plastic_m) {
             (true, true, _) => Touch::Rock,
-            (false, _, true) => Touch::Soil,
+            (false, _, true) if depth_m > 0.0 => Touch::Soil,
+            (false, _, true) => Touch::Loose,
             _ => Touch::Free,
         };
         Hit { at, node, point_m, share, surface_m, depth_m, plastic_m, rock_m, touch }
@@ -232,9 +235,15 @@ impl Scratch {
             return;
         }
         self.patches.reset(self.window.columns, self.window.rows);
-        let soil = || self.hits.iter().filter(|hit| hit.touch == Touch::Soil).map(|hit| hit.at);
-        soil().for_each(|at| self.patches.mark(at));
-        self.patches.find(soil(), spacing_m);
+        for hit in &self.hits {
+            match hit.touch {
+                Touch::Soil => self.patches.mark(hit.at),
+                Touch::Loose => self.patches.mark_loose(hit.at),
+                Touch::Free | Touch::Rock => {}
+            }
+        }
+        let soil = self.hits.iter().filter(|hit| hit.touch == Touch::Soil);
+        self.patches.find(soil.map(|hit| hit.at), spacing_m);
     }
 }
 

@@ -19,6 +19,9 @@ const PLAIN_LINE: Duration = Duration::from_secs(5);
 /// Rates are means over at least this much simulated time.
 const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
 
+/// Lines longer than this would be cut on a usual terminal.
+const COLUMNS: usize = 78;
+
 /// Shows the progress of the run that `meter` counts until `ended` is set.
 pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool) {
     let live = std::io::stderr().is_terminal();
@@ -29,7 +32,7 @@ pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool)
         std::thread::sleep(REDRAW);
         let line = rates.update(meter, duration);
         if live {
-            bar.set_message(format!("{line}\n{}", rates.text()));
+            bar.set_message(format!("{line}\n{}", rates.lines()));
             bar.tick();
         } else if said.elapsed() >= PLAIN_LINE {
             said = Instant::now();
@@ -40,7 +43,7 @@ pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool)
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+    ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
 /// Rates over the last while.
@@ -78,11 +81,32 @@ impl Rates {
         self.hertz = self.counts.iter().map(rate).collect();
     }
 
-    /// Topics that are alive, with their rates in Hz of simulated time.
+    /// Topics that are alive, with their rates in Hz of simulated time. What nodes
+    /// tell one another under /selene is left to the summary.
+    fn each(&self) -> Vec<String> {
+        let alive = self.hertz.iter().filter(|(name, hertz)| **hertz > 0.0 && !name.starts_with("/selene/"));
+        alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect()
+    }
+
+    /// The rates in one line.
     fn text(&self) -> String {
-        let alive = self.hertz.iter().filter(|(_, hertz)| **hertz > 0.0);
-        let each: Vec<_> = alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect();
+        let each = self.each();
         if each.is_empty() { "no messages yet".to_owned() } else { format!("Hz: {}", each.join(", ")) }
+    }
+
+    /// The rates in lines of at most `COLUMNS`.
+    fn lines(&self) -> String {
+        let mut lines = vec!["Hz".to_owned()];
+        for rate in self.each() {
+            let line = lines.last().map_or(0, |line| line.chars().count());
+            if line + rate.len() + 3 > COLUMNS {
+                lines.push("  ".to_owned());
+            }
+            if let Some(line) = lines.last_mut() {
+                *line += &format!(" · {rate}");
+            }
+        }
+        lines.join("\n")
     }
 }
 
@@ -107,5 +131,14 @@ mod tests {
         rates.measure(counts(100), 1.0);
         rates.measure(counts(500), 2.0);
         assert_eq!(rates.text(), "Hz: imu/data 200");
+        assert_eq!(rates.lines(), "Hz · imu/data 200");
+    }
+
+    #[test]
+    fn no_live_line_is_wider_than_a_terminal() {
+        let hertz = (0..30).map(|i| (format!("/camera_{i}/image_raw"), 4.0)).collect();
+        let rates = Rates { hertz, ..Rates::default() };
+        assert!(rates.lines().lines().all(|line| line.chars().count() <= super::COLUMNS), "{}", rates.lines());
+        assert_eq!(rates.lines().matches("camera_").count(), 30);
     }
 }

@@ -12,16 +12,19 @@ use selene_ros::{Qos, selene_msgs};
 /// Heartbeats the simulation may be ahead of the slowest participant: half a second
 /// of the default scenario.
 const WINDOW: u64 = 100;
-/// How long to wait before the latest snapshot is said again (wall time).
-const SAY_AGAIN: Duration = Duration::from_millis(100);
-/// How often a missing participant is reported (wall time).
+/// How long to wait before the latest snapshot is said again (wall time): soon while
+/// somebody has not been heard at all, patiently for one that is merely slow.
+const SAY_AGAIN_TO_NEW: Duration = Duration::from_millis(50);
+const SAY_AGAIN_TO_SLOW: Duration = Duration::from_secs(1);
+/// How often a silent participant is reported (wall time).
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) struct Lockstep {
     /// The latest heartbeat that each participant has acknowledged.
     acknowledged: BTreeMap<String, Option<u64>>,
     arrived: Receiver<selene_msgs::Acknowledge>,
-    reported: Instant,
+    /// When somebody was last heard or reported missing.
+    heard: Instant,
     _subscription: Subscription,
 }
 
@@ -32,7 +35,7 @@ impl Lockstep {
         Ok(Self {
             acknowledged: participants.iter().map(|name| (name.clone(), None)).collect(),
             arrived,
-            reported: Instant::now(),
+            heard: Instant::now(),
             _subscription: subscription,
         })
     }
@@ -49,29 +52,32 @@ impl Lockstep {
 
     /// Waits for an acknowledgement; true when none came for a while.
     pub(crate) fn wait(&mut self) -> bool {
-        match self.arrived.recv_timeout(SAY_AGAIN) {
+        let all_known = self.acknowledged.values().all(Option::is_some);
+        let patience = if all_known { SAY_AGAIN_TO_SLOW } else { SAY_AGAIN_TO_NEW };
+        match self.arrived.recv_timeout(patience) {
             Ok(message) => {
                 self.note(&message);
                 false
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.report_missing();
+                self.report_silent();
                 true
             }
         }
     }
 
     fn note(&mut self, message: &selene_msgs::Acknowledge) {
+        self.heard = Instant::now();
         if let Some(latest) = self.acknowledged.get_mut(&message.participant) {
             *latest = (*latest).max(Some(message.sequence));
         }
     }
 
-    fn report_missing(&mut self) {
-        if self.reported.elapsed() < REPORT_EVERY {
+    fn report_silent(&mut self) {
+        if self.heard.elapsed() < REPORT_EVERY {
             return;
         }
-        self.reported = Instant::now();
+        self.heard = Instant::now();
         for (participant, latest) in &self.acknowledged {
             tracing::warn!(participant, ?latest, "the simulation waits for its participants");
         }

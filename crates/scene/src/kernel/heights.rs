@@ -12,6 +12,9 @@ use crate::record::{LevelRecord, Records};
 /// Where rays that come from afar start on the pyramid.
 const ENTRY_MIP: u32 = 4;
 
+/// A direction's component below this does not move the ray.
+const STILL: f32 = 1e-20;
+
 /// A ray in a level's grid: positions in cells, heights in metres.
 struct GridRay {
     x: f32,
@@ -25,31 +28,37 @@ struct GridRay {
 }
 
 /// Nearest hit on the ground within (0, `t_max`): t and the level, or `FAR`.
-/// Nearest level rectangles first: the coarse ones up to the finer ones, then out
-/// again. `start_mip` is where a ray that starts on the level begins.
+/// In the order of the ray: from outside through the coarse levels into the finest,
+/// then out again. `start_mip` is where a ray that starts on a level begins.
 #[must_use]
 pub fn trace_heights(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
-    let count = records.levels.len();
-    for index in (1..count).rev() {
-        let [enter, leave] = level_interval(&records.levels[index], ray, t_max);
-        let [finer_enter, finer_leave] = level_interval(&records.levels[index - 1], ray, t_max);
-        let until = if finer_enter < finer_leave { leave.min(finer_enter) } else { FAR };
-        if until < FAR && enter < until {
-            let t = march_level(records, &records.levels[index], ray, [enter, until], start_mip);
-            if t < FAR {
-                return (t, index as u32);
-            }
+    let mut finer = level_interval(&records.levels[0], ray, t_max);
+    if finer[0] > 0.0 || finer[1] <= 0.0 {
+        let hit = trace_inward(records, ray, t_max, start_mip);
+        if hit.0 < FAR {
+            return hit;
         }
     }
-    for index in 0..count {
-        let [enter, leave] = level_interval(&records.levels[index], ray, t_max);
-        let mut from = enter;
-        if index > 0 {
-            let [finer_enter, finer_leave] = level_interval(&records.levels[index - 1], ray, t_max);
-            from = if finer_enter < finer_leave { enter.max(finer_leave) } else { enter };
+    for (index, level) in records.levels.iter().enumerate() {
+        let here = level_interval(level, ray, t_max);
+        let from = if index > 0 && finer[0] < finer[1] { most(here[0], finer[1]) } else { here[0] };
+        let t = march_level(records, level, ray, [from, here[1]], start_mip);
+        if t < FAR {
+            return (t, index as u32);
         }
-        if from < leave {
-            let t = march_level(records, &records.levels[index], ray, [from, leave], start_mip);
+        finer = here;
+    }
+    (FAR, 0)
+}
+
+/// Nearest hit on each level's part before the ray comes to the next finer level.
+fn trace_inward(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
+    for index in (1..records.levels.len()).rev() {
+        let here = level_interval(&records.levels[index], ray, t_max);
+        let finer = level_interval(&records.levels[index - 1], ray, t_max);
+        if finer[0] < finer[1] {
+            let span = [here[0], least(here[1], finer[0])];
+            let t = march_level(records, &records.levels[index], ray, span, start_mip);
             if t < FAR {
                 return (t, index as u32);
             }
@@ -68,17 +77,27 @@ fn level_interval(level: &LevelRecord, ray: &Ray, t_max: f32) -> [f32; 2] {
 
 /// Where a coordinate that moves by `rate` is between `low` and `low + side`.
 fn slab_interval(low: f32, side: f32, rate: f32) -> [f32; 2] {
-    if rate.abs() < 1e-20 {
-        let inside = low <= 0.0 && low + side >= 0.0;
-        return if inside { [-FAR, FAR] } else { [FAR, -FAR] };
-    }
-    let a = low / rate;
-    let b = (low + side) / rate;
+    let inverse = finite_inverse(rate);
+    let a = low * inverse;
+    let b = (low + side) * inverse;
     [least(a, b), most(a, b)]
 }
 
+/// The part of a span where the ray is below the level's highest post.
+fn below_top(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until]: [f32; 2]) -> [f32; 2] {
+    if level.top_mip == 0 || ray.direction.z.abs() < STILL {
+        return [from, until];
+    }
+    let t = (mip_max(records, level, level.top_mip, 0, 0) - ray.origin.z) / ray.direction.z;
+    if ray.direction.z > 0.0 { [from, least(until, t)] } else { [most(from, t), until] }
+}
+
 /// First hit on one level for t in `[from, until]`, or `FAR`.
-fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until]: [f32; 2], start_mip: u32) -> f32 {
+fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32; 2], start_mip: u32) -> f32 {
+    let [from, until] = below_top(records, level, ray, span);
+    if from > until {
+        return FAR;
+    }
     let r = grid_ray(level, ray);
     let last = level.cells - 1;
     let [up_x, up_y] = [u32::from(r.dx >= 0.0), u32::from(r.dy >= 0.0)];
@@ -107,25 +126,15 @@ fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, unt
             return FAR;
         }
         t = t_exit;
-        if t_x < t_y {
-            let next = if up_x == 1 { (cx + 1) << mip } else { (cx << mip).wrapping_sub(1) };
-            if next > last {
-                return FAR;
-            }
-            x = next;
-            y = cell_of(r.y + t * r.dy, cy << mip, last.min(((cy + 1) << mip) - 1));
-        } else {
-            let next = if up_y == 1 { (cy + 1) << mip } else { (cy << mip).wrapping_sub(1) };
-            if next > last {
-                return FAR;
-            }
-            y = next;
-            x = cell_of(r.x + t * r.dx, cx << mip, last.min(((cx + 1) << mip) - 1));
+        // Both coordinates by selection: which side a ray leaves by is hard to predict.
+        let along_x = t_x < t_y;
+        x = if along_x { neighbour(cx, up_x, mip) } else { cell_within(r.x + t * r.dx, cx, mip, last) };
+        y = if along_x { cell_within(r.y + t * r.dy, cy, mip, last) } else { neighbour(cy, up_y, mip) };
+        if x > last || y > last {
+            return FAR;
         }
-        let crossed = (x >> mip) >> 1 != cx >> 1 || (y >> mip) >> 1 != cy >> 1;
-        if crossed && mip < level.top_mip {
-            mip += 1;
-        }
+        let crossed = ((x >> mip) ^ cx | (y >> mip) ^ cy) > 1;
+        mip += u32::from(crossed & (mip < level.top_mip));
     }
 }
 
@@ -146,7 +155,7 @@ fn grid_ray(level: &LevelRecord, ray: &Ray) -> GridRay {
 
 /// 1/x, large where x is next to nothing.
 fn finite_inverse(x: f32) -> f32 {
-    if x.abs() < 1e-20 { 1e20 } else { 1.0 / x }
+    if x.abs() < STILL { 1.0 / STILL } else { 1.0 / x }
 }
 
 /// The cell of a grid coordinate, between `low` and `high`.
@@ -154,10 +163,24 @@ fn cell_of(coordinate: f32, low: u32, high: u32) -> u32 {
     (most(coordinate, 0.0) as u32).clamp(low, high)
 }
 
+/// The cell that a coordinate enters as it leaves a mip cell; huge when it leaves
+/// the level at zero.
+#[inline(always)]
+fn neighbour(mip_cell: u32, up: u32, mip: u32) -> u32 {
+    ((mip_cell + up) << mip).wrapping_sub(1 - up)
+}
+
+/// The cell of a grid coordinate, kept within a mip cell.
+#[inline(always)]
+fn cell_within(coordinate: f32, mip_cell: u32, mip: u32, last: u32) -> u32 {
+    let low = mip_cell << mip;
+    cell_of(coordinate, low, last.min(low + (1 << mip) - 1))
+}
+
 /// Highest post of a cell of a mip.
 fn mip_max(records: &Records<'_>, level: &LevelRecord, mip: u32, cx: u32, cy: u32) -> f32 {
     let side = ((level.cells - 1) >> mip) + 1;
-    let first = level.mips[(mip >> 2) as usize][(mip & 3) as usize];
+    let first = level.mips.as_flattened()[mip as usize];
     records.heights[(first + cy * side + cx) as usize]
 }
 

@@ -1,6 +1,7 @@
 // A ray against the nested height levels: the twin of heights.rs.
 
 const ENTRY_MIP: u32 = 4u;
+const STILL: f32 = 1e-20;
 
 // A ray in a level's grid: positions in cells, heights in metres.
 struct GridRay {
@@ -16,30 +17,32 @@ struct GroundHit {
 
 // Nearest hit on the ground within (0, t_max).
 fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
-    let count = globals.level_count;
-    for (var index = count - 1u; index > 0u; index--) {
-        let here = level_interval(index, ray, t_max);
-        let finer = level_interval(index - 1u, ray, t_max);
-        let crossed = finer.x < finer.y;
-        let to = min(here.y, finer.x);
-        if crossed && here.x < to {
-            let t = march_level(index, ray, vec2(here.x, to), start_mip);
-            if t < FAR {
-                return GroundHit(t, index);
-            }
+    var finer = level_interval(0u, ray, t_max);
+    if finer.x > 0.0 || finer.y <= 0.0 {
+        let hit = trace_inward(ray, t_max, start_mip);
+        if hit.t < FAR {
+            return hit;
         }
     }
-    for (var index = 0u; index < count; index++) {
+    for (var index = 0u; index < globals.level_count; index++) {
         let here = level_interval(index, ray, t_max);
-        var start = here.x;
-        if index > 0u {
-            let finer = level_interval(index - 1u, ray, t_max);
-            if finer.x < finer.y {
-                start = max(start, finer.y);
-            }
+        let start = select(here.x, max(here.x, finer.y), index > 0u && finer.x < finer.y);
+        let t = march_level(index, ray, vec2(start, here.y), start_mip);
+        if t < FAR {
+            return GroundHit(t, index);
         }
-        if start < here.y {
-            let t = march_level(index, ray, vec2(start, here.y), start_mip);
+        finer = here;
+    }
+    return GroundHit(FAR, 0u);
+}
+
+// Nearest hit on each level's part before the ray comes to the next finer level.
+fn trace_inward(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
+    for (var index = globals.level_count - 1u; index > 0u; index--) {
+        let here = level_interval(index, ray, t_max);
+        let finer = level_interval(index - 1u, ray, t_max);
+        if finer.x < finer.y {
+            let t = march_level(index, ray, vec2(here.x, min(here.y, finer.x)), start_mip);
             if t < FAR {
                 return GroundHit(t, index);
             }
@@ -59,17 +62,28 @@ fn level_interval(index: u32, ray: Ray, t_max: f32) -> vec2<f32> {
 
 // Where a coordinate that moves by `rate` is between `low` and `low + side`.
 fn slab_interval(low: f32, side: f32, rate: f32) -> vec2<f32> {
-    if abs(rate) < 1e-20 {
-        let inside = low <= 0.0 && low + side >= 0.0;
-        return select(vec2(FAR, -FAR), vec2(-FAR, FAR), inside);
-    }
-    let a = low / rate;
-    let b = (low + side) / rate;
+    let inverse = finite_inverse(rate);
+    let a = low * inverse;
+    let b = (low + side) * inverse;
     return vec2(min(a, b), max(a, b));
 }
 
+// The part of a span where the ray is below the level's highest post.
+fn below_top(index: u32, ray: Ray, span: vec2<f32>) -> vec2<f32> {
+    let top_mip = levels[index].top_mip;
+    if top_mip == 0u || abs(ray.direction.z) < STILL {
+        return span;
+    }
+    let t = (mip_max(index, top_mip, 0u, 0u) - ray.origin.z) / ray.direction.z;
+    return select(vec2(max(span.x, t), span.y), vec2(span.x, min(span.y, t)), ray.direction.z > 0.0);
+}
+
 // First hit on one level for t in [span.x, span.y], or FAR.
-fn march_level(index: u32, ray: Ray, span: vec2<f32>, start_mip: u32) -> f32 {
+fn march_level(index: u32, ray: Ray, whole: vec2<f32>, start_mip: u32) -> f32 {
+    let span = below_top(index, ray, whole);
+    if span.x > span.y {
+        return FAR;
+    }
     let r = grid_ray(index, ray);
     let last = levels[index].cells - 1u;
     let top_mip = levels[index].top_mip;
@@ -100,25 +114,16 @@ fn march_level(index: u32, ray: Ray, span: vec2<f32>, start_mip: u32) -> f32 {
             return FAR;
         }
         t = t_exit;
-        if t_x < t_y {
-            let next = select((cx << mip) - 1u, (cx + 1u) << mip, up.x == 1u);
-            if next > last {
-                return FAR;
-            }
-            x = next;
-            y = cell_of(r.origin.y + t * r.direction.y, cy << mip, min(last, ((cy + 1u) << mip) - 1u));
-        } else {
-            let next = select((cy << mip) - 1u, (cy + 1u) << mip, up.y == 1u);
-            if next > last {
-                return FAR;
-            }
-            y = next;
-            x = cell_of(r.origin.x + t * r.direction.x, cx << mip, min(last, ((cx + 1u) << mip) - 1u));
+        let along_x = t_x < t_y;
+        let beside_x = cell_within(r.origin.x + t * r.direction.x, cx, mip, last);
+        let beside_y = cell_within(r.origin.y + t * r.direction.y, cy, mip, last);
+        x = select(beside_x, neighbour(cx, up.x, mip), along_x);
+        y = select(neighbour(cy, up.y, mip), beside_y, along_x);
+        if x > last || y > last {
+            return FAR;
         }
-        let crossed = ((x >> mip) >> 1u) != (cx >> 1u) || ((y >> mip) >> 1u) != (cy >> 1u);
-        if crossed && mip < top_mip {
-            mip += 1u;
-        }
+        let crossed = (((x >> mip) ^ cx) | ((y >> mip) ^ cy)) > 1u;
+        mip += u32(crossed && mip < top_mip);
     }
     return FAR;
 }
@@ -133,8 +138,8 @@ fn grid_ray(index: u32, ray: Ray) -> GridRay {
 
 // 1/x, large where x is next to nothing.
 fn finite_inverse(x: f32) -> f32 {
-    if abs(x) < 1e-20 {
-        return 1e20;
+    if abs(x) < STILL {
+        return 1.0 / STILL;
     }
     return 1.0 / x;
 }
@@ -142,6 +147,18 @@ fn finite_inverse(x: f32) -> f32 {
 // The cell of a grid coordinate, between `low` and `high`.
 fn cell_of(coordinate: f32, low: u32, high: u32) -> u32 {
     return clamp(u32(max(coordinate, 0.0)), low, high);
+}
+
+// The cell that a coordinate enters as it leaves a mip cell; huge when it leaves
+// the level at zero.
+fn neighbour(mip_cell: u32, up: u32, mip: u32) -> u32 {
+    return ((mip_cell + up) << mip) - (1u - up);
+}
+
+// The cell of a grid coordinate, kept within a mip cell.
+fn cell_within(coordinate: f32, mip_cell: u32, mip: u32, last: u32) -> u32 {
+    let low = mip_cell << mip;
+    return cell_of(coordinate, low, min(last, low + (1u << mip) - 1u));
 }
 
 // Highest post of a cell of a mip.

@@ -42,7 +42,7 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) camera: String,
     /// Simulated seconds since the start
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) at: SimTime,
     /// The PNG file to write
     #[arg(long, value_name = "FILE.png")]
@@ -77,25 +77,25 @@ pub(crate) struct WheelArgs {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) soil: String,
     /// Wheel radius, m
-    #[arg(long, value_name = "M", default_value = "0.25", value_parser = positive)]
+    #[arg(long, value_name = "M", default_value = "0.25", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) radius: f64,
     /// Wheel width, m
-    #[arg(long, value_name = "M", default_value = "0.2", value_parser = positive)]
+    #[arg(long, value_name = "M", default_value = "0.2", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) width: f64,
     /// Vertical load, N
-    #[arg(long, value_name = "N", default_value = "100", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) load: f64,
     /// Wheel rate, rad/s
-    #[arg(long, value_name = "RAD/S", default_value = "0.8", value_parser = positive)]
+    #[arg(long, value_name = "RAD/S", default_value = "0.8", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) omega: f64,
     /// Slip ratio, -1 to 1: 0 rolls freely, 1 spins on the spot
     #[arg(long, value_name = "RATIO", default_value = "0.2", allow_negative_numbers = true)]
     pub(crate) slip: f64,
     /// Gravity, m/s²
-    #[arg(long, value_name = "M/S²", default_value = "1.62", value_parser = positive)]
+    #[arg(long, value_name = "M/S²", default_value = "1.62", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) gravity: f64,
     /// Distance between the soil's nodes, m
-    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive)]
+    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) grid: f64,
     /// Let displaced soil pile up beside the rut
     #[arg(long)]
@@ -117,13 +117,13 @@ pub(crate) struct PlateArgs {
     #[arg(long, value_name = "LxW", default_value = "0.2x0.1")]
     pub(crate) size: Size,
     /// Speed down and up, m/s
-    #[arg(long, value_name = "M/S", default_value = "0.01", value_parser = positive)]
+    #[arg(long, value_name = "M/S", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) speed: f64,
     /// Depth at which it turns back, m
-    #[arg(long, value_name = "M", default_value = "0.03", value_parser = positive)]
+    #[arg(long, value_name = "M", default_value = "0.03", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) depth: f64,
     /// Distance between the soil's nodes, m
-    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive)]
+    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) grid: f64,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct HashArgs {
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
     /// Simulated seconds to run
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: SimTime,
     /// Threads to compute with [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
