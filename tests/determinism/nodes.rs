@@ -28,13 +28,17 @@ type Heard = Arc<Mutex<BTreeMap<String, Vec<(SimTime, Vec<u8>)>>>>;
 fn listen(bus: &InProcess, heard: &Heard) -> Vec<Subscription> {
     let keep = |topic: &str| {
         let (heard, topic) = (Arc::clone(heard), topic.to_owned());
-        move |stamp: SimTime, data: Vec<u8>| heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+        move |stamp: SimTime, data: Vec<u8>| {
+            heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+        }
     };
     let mut subscriptions: Vec<_> = TOPICS
         .iter()
         .map(|topic| {
             let keep = keep(topic);
-            subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| keep(m.header.stamp.clone().into(), m.data))
+            subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| {
+                keep(m.header.stamp.clone().into(), m.data)
+            })
         })
         .collect::<Result<_, _>>()
         .expect("subscriptions");
@@ -48,7 +52,11 @@ fn listen(bus: &InProcess, heard: &Heard) -> Vec<Subscription> {
 }
 
 /// Runs all nodes; the camera joins when simulated time has reached `camera_joins`.
-fn run(scenario: &Arc<Scenario>, ground: &Ground, camera_joins: SimTime) -> (u64, BTreeMap<String, Vec<(SimTime, Vec<u8>)>>) {
+fn run(
+    scenario: &Arc<Scenario>,
+    ground: &Ground,
+    camera_joins: SimTime,
+) -> (u64, BTreeMap<String, Vec<(SimTime, Vec<u8>)>>) {
     let bus = InProcess::new();
     let heard = Heard::default();
     let _ears = listen(&bus, &heard);

@@ -69,7 +69,8 @@ fn compare(name: &str, image: &GrayImage) {
     }
     let golden = image::open(&stored).unwrap_or_else(|error| panic!("{}: {error}", stored.display())).to_luma8();
     assert_eq!(golden.dimensions(), image.dimensions());
-    let changed = golden.iter().zip(image.iter()).filter(|(a, b)| (i16::from(**a) - i16::from(**b)).abs() > PIXEL_TOLERANCE);
+    let changed =
+        golden.iter().zip(image.iter()).filter(|(a, b)| (i16::from(**a) - i16::from(**b)).abs() > PIXEL_TOLERANCE);
     let share = changed.count() as f64 / f64::from(SIZE.0 * SIZE.1);
     if share > CHANGED_SHARE {
         let seen = seen_path(name);

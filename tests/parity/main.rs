@@ -16,7 +16,8 @@ const RELATIVE_TOLERANCE: f32 = 2e-3;
 const EDGE_SHARE: f64 = 0.005;
 
 fn differs(a: f32, b: f32) -> bool {
-    a.is_finite() != b.is_finite() || (a.is_finite() && (a - b).abs() > RELATIVE_TOLERANCE * a.abs().max(b.abs()).max(1e-3))
+    a.is_finite() != b.is_finite()
+        || (a.is_finite() && (a - b).abs() > RELATIVE_TOLERANCE * a.abs().max(b.abs()).max(1e-3))
 }
 
 #[test]
@@ -44,11 +45,20 @@ fn cpu_and_gpu_see_the_same_site() {
         gpu.camera(stage.scene(), &view, &mut theirs).expect("GPU");
         let pixels = ours.depth_m.len();
         let depth = (0..pixels).filter(|&i| differs(ours.depth_m[i], theirs.depth_m[i])).count();
-        let class = (0..pixels).filter(|&i| ours.class[i] != theirs.class[i] || ours.instance[i] != theirs.instance[i]).count();
+        let class =
+            (0..pixels).filter(|&i| ours.class[i] != theirs.class[i] || ours.instance[i] != theirs.instance[i]).count();
         let radiance = (0..pixels).filter(|&i| differs(ours.radiance[i], theirs.radiance[i])).count();
-        println!("{} on {}: of {pixels} pixels depth {depth}, class {class}, radiance {radiance} differ", spec.name, gpu.device());
+        println!(
+            "{} on {}: of {pixels} pixels depth {depth}, class {class}, radiance {radiance} differ",
+            spec.name,
+            gpu.device()
+        );
         for (what, count) in [("depth", depth), ("class", class), ("radiance", radiance)] {
-            assert!(count as f64 <= EDGE_SHARE * pixels as f64, "{}: {what} differs at {count} of {pixels} pixels", spec.name);
+            assert!(
+                count as f64 <= EDGE_SHARE * pixels as f64,
+                "{}: {what} differs at {count} of {pixels} pixels",
+                spec.name
+            );
         }
     }
 }

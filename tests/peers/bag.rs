@@ -20,7 +20,8 @@ fn foreign_readers_read_every_message_of_a_bag() {
     let read = succeeded("check_interfaces.py", &reader.arg(&bag).output().expect("python"));
     println!("{read}");
     for (topic, least) in [("/imu/data", 590), ("/navcam_left/image_raw", 6), ("/lidar/points", 14), ("/clock", 590)] {
-        let line = read.lines().find(|line| line.ends_with(&format!(" {topic}"))).unwrap_or_else(|| panic!("{topic}\n{read}"));
+        let line =
+            read.lines().find(|line| line.ends_with(&format!(" {topic}"))).unwrap_or_else(|| panic!("{topic}\n{read}"));
         let count: u64 = line.split_whitespace().next().expect("count").parse().expect("number");
         assert!(count >= least, "{topic}: {count} in the bag, at least {least} were due\n{said}");
     }

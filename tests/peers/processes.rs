@@ -49,7 +49,8 @@ fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on
     first.0.wait().expect("dead");
     assert!(simulation.0.try_wait().expect("state").is_none(), "the run ended before the camera was killed");
     let log = std::fs::File::create(out.join("camera.log")).expect("log");
-    let second = node("camera", domain).env("RUST_LOG", "info").stdout(log.try_clone().expect("log")).stderr(log).spawn();
+    let second =
+        node("camera", domain).env("RUST_LOG", "info").stdout(log.try_clone().expect("log")).stderr(log).spawn();
     let mut second = Running(second.expect("camera"));
     let status = simulation.0.wait().expect("simulation");
     assert!(status.success(), "simulation: {status}");

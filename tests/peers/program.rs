@@ -29,7 +29,9 @@ pub(crate) fn selene() -> Command {
 /// not here.
 pub(crate) fn peer(script: &str) -> Option<Command> {
     let Some(python) = std::env::var_os("SELENE_PEERS_PYTHON") else {
-        skip_peer("SELENE_PEERS_PYTHON names no Python with cyclonedds, rosbags and mcap-ros2-support; tests/run.sh does");
+        skip_peer(
+            "SELENE_PEERS_PYTHON names no Python with cyclonedds, rosbags and mcap-ros2-support; tests/run.sh does",
+        );
         return None;
     };
     let mut command = Command::new(python);

@@ -12,7 +12,8 @@ use selene_vehicle::RoverModel;
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = repository_file(&format!("config/{folder}"));
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect();
     files.sort();
     assert!(!files.is_empty());
     files

@@ -45,10 +45,7 @@ impl Wrench {
 #[must_use]
 pub fn interpolate(a: &Pose, b: &Pose, fraction: f64) -> Pose {
     let translation = a.translation.vector.lerp(&b.translation.vector, fraction);
-    let rotation = a
-        .rotation
-        .try_slerp(&b.rotation, fraction, 1e-12)
-        .unwrap_or(b.rotation);
+    let rotation = a.rotation.try_slerp(&b.rotation, fraction, 1e-12).unwrap_or(b.rotation);
     Pose::from_parts(translation.into(), rotation)
 }
 

@@ -142,9 +142,7 @@ mod tests {
     }
 
     fn refusal(text: &str) -> String {
-        parse_yaml::<SoilSpec>(text, Path::new("soil/x.yaml"))
-            .expect_err("must be refused")
-            .to_string()
+        parse_yaml::<SoilSpec>(text, Path::new("soil/x.yaml")).expect_err("must be refused").to_string()
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure(&mut CpuTracer, &scene, &view)?;
     match GpuTracer::open(true)? {
         Some(mut gpu) => measure(&mut gpu, &scene, &view),
-        None => Ok(println!("no GPU")),
+        None => Err("no Vulkan, Metal or DX12 device".into()),
     }
 }
 

@@ -3,7 +3,8 @@
 //! `ros2`, CDR messages, `ros2msg` schemas, zstd chunks).
 //!
 //! The recorder is one more [`Transport`]: what is sent to its outlets is
-//! written with the simulated stamp as log and publish time, and its
+//! written with the simulated stamp as publish time and the latest stamp so far
+//! as log time (nodes do not run in step, so stamps alone are not in order); its
 //! subscriptions never deliver. Writing has its own thread behind a bounded
 //! queue; a full queue makes the sender wait, so nothing is lost in silence.
 //! The file is a whole MCAP after every chunk, whatever ends the process. When

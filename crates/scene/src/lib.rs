@@ -1,6 +1,7 @@
 //! What light can meet, and how it is traced: a plain-data scene, the `Tracer`
 //! port, its CPU kernels and their WGSL twins.
 
+mod changes;
 mod cpu;
 pub mod kernel;
 mod material;

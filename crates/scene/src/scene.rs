@@ -2,17 +2,19 @@
 //! as instances of meshes, materials, the Sun. Rocks stay where they are; what is
 //! added later may move. Tracers only read it; versions tell them what changed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_terrain::{Edit, Ground, Rock, RockShape};
 
+use crate::changes;
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
-use crate::pyramid::{Pyramid, mip_first, mip_side};
+use crate::pyramid::Pyramid;
 use crate::record::affine_rows;
-use crate::record::{GlobalsRecord, InstanceRecord, LevelRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
+use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
 use crate::tree::{self, Bounds};
 use crate::view::Class;
 
@@ -28,9 +30,6 @@ const TRIANGLES_MAX: usize = 1 << 28;
 
 /// The largest instance number an image can tell.
 const INSTANCES_MAX: usize = u16::MAX as usize - 1;
-
-/// Heights to copy in vain rather than start another range: a row of the usual site.
-const RANGE_GAP: usize = 4096;
 
 /// Why something cannot be part of a scene.
 #[derive(Debug, thiserror::Error)]
@@ -266,12 +265,8 @@ impl Scene {
     /// Ranges of `Records::heights` that hold all that changed after heights version
     /// `version`, in order, close ones joined.
     #[must_use]
-    pub fn heights_changed_after(&self, version: u64) -> Vec<std::ops::Range<usize>> {
-        let Some(level) = self.pyramid.levels.first() else { return Vec::new() };
-        let mut ranges: Vec<_> =
-            self.pyramid.tiles_changed_after(version).flat_map(|tile| tile_ranges(level, tile)).collect();
-        ranges.sort_unstable_by_key(|range| range.start);
-        join_close(&ranges)
+    pub fn heights_changed_after(&self, version: u64) -> Vec<Range<usize>> {
+        changes::height_ranges(&self.pyramid, version)
     }
 
     fn push_mesh(&mut self, mesh: &Mesh) {
@@ -345,34 +340,4 @@ fn world_bounds(object: &Bounds, pose: &Pose, scale: f64) -> Bounds {
         [p.x as f32, p.y as f32, p.z as f32]
     };
     Bounds::of_points((0..8).map(corner))
-}
-
-/// Joins sorted ranges that overlap or lie within `RANGE_GAP` of each other.
-fn join_close(ranges: &[std::ops::Range<usize>]) -> Vec<std::ops::Range<usize>> {
-    let mut joined: Vec<std::ops::Range<usize>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end + RANGE_GAP => last.end = last.end.max(range.end),
-            _ => joined.push(range.clone()),
-        }
-    }
-    joined
-}
-
-/// The rows of a tile's posts and of the mip cells above them.
-fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<std::ops::Range<usize>> {
-    let nodes = selene_terrain::TILE_NODES;
-    let posts = level.cells as usize + 1;
-    let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {
-        let columns = low[0]..high[0].min(stride);
-        (low[1]..high[1].min(stride)).map(move |y| first + y * stride + columns.start..first + y * stride + columns.end)
-    };
-    let start = tile.map(|t| t * nodes);
-    let mut ranges: Vec<_> = grid(level.heights as usize, posts, start, start.map(|s| s + nodes)).collect();
-    for mip in 1..=level.top_mip {
-        let low = start.map(|s| s.saturating_sub(1) >> mip);
-        let high = start.map(|s| ((s + nodes - 1) >> mip) + 1);
-        ranges.extend(grid(mip_first(level, mip), mip_side(level.cells, mip), low, high));
-    }
-    ranges
 }

@@ -170,3 +170,19 @@ fn a_box_casts_a_shadow_of_its_height_over_the_tangent_of_the_sun() {
     let [length, expected] = [dark as f64 * metres_a_pixel, 1.0 / elevation.tan()];
     assert!((length - expected).abs() < 2.0 * metres_a_pixel, "{length} m, not {expected} m");
 }
+
+#[test]
+fn beams_that_are_no_beams_meet_nothing_and_end() {
+    let scene = Scene::new(&site(), sun(0.2, 0.0));
+    let beam = |origin_m, direction| Beam { origin_m, direction };
+    let odd = [
+        beam([f32::NAN; 3], [1.0, 0.0, 0.0]),
+        beam([0.0, 0.0, 50.0], [f32::NAN; 3]),
+        beam([0.0, 0.0, 50.0], [0.0; 3]),
+        beam([0.0, 0.0, 50.0], [0.0, 0.0, 1.0]),
+        beam([1e9, 1e9, 50.0], [1.0, 0.0, 0.0]),
+    ];
+    for got in trace(&scene, &odd) {
+        assert!(got == BeamReturn::NONE, "{got:?}");
+    }
+}

@@ -224,7 +224,9 @@ impl Scenario {
         let mut names: Vec<&str> = self.sensors.iter().map(SensorSpec::name).collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(InputError::content(path, format!("two sensors are named '{}'; names must differ", pair[0]))),
+            Some(pair) => {
+                Err(InputError::content(path, format!("two sensors are named '{}'; names must differ", pair[0])))
+            }
             None => Ok(()),
         }
     }

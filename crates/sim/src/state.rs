@@ -69,10 +69,7 @@ impl WorldState {
     #[must_use]
     pub fn body_twist(&self) -> Twist {
         let base_from_world = self.world_from_base().rotation.inverse();
-        Twist {
-            linear: base_from_world * self.base_twist.linear,
-            angular: base_from_world * self.base_twist.angular,
-        }
+        Twist { linear: base_from_world * self.base_twist.linear, angular: base_from_world * self.base_twist.angular }
     }
 
     /// Pose of link `link` at `time` between `self` and the `next` snapshot.

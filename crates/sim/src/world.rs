@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
 use selene_soil::{Scratch, SoilMemory, WheelContact, WheelMotion, WheelShape};
 use selene_terrain::Ground;
-use selene_vehicle::{Rover, VehicleError, WheelTargets, steering};
+use selene_vehicle::{Rover, VehicleError, Wheel, WheelTargets, steering};
 
 use crate::command::{Command, Driver};
 use crate::hash::StateHash;
@@ -30,7 +30,9 @@ pub enum WorldError {
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
     /// The rover left the ground that has wheel-sized detail.
-    #[error("at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `detail.side_m` larger in the site's file or keep the route inside")]
+    #[error(
+        "at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `detail.side_m` larger in the site's file or keep the route inside"
+    )]
     LeftSite {
         /// When.
         time: SimTime,
@@ -215,9 +217,10 @@ impl World {
         }
         let at = self.rover.world_from_base().translation;
         let level = self.ground.finest();
-        let inside = [at.x, at.y].iter().zip(level.origin_m).all(|(&value, origin)| {
-            value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M
-        });
+        let inside = [at.x, at.y]
+            .iter()
+            .zip(level.origin_m)
+            .all(|(&value, origin)| value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M);
         if inside { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
     }
 
@@ -282,18 +285,36 @@ fn slip(world_from_wheel: &Pose, linear: Vector3<f64>, angular: Vector3<f64>, ra
     (slip_ratio, slip_angle_rad, rate_rad_s)
 }
 
-/// A rover set down with its wheels on the ground: on the plane through the heights
-/// under its wheels, lifted until no wheel is buried.
+/// A rover set down with its wheels on the ground: leaning as the plane through the
+/// heights under its wheels does, lifted until no wheel is buried.
 fn standing_pose(scenario: &Scenario, ground: &Ground, x: f64, y: f64, yaw: f64) -> Pose {
     let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw);
-    let normal = ground.normal(x, y).unwrap_or_else(Vector3::z);
-    let lean = UnitQuaternion::rotation_between(&Vector3::z(), &normal).unwrap_or_default();
+    let wheels = scenario.rover.wheels();
+    let soil_at = |arm: Vector3<f64>| ground.height_m(x + arm.x, y + arm.y).unwrap_or(0.0);
+    let under_wheels: Vec<_> = wheels
+        .iter()
+        .map(|wheel| heading * wheel.centre_in_base_m)
+        .map(|arm| Vector3::new(arm.x, arm.y, soil_at(arm)))
+        .collect();
+    let lean = UnitQuaternion::rotation_between(&Vector3::z(), &plane_normal(&under_wheels)).unwrap_or_default();
     let rotation = lean * heading;
-    let height = |wheel: &selene_vehicle::Wheel| {
+    let height = |wheel: &Wheel| {
         let arm = rotation * wheel.centre_in_base_m;
-        let soil = ground.height_m(x + arm.x, y + arm.y).unwrap_or(0.0);
-        soil + wheel.radius_m - arm.z
+        soil_at(arm) + wheel.radius_m - arm.z
     };
-    let z = scenario.rover.wheels().iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+    let z = wheels.iter().map(height).fold(f64::NEG_INFINITY, f64::max);
     Pose::from_parts(Vector3::new(x, y, z).into(), rotation)
+}
+
+/// Upward normal of the plane z = a x + b y + c nearest to `points` in height (least
+/// squares); the vertical when they do not span a plane.
+fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
+    let (mut normal_matrix, mut right_side) = (Matrix3::zeros(), Vector3::zeros());
+    for point in points {
+        let row = Vector3::new(point.x, point.y, 1.0);
+        normal_matrix += row * row.transpose();
+        right_side += row * point.z;
+    }
+    let slopes = normal_matrix.lu().solve(&right_side).filter(|slopes| slopes.iter().all(|slope| slope.is_finite()));
+    slopes.map_or(Vector3::z(), |slopes| Vector3::new(-slopes.x, -slopes.y, 1.0).normalize())
 }

@@ -9,7 +9,8 @@
 //! direction of the soil's push. For a steady direction this is the formula exactly;
 //! when the direction turns, m follows within J and the work between is lost, so a
 //! parked wheel comes to rest instead of creeping. Soil answers a little ahead of
-//! m (`AHEAD_M`), a viscosity that damps the sway of a parked rover.
+//! m (`AHEAD_M`), and further ahead where sliding turns back against m (`BACK_M`): a
+//! viscosity that damps the sway of a stopped rover and leaves steady slip alone.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -25,6 +26,12 @@ const AHEAD_M: f64 = 5e-5;
 /// Sliding speed at which half of that is reached: slow sliding meets a retardation of
 /// 20 ms, about a tenth of critical damping for a sway at 2 Hz.
 const AHEAD_SPEED_M_S: f64 = 2.5e-3;
+
+/// The same where sliding undoes what is mobilised: soil unloads with losses that a
+/// rover swaying on its wheels' shear (about 2 Hz) feels as a third of critical damping.
+const BACK_M: f64 = 4e-3;
+/// Sliding speed at which half of that is reached: a retardation of 0.1 s.
+const BACK_SPEED_M_S: f64 = 0.04;
 
 /// A soil that cannot be.
 #[derive(Debug, thiserror::Error)]
@@ -170,10 +177,17 @@ pub(crate) fn mobilise(
         return (mobilised, mobilised);
     }
     let push = slide_m_s / -speed;
-    let ahead_m = AHEAD_M * speed / (speed + AHEAD_SPEED_M_S);
     let after = mobilised + (push - mobilised) * one_minus_exp(speed * dt_s / janosi_m);
+    let ahead_m = AHEAD_M * speed / (speed + AHEAD_SPEED_M_S)
+        + undoing(&after, &push) * BACK_M * speed / (speed + BACK_SPEED_M_S);
     let acting = after + (push - after) * one_minus_exp(ahead_m / janosi_m);
     (after, acting)
+}
+
+/// How far a push undoes what is mobilised: 0 along it, 1 against it.
+fn undoing(mobilised: &Vector3<f64>, push: &Vector3<f64>) -> f64 {
+    let strength = mobilised.norm();
+    if strength > 0.0 { 0.5 * (1.0 - mobilised.dot(push) / strength) } else { 0.0 }
 }
 
 /// 1 − e^(−x) for x ≥ 0, by its series where x is small, as it is nearly always.

@@ -130,9 +130,8 @@ impl Camera {
     ) -> Result<Self, NodeError> {
         let qos = qos_of(spec.qos);
         let topic = |suffix: &str| scenario.topic(&format!("{}/{suffix}", spec.name));
-        let truth = |wanted: bool, suffix: &str| {
-            wanted.then(|| Publisher::new(transport, &topic(suffix), qos)).transpose()
-        };
+        let truth =
+            |wanted: bool, suffix: &str| wanted.then(|| Publisher::new(transport, &topic(suffix), qos)).transpose();
         Ok(Self {
             link,
             schedule,
@@ -161,11 +160,7 @@ impl Camera {
     }
 }
 
-fn publish_some(
-    publisher: Option<&Publisher<Image>>,
-    image: Option<&Image>,
-    stamp: SimTime,
-) -> Result<(), NodeError> {
+fn publish_some(publisher: Option<&Publisher<Image>>, image: Option<&Image>, stamp: SimTime) -> Result<(), NodeError> {
     match (publisher, image) {
         (Some(publisher), Some(image)) => Ok(publisher.publish(image, stamp)?),
         _ => Ok(()),

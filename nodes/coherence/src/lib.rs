@@ -59,7 +59,9 @@ pub enum NodeError {
     #[error("the simulation was started anew; start this node again too")]
     SimulationRestarted,
     /// The simulation speaks of another rover than this node's scenario.
-    #[error("the simulation's rover has {theirs} links, this node's scenario {ours}; start every node with the same --scenario")]
+    #[error(
+        "the simulation's rover has {theirs} links, this node's scenario {ours}; start every node with the same --scenario"
+    )]
     OtherRover {
         /// Links in the simulation's snapshots.
         theirs: usize,

@@ -183,10 +183,8 @@ impl WorldWatcher {
         }
         self.asked = Some(Instant::now());
         tracing::info!(participant = self.participant, "asks for the terrain it missed");
-        let message = selene_msgs::TerrainRequest {
-            participant: self.participant.clone(),
-            have_sequence: self.terrain_sequence,
-        };
+        let message =
+            selene_msgs::TerrainRequest { participant: self.participant.clone(), have_sequence: self.terrain_sequence };
         Ok(self.requests.publish(&message, SimTime::ZERO)?)
     }
 

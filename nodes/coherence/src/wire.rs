@@ -125,7 +125,12 @@ mod tests {
             joint_effort: vec![1.0 / 3.0, 2.0],
             base_twist: Twist { linear: Vector3::new(0.2, 0.0, 0.1), angular: Vector3::z() },
             base_acceleration: Vector3::new(0.0, -0.1, 1.62),
-            wheels: vec![WheelTruth { name: "front_left".into(), slip_ratio: 0.25, in_contact: true, ..Default::default() }],
+            wheels: vec![WheelTruth {
+                name: "front_left".into(),
+                slip_ratio: 0.25,
+                in_contact: true,
+                ..Default::default()
+            }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
             sun_direction: Vector3::x(),
         };

@@ -19,12 +19,8 @@ const FIELDS: [(&str, u32, u8); 6] = [
 const POINT_BYTES: usize = 22;
 
 pub(crate) fn cloud(frame: &str, points: &[LidarPoint], stamp: SimTime) -> PointCloud2 {
-    let field = |&(name, offset, datatype): &(&str, u32, u8)| PointField {
-        name: name.to_owned(),
-        offset,
-        datatype,
-        count: 1,
-    };
+    let field =
+        |&(name, offset, datatype): &(&str, u32, u8)| PointField { name: name.to_owned(), offset, datatype, count: 1 };
     PointCloud2 {
         header: Header::new(stamp, frame),
         height: 1,

@@ -43,7 +43,8 @@ impl PositionReceiver {
         for sample in self.schedule.measured_in(interval.after(), next.time) {
             let antenna_m = previous.link_at(next, self.link, sample.instant).translation.vector;
             let fix = self.spec.fix(&self.anchor, antenna_m, self.seed, sample);
-            self.outbox.put(self.schedule.handed_over(sample.instant), messages::fix(&self.spec.link, &fix, sample.instant));
+            self.outbox
+                .put(self.schedule.handed_over(sample.instant), messages::fix(&self.spec.link, &fix, sample.instant));
         }
         for message in self.outbox.due(next.time) {
             self.publisher.publish(&message, message.header.stamp.clone().into())?;

@@ -206,7 +206,6 @@ impl Listener<'_> {
 }
 
 impl Kept {
-    #[allow(clippy::needless_pass_by_value)]
     fn take_odometry(&mut self, odometry: nav_msgs::Odometry) {
         let pose = pose(&odometry.pose.pose);
         self.path.push([pose.translation.x, pose.translation.y, frames::yaw_rad(&pose)]);

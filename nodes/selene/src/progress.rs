@@ -16,6 +16,8 @@ use crate::meter::{Count, Meter};
 const REDRAW: Duration = Duration::from_millis(250);
 /// How often a plain line appears (wall time).
 const PLAIN_LINE: Duration = Duration::from_secs(5);
+/// The first rates come after this much simulated time.
+const FIRST_SPAN: SimTime = SimTime::from_nanos(500_000_000);
 /// Rates are means over at least this much simulated time.
 const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
 
@@ -62,7 +64,7 @@ impl Rates {
             self.begun = Some(Instant::now());
         }
         let span = now - self.since;
-        if span >= RATE_SPAN || (self.hertz.is_empty() && span > SimTime::ZERO) {
+        if span >= RATE_SPAN || (self.hertz.is_empty() && span >= FIRST_SPAN) {
             self.measure(meter.counts(), span.secs_f64());
             self.since = now;
         }

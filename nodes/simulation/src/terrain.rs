@@ -28,8 +28,7 @@ impl TerrainAnswers {
         let Some(request) = self.requests.try_iter().last() else { return Ok(()) };
         let (terrain_sequence, edits) = world.terrain();
         tracing::info!(participant = request.participant, edits = edits.len(), "terrain told again");
-        let message =
-            selene_msgs::TerrainSnapshot { terrain_sequence, terrain_edits: edits_to_message(&edits) };
+        let message = selene_msgs::TerrainSnapshot { terrain_sequence, terrain_edits: edits_to_message(&edits) };
         Ok(self.answers.publish(&message, world.time())?)
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Writer {
     chunk_bytes: usize,
     /// Stamp of the message after the last chunk that closed for its time.
     span_start_ns: Option<u64>,
+    /// Latest stamp so far: the log time, so that the file is in order of log time.
+    now_ns: u64,
     lost: u64,
     fault: Arc<Mutex<Option<String>>>,
 }
@@ -78,6 +80,7 @@ impl Writer {
             on_disk: Contents::default(),
             chunk_bytes: 0,
             span_start_ns: None,
+            now_ns: 0,
             lost: 0,
             fault,
         })
@@ -117,11 +120,13 @@ impl Writer {
         let written = &mut self.contents.topics[topic].1;
         let sequence = (*written & u64::from(u32::MAX)) as u32;
         let channel_id = self.channels[topic];
-        let header = MessageHeader { channel_id, sequence, log_time: stamp_ns, publish_time: stamp_ns };
+        // Recorded when it came: in simulated time that is no earlier than anything before.
+        self.now_ns = self.now_ns.max(stamp_ns);
+        let header = MessageHeader { channel_id, sequence, log_time: self.now_ns, publish_time: stamp_ns };
         mcap.write_to_known_channel(&header, message.bytes())?;
         *written += 1;
-        let (first, last) = self.contents.span_ns.unwrap_or((stamp_ns, stamp_ns));
-        self.contents.span_ns = Some((first.min(stamp_ns), last.max(stamp_ns)));
+        let first_ns = self.contents.span_ns.map_or(self.now_ns, |(first_ns, _)| first_ns);
+        self.contents.span_ns = Some((first_ns, self.now_ns));
         self.chunk_bytes += message.bytes().len();
         let span_start_ns = *self.span_start_ns.get_or_insert(stamp_ns);
         let second_passed = stamp_ns.saturating_sub(span_start_ns) >= SPAN_NS;

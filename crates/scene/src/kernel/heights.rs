@@ -10,7 +10,7 @@ use super::{FAR, Ray, least, most};
 use crate::record::{LevelRecord, Records};
 
 /// Where rays that come from afar start on the pyramid.
-const ENTRY_MIP: u32 = 4;
+const ENTRY_MIP: u32 = 7;
 
 /// A direction's component below this does not move the ray.
 const STILL: f32 = 1e-20;

@@ -1,6 +1,6 @@
 // A ray against the nested height levels: the twin of heights.rs.
 
-const ENTRY_MIP: u32 = 4u;
+const ENTRY_MIP: u32 = 7u;
 const STILL: f32 = 1e-20;
 
 // A ray in a level's grid: positions in cells, heights in metres.

@@ -13,10 +13,10 @@ use super::{FAR, GROUND, Hit, Ray, hapke};
 use crate::record::{BeamRecord, CameraRecord, MaterialRecord, PixelRecord, Records, ReturnRecord};
 
 /// Pyramid level where camera and lidar rays start: they leave from above ground.
-const SENSOR_MIP: u32 = 5;
+const SENSOR_MIP: u32 = 7;
 
 /// Pyramid level where shadow rays start: they leave from the ground.
-const SHADOW_MIP: u32 = 1;
+const SHADOW_MIP: u32 = 0;
 
 /// Viewer's least cosine: an interpolated normal may look away from a viewer who
 /// still sees the surface.

@@ -1,7 +1,7 @@
 // What a camera pixel and a lidar beam see: the twin of trace.rs.
 
-const SENSOR_MIP: u32 = 5u;
-const SHADOW_MIP: u32 = 1u;
+const SENSOR_MIP: u32 = 7u;
+const SHADOW_MIP: u32 = 0u;
 const GRAZING_COS: f32 = 0.01;
 const GROUND_CODE: u32 = 1u;
 

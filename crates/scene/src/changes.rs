@@ -1,0 +1,73 @@
+//! Which of the heights changed, as ranges that a device can copy: the posts of the
+//! changed tiles and the mip cells above them.
+
+use std::ops::Range;
+
+use selene_terrain::TILE_NODES;
+
+use crate::pyramid::{Pyramid, mip_first, mip_side};
+use crate::record::LevelRecord;
+
+/// Heights to copy in vain rather than start another range: a row of the usual site.
+const RANGE_GAP: usize = 4096;
+
+/// Ranges that hold all that changed after `version`, in order, close ones joined.
+pub(crate) fn height_ranges(pyramid: &Pyramid, version: u64) -> Vec<Range<usize>> {
+    let Some(level) = pyramid.levels.first() else { return Vec::new() };
+    let mut ranges: Vec<_> = pyramid.tiles_changed_after(version).flat_map(|tile| tile_ranges(level, tile)).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    join_close(&ranges)
+}
+
+/// Joins sorted ranges that overlap or lie within `RANGE_GAP` of each other.
+fn join_close(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end + RANGE_GAP => last.end = last.end.max(range.end),
+            _ => joined.push(range.clone()),
+        }
+    }
+    joined
+}
+
+/// The rows of a tile's posts and of the mip cells above them.
+fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
+    let posts = level.cells as usize + 1;
+    let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {
+        let columns = low[0]..high[0].min(stride);
+        (low[1]..high[1].min(stride)).map(move |y| first + y * stride + columns.start..first + y * stride + columns.end)
+    };
+    let start = tile.map(|t| t * TILE_NODES);
+    let mut ranges: Vec<_> = grid(level.heights as usize, posts, start, start.map(|s| s + TILE_NODES)).collect();
+    for mip in 1..=level.top_mip {
+        let low = start.map(|s| s.saturating_sub(1) >> mip);
+        let high = start.map(|s| ((s + TILE_NODES - 1) >> mip) + 1);
+        ranges.extend(grid(mip_first(level, mip), mip_side(level.cells, mip), low, high));
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::height_ranges;
+    use crate::pyramid::Pyramid;
+    use selene_terrain::{Ground, Node};
+
+    #[test]
+    fn copying_the_ranges_gives_the_changed_heights() {
+        let mut ground = Ground::flat(0.02, 6.0);
+        let mut pyramid = Pyramid::new(ground.levels());
+        let mut copy = pyramid.heights.clone();
+        for (column, row) in [(0, 0), (63, 64), (128, 127), (300, 300), (191, 5)] {
+            ground.set_node_height(Node { column, row }, 0.5);
+            let seen = pyramid.version();
+            pyramid.apply(&ground.take_edits());
+            for range in height_ranges(&pyramid, seen) {
+                copy[range.clone()].copy_from_slice(&pyramid.heights[range]);
+            }
+            assert!(copy == pyramid.heights, "after the edit at {column}, {row}");
+        }
+        assert!(height_ranges(&pyramid, pyramid.version()).is_empty());
+    }
+}

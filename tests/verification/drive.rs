@@ -1,0 +1,69 @@
+//! The default scenario, driven: the route is followed, a command is obeyed, and a
+//! rover that is no longer driven stands.
+
+use std::sync::Arc;
+
+use selene_base::SimTime;
+use selene_sim::{Command, World, WorldState};
+use selene_tests::scenario;
+
+fn world() -> World {
+    let scenario = scenario("polar", None);
+    let ground = scenario.generate_ground().expect("ground");
+    World::new(Arc::clone(&scenario), ground).expect("world")
+}
+
+/// Steps for `seconds`, giving `command` before every heartbeat.
+fn drive(world: &mut World, seconds: f64, command: Option<Command>) -> Vec<WorldState> {
+    let end = world.time() + SimTime::from_secs_f64(seconds);
+    let mut states = Vec::new();
+    while world.time() < end {
+        command.into_iter().for_each(|command| world.drive(command));
+        states.push(world.heartbeat().expect("heartbeat"));
+    }
+    states
+}
+
+fn forward_m_s(state: &WorldState) -> f64 {
+    state.body_twist().linear.x
+}
+
+/// Slip on soft ground, and what is left of the sway after setting off.
+const SPEED_TOLERANCE: f64 = 0.2;
+/// A rover at rest creeps less than this, m/s: the soil's shear settles.
+const REST_M_S: f64 = 0.003;
+
+#[test]
+fn a_command_is_obeyed_and_silence_stops_the_rover() {
+    let mut world = world();
+    let backward = Command { forward_m_s: -0.15, turn_rad_s: 0.0 };
+    let driven = drive(&mut world, 4.0, Some(backward));
+    for state in driven.iter().filter(|state| state.time > SimTime::from_secs_f64(2.0)) {
+        let speed = forward_m_s(state);
+        assert!((speed / backward.forward_m_s - 1.0).abs() < SPEED_TOLERANCE, "{speed} m/s at {}", state.time);
+    }
+    // Half a second of holding the last command, two to come to rest.
+    let silent = drive(&mut world, 4.0, None);
+    for state in silent.iter().filter(|state| state.time > SimTime::from_secs_f64(6.5)) {
+        assert!(forward_m_s(state).abs() < REST_M_S, "{} m/s at {}", forward_m_s(state), state.time);
+    }
+}
+
+#[test]
+fn the_route_is_followed_when_nobody_drives() {
+    let mut world = world();
+    let last = drive(&mut world, 10.0, None).pop().expect("a state");
+    let at = last.world_from_base().translation;
+    // The first leg runs 4 m along x.
+    assert!(at.x > 1.6 && at.y.abs() < 0.15, "at {}, {} m", at.x, at.y);
+    assert!(last.wheels.iter().all(|wheel| wheel.sinkage_m < 0.05 && wheel.slip_ratio < 0.5), "{:?}", last.wheels);
+    assert!(!world.terrain().1.is_empty(), "no ruts");
+}
+
+#[test]
+fn commands_that_are_not_finite_are_ignored_and_counted() {
+    let mut world = world();
+    let nan = Command { forward_m_s: f64::NAN, turn_rad_s: f64::INFINITY };
+    drive(&mut world, 0.1, Some(nan));
+    assert_eq!(world.refused_commands(), 20);
+}
