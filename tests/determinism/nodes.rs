@@ -23,9 +23,9 @@ const LATE: SimTime = SimTime::from_nanos(300_000_000);
 const TOPICS: [&str; 2] = ["/navcam_left/image_raw", "/navcam_left/depth/image_rect_raw"];
 
 /// Stamp and data of every message, by topic.
-type Heard = Arc<Mutex<BTreeMap<String, Vec<(SimTime, Vec<u8>)>>>>;
+type Heard = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
 
-fn listen(bus: &InProcess, heard: &Heard) -> Vec<Subscription> {
+fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
     let keep = |topic: &str| {
         let (heard, topic) = (Arc::clone(heard), topic.to_owned());
         move |stamp: SimTime, data: Vec<u8>| {
@@ -37,16 +37,16 @@ fn listen(bus: &InProcess, heard: &Heard) -> Vec<Subscription> {
         .map(|topic| {
             let keep = keep(topic);
             subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| {
-                keep(m.header.stamp.clone().into(), m.data)
+                keep(m.header.stamp.into(), m.data)
             })
         })
         .collect::<Result<_, _>>()
         .expect("subscriptions");
     let points = keep("/lidar/points");
-    let on_points = move |m: sensor_msgs::PointCloud2| points(m.header.stamp.clone().into(), m.data);
+    let on_points = move |m: sensor_msgs::PointCloud2| points(m.header.stamp.into(), m.data);
     subscriptions.push(subscribe(bus, "/lidar/points", Qos::sensor_data(), on_points).expect("points"));
     let imu = keep("/imu/data");
-    let on_imu = move |m: sensor_msgs::Imu| imu(m.header.stamp.clone().into(), format!("{m:?}").into_bytes());
+    let on_imu = move |m: sensor_msgs::Imu| imu(m.header.stamp.into(), format!("{m:?}").into_bytes());
     subscriptions.push(subscribe(bus, "/imu/data", Qos::sensor_data(), on_imu).expect("imu"));
     subscriptions
 }
@@ -56,9 +56,9 @@ fn run(
     scenario: &Arc<Scenario>,
     ground: &Ground,
     camera_joins: SimTime,
-) -> (u64, BTreeMap<String, Vec<(SimTime, Vec<u8>)>>) {
+) -> (u64, Heard) {
     let bus = InProcess::new();
-    let heard = Heard::default();
+    let heard = Arc::new(Mutex::new(Heard::default()));
     let _ears = listen(&bus, &heard);
     let stop = AtomicBool::new(false);
     let mut participants = vec![lidar::PARTICIPANT.to_owned(), navigation::PARTICIPANT.to_owned()];

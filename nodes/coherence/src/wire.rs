@@ -33,7 +33,7 @@ pub fn state_to_message(state: &WorldState) -> selene_msgs::WorldState {
 #[must_use]
 pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
     WorldState {
-        time: SimTime::from(message.header.stamp.clone()),
+        time: SimTime::from(message.header.stamp),
         sequence: message.sequence,
         terrain_sequence: message.terrain_sequence,
         world_from_links: message.links.iter().map(pose).collect(),

@@ -48,7 +48,7 @@ impl InertialUnit {
             self.outbox.put(self.schedule.handed_over(sample.instant), message);
         }
         for message in self.outbox.due(interval.next.time) {
-            self.publisher.publish(&message, message.header.stamp.clone().into())?;
+            self.publisher.publish(&message, message.header.stamp.into())?;
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ impl PositionReceiver {
                 .put(self.schedule.handed_over(sample.instant), messages::fix(&self.spec.link, &fix, sample.instant));
         }
         for message in self.outbox.due(next.time) {
-            self.publisher.publish(&message, message.header.stamp.clone().into())?;
+            self.publisher.publish(&message, message.header.stamp.into())?;
         }
         Ok(())
     }
