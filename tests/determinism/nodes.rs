@@ -36,9 +36,7 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
         .iter()
         .map(|topic| {
             let keep = keep(topic);
-            subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| {
-                keep(m.header.stamp.into(), m.data)
-            })
+            subscribe(bus, topic, Qos::sensor_data(), move |m: sensor_msgs::Image| keep(m.header.stamp.into(), m.data))
         })
         .collect::<Result<_, _>>()
         .expect("subscriptions");
@@ -52,11 +50,7 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
 }
 
 /// Runs all nodes; the camera joins when simulated time has reached `camera_joins`.
-fn run(
-    scenario: &Arc<Scenario>,
-    ground: &Ground,
-    camera_joins: SimTime,
-) -> (u64, Heard) {
+fn run(scenario: &Arc<Scenario>, ground: &Ground, camera_joins: SimTime) -> (u64, Heard) {
     let bus = InProcess::new();
     let heard = Arc::new(Mutex::new(Heard::default()));
     let _ears = listen(&bus, &heard);

@@ -41,10 +41,11 @@ fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on
     let domain = "89";
     let out = folder("again");
     let mut first = Running(node("camera", domain).spawn().expect("camera"));
-    let lockstep = ["--pace", "fast", "--for", "6", "--participants", "camera"];
+    let lockstep = ["--pace", "real-time", "--for", "8", "--participants", "camera"];
     let simulation = node("simulation", domain).args(lockstep).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut simulation = Running(simulation.expect("simulation"));
-    std::thread::sleep(Duration::from_secs(4));
+    // In real time: ruts have been made by then, and most of the run is still to come.
+    std::thread::sleep(Duration::from_secs(3));
     first.0.kill().expect("kill");
     first.0.wait().expect("dead");
     assert!(simulation.0.try_wait().expect("state").is_none(), "the run ended before the camera was killed");
