@@ -1,10 +1,12 @@
 """Reads a rosbag2 directory with two readers that know nothing of Selene.
 
-usage: check_interfaces.py [--killed] BAG
+usage: check_interfaces.py [--killed] [--published FILE] BAG
 
 rosbags: every schema parses; a standard type has the fields and constants of
 ROS 2 Jazzy; every message deserialises by the bag's own schema.
 mcap-ros2-support: every message decodes, and to the values rosbags sees.
+--published: both readers give every message byte for byte as it was published;
+FILE has a line each: topic, stamp in nanoseconds, CDR bytes in hexadecimal.
 """
 
 import argparse
@@ -29,10 +31,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bag", type=Path)
     parser.add_argument("--killed", action="store_true", help="the recording was cut off: metadata may tell fewer messages")
+    parser.add_argument("--published", type=Path)
     arguments = parser.parse_args()
     bag = arguments.bag
     seen = read_with_rosbags(bag, arguments.killed)
     compare_with_mcap(bag, seen)
+    if arguments.published:
+        compare_with_published(bag, arguments.published)
     counts = Counter(topic for topic, _ in seen)
     for topic, count in sorted(counts.items()):
         print(f"{count:8d} {topic}")
@@ -80,6 +85,19 @@ def compare_with_mcap(bag, seen):
     by_topic = lambda pairs: sorted(pairs, key=lambda pair: pair[0])
     for (topic, ours), (other_topic, theirs) in zip(by_topic(seen), by_topic(decoded)):
         assert topic == other_topic and same(ours, theirs), f"{topic}: {ours} is not {theirs}"
+
+
+def compare_with_published(bag, file):
+    lines = (line.split() for line in file.read_text().splitlines())
+    published = sorted((topic, int(stamp), bytes.fromhex(data)) for topic, stamp, data in lines)
+    with Reader(bag) as reader:
+        by_rosbags = sorted((c.topic, bytes(data)) for c, _, data in reader.messages(reader.connections))
+    with next(bag.glob("*.mcap")).open("rb") as stream:
+        messages = make_reader(stream).iter_messages()
+        by_mcap = sorted((channel.topic, message.publish_time, message.data) for _, channel, message in messages)
+    assert by_mcap == published, "mcap's messages are not those published"
+    assert by_rosbags == sorted((topic, data) for topic, _, data in published), "rosbags' are not those published"
+    print(f"{len(published)} messages byte for byte as published")
 
 
 def same(left, right):

@@ -1,1 +1,3 @@
-//! validation.
+//! Claims checked against measurements and against peers' numbers.
+
+mod soil;

@@ -68,7 +68,7 @@ impl Anchor {
         Self { moon_from_enu: moon_from_enu(latitude_deg, longitude_deg), radius_m: MOON_RADIUS_M + height_m }
     }
 
-    /// Latitude [°], longitude [°] and altitude [m] of a map position.
+    /// Latitude and longitude in degrees and altitude in m of a map position.
     #[must_use]
     pub fn geographic(&self, map_m: Vector3<f64>) -> [f64; 3] {
         let p = self.moon_from_enu * (map_m + Vector3::z() * self.radius_m);
@@ -76,7 +76,7 @@ impl Anchor {
         [latitude.to_degrees(), p.y.atan2(p.x).to_degrees(), p.norm() - MOON_RADIUS_M]
     }
 
-    /// The map position of latitude [°], longitude [°] and altitude [m].
+    /// The map position of latitude and longitude in degrees and altitude in m.
     #[must_use]
     pub fn map(&self, [latitude_deg, longitude_deg, altitude_m]: [f64; 3]) -> Vector3<f64> {
         let up = moon_from_enu(latitude_deg, longitude_deg) * Vector3::z();

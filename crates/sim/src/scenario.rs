@@ -105,7 +105,7 @@ pub struct LoadOptions {
     pub seed: Option<u64>,
     /// Replaces the namespace of the rover's topics.
     pub namespace: Option<String>,
-    /// Replace the start: map x [m], y [m], height above standing [m], heading [degrees].
+    /// Replace the start: map x, y and height above standing in m, heading in degrees.
     pub start: [Option<f64>; 4],
 }
 
@@ -134,7 +134,7 @@ pub struct Scenario {
     pub rover: Arc<RoverModel>,
     /// Namespace of its topics; empty for none.
     pub namespace: String,
-    /// Start: map x, y, height above standing [m] and heading [rad].
+    /// Start: map x, y and height above standing in m, heading in rad.
     pub start: [f64; 4],
     /// Its sensors.
     pub sensors: Vec<SensorSpec>,

@@ -7,6 +7,7 @@ mod articulation;
 mod body;
 pub mod drive;
 mod error;
+mod mesh;
 mod model;
 mod rover;
 mod shape;

@@ -2,8 +2,6 @@
 //! them. Names, frames and units are those of URDF (metres, radians, kilograms);
 //! every transform says its direction.
 
-use std::path::PathBuf;
-
 use nalgebra::{Matrix3, Unit, Vector3};
 use selene_base::Pose;
 
@@ -64,12 +62,12 @@ pub enum Shape {
         /// Radius, m.
         radius_m: f64,
     },
-    /// A mesh file that exists.
+    /// Triangles of a mesh file.
     Mesh {
-        /// The file, resolved against the URDF's folder.
-        path: PathBuf,
-        /// Scale along x, y, z.
-        scale: [f64; 3],
+        /// Corner positions, scaled, m.
+        vertices: Vec<[f32; 3]>,
+        /// Corners of each triangle.
+        triangles: Vec<[u32; 3]>,
     },
 }
 

@@ -12,6 +12,7 @@ use roxmltree::{Document, Node};
 use selene_base::Pose;
 
 use crate::VehicleError;
+use crate::mesh;
 use crate::shape::{Inertial, JointKind, Shape, Visual};
 
 /// The largest URDF taken; a mesh belongs in its own file.
@@ -202,7 +203,9 @@ impl<'a> File<'a> {
             return Err(self.refusal(node, what));
         }
         let scale = if node.has_attribute("scale") { self.positive(node, "scale")? } else { [1.0; 3] };
-        Ok(Shape::Mesh { path, scale })
+        let (vertices, triangles) =
+            mesh::read(&path, scale).map_err(|what| self.refusal(node, format!("mesh \"{name}\": {what}")))?;
+        Ok(Shape::Mesh { vertices, triangles })
     }
 
     fn joint(&self, node: Node<'a, 'a>) -> Result<RawJoint, VehicleError> {

@@ -62,11 +62,10 @@ impl Stage {
     }
 
     fn add_part(&mut self, link: usize, visual: &Visual) -> Result<(), SceneError> {
-        let Some(mesh) = mesh_of(&visual.shape) else { return Ok(()) };
         let [r, g, b, _] = visual.rgba;
         // Rec. 709 luminance: the scene is panchromatic.
         let albedo = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        let mesh = self.scene.add_mesh(&mesh)?;
+        let mesh = self.scene.add_mesh(&mesh_of(&visual.shape))?;
         let material = Material::Lambert { albedo };
         let instance = self.scene.add_instance(mesh, &visual.link_from_shape, Class::Rover, &material)?;
         self.parts.push(Part { instance, link, link_from_shape: visual.link_from_shape });
@@ -84,12 +83,11 @@ fn sun_at(scenario: &Scenario, time: SimTime) -> Sun {
     }
 }
 
-/// Mesh files are not drawn yet: the rover's own URDF uses primitives.
-fn mesh_of(shape: &Shape) -> Option<Mesh> {
+fn mesh_of(shape: &Shape) -> Mesh {
     match shape {
-        Shape::Box { size_m } => Some(primitives::cuboid(*size_m)),
-        Shape::Cylinder { radius_m, length_m } => Some(primitives::cylinder(*radius_m, *length_m)),
-        Shape::Sphere { radius_m } => Some(primitives::sphere(*radius_m)),
-        Shape::Mesh { .. } => None,
+        Shape::Box { size_m } => primitives::cuboid(*size_m),
+        Shape::Cylinder { radius_m, length_m } => primitives::cylinder(*radius_m, *length_m),
+        Shape::Sphere { radius_m } => primitives::sphere(*radius_m),
+        Shape::Mesh { vertices, triangles } => Mesh { vertices: vertices.clone(), triangles: triangles.clone() },
     }
 }

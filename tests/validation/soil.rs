@@ -16,7 +16,7 @@
 //! 20 %, and so does leaving damping out. The normal is the undisturbed terrain's,
 //! vertical here; no other choice was needed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use selene_soil::rig::{self, PlateRig, SteadyState, WheelRig};
 use selene_soil::{Scm, SoilSpec, WheelShape};
@@ -39,7 +39,7 @@ fn reference(name: &str) -> Option<String> {
 }
 
 fn lunar() -> Scm {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/soil/lunar.yaml");
+    let path = selene_tests::repository_file("config/soil/lunar.yaml");
     Scm::try_from(&SoilSpec::load(&path).expect("preset")).expect("valid")
 }
 

@@ -1,7 +1,7 @@
 //! The soil contact model against its own equations: plate, shear, rigid wheel, and
 //! what no soil does (pull, creep, gain or lose volume).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
@@ -15,7 +15,7 @@ const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20 };
 const STEP_S: f64 = 5e-4;
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/soil")
+    selene_tests::repository_file("config/soil")
 }
 
 fn spec(name: &str) -> SoilSpec {
