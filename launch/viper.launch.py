@@ -34,7 +34,7 @@ ARGUMENTS = [
     ("duration", "", "simulated seconds; empty for the route's end"),
     ("device", "auto", "what traces: auto, gpu or cpu"),
     ("data", os.environ.get("SELENE_DATA", ""), "folder of third-party elevation data"),
-    ("record", "", "folder to record a rosbag2 into"),
+    ("record", "", "folder for a rosbag2 of what the simulation node publishes (`ros2 bag record -a` takes all)"),
     ("executable", "", "the selene program; empty looks in PATH, then in this repository's target/release"),
 ]
 
@@ -66,6 +66,11 @@ def degrees(radians):
     return str(float(radians) * 57.29577951308232) if radians else ""
 
 
+def stop_if_failed(event, _):
+    """Without one of its sensors a run in lockstep would wait for ever."""
+    return [EmitEvent(event=Shutdown(reason=f"{event.process_name} failed"))] if event.returncode else []
+
+
 def start(context):
     value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
     program = selene(value["executable"])
@@ -84,11 +89,12 @@ def start(context):
         ExecuteProcess(cmd=[program, name] + (traced if name != "navigation" else common), name=name, output="screen")
         for name in ("camera", "lidar", "navigation")]
     ended = RegisterEventHandler(OnProcessExit(target_action=simulation, on_exit=[EmitEvent(event=Shutdown())]))
+    failed = [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=stop_if_failed)) for node in sensors]
     wanted = value["rviz"] == "true" or value["headless"] == "false"
     view = [ExecuteProcess(cmd=["rviz2", "-d", os.path.join(ROOT, "launch", "viper.rviz"),
                                 "--ros-args", "-p", "use_sim_time:=" + value["use_sim_time"]],
                            name="rviz2", output="screen")] if wanted else []
-    return [*sensors, simulation, ended, *view]
+    return [*sensors, simulation, ended, *failed, *view]
 
 
 def generate_launch_description():

@@ -40,6 +40,6 @@ export CARGO_TERM_COLOR=never
 step "format"; cargo fmt --all --check
 step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
-step "r2r adapter type-checks"; cargo check --release --quiet -p selene-ros --no-default-features --features r2r-doc-only
+step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet

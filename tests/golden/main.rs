@@ -44,7 +44,7 @@ fn photograph(scenario: &Arc<Scenario>, seconds: f64) -> GrayImage {
 
 fn expose(scenario: &Scenario, darkroom: &mut Darkroom, interval: &Interval) -> GrayImage {
     let spec = navcam(scenario);
-    let link = scenario.link_index(&spec.link).expect("link");
+    let link = scenario.link_index(&spec.link);
     let sample = Sample { index: 0, instant: interval.next.time };
     let exposure = darkroom.expose(&spec, link, interval, sample).expect("exposure");
     GrayImage::from_raw(SIZE.0, SIZE.1, exposure.image.data).expect("mono8")

@@ -38,7 +38,7 @@ fn cpu_and_gpu_see_the_same_site() {
         _ => None,
     });
     for spec in cameras {
-        let link = scenario.link_index(&spec.link).expect("link");
+        let link = scenario.link_index(&spec.link);
         let view = spec.view(state.world_from_links[link]);
         let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
         CpuTracer.camera(stage.scene(), &view, &mut ours).expect("CPU");

@@ -15,7 +15,7 @@ use selene_scene::CpuTracer;
 use selene_simulation::{Pace, SimulationOptions};
 use selene_tests::scenario;
 
-use crate::program::{Running, folder, peer, selene, succeeded, text};
+use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
 /// A recording is given up when it has not grown to this within `GROWS_WITHIN`.
 const SOME_BYTES: u64 = 1 << 20;
@@ -23,6 +23,7 @@ const GROWS_WITHIN: Duration = Duration::from_secs(60);
 
 #[test]
 fn foreign_readers_read_every_message_of_a_bag() {
+    let _turn = alone();
     let Some(mut reader) = peer("check_interfaces.py") else { return };
     let out = folder("bag");
     let bag = out.join("bag");
@@ -42,6 +43,7 @@ fn foreign_readers_read_every_message_of_a_bag() {
 
 #[test]
 fn a_kill_in_mid_recording_leaves_a_readable_bag() {
+    let _turn = alone();
     let Some(mut reader) = peer("check_interfaces.py") else { return };
     let out = folder("kill");
     let bag = out.join("bag");
@@ -83,6 +85,7 @@ impl Outlet for WitnessOutlet {
 
 #[test]
 fn a_bag_holds_byte_for_byte_what_all_nodes_published() {
+    let _turn = alone();
     let Some(mut reader) = peer("check_interfaces.py") else { return };
     let out = folder("published");
     let (bag, published) = (out.join("bag"), out.join("published.txt"));

@@ -1,6 +1,6 @@
 //! A Cyclone DDS participant hears every topic with the right type and QoS, and drives.
 
-use crate::program::{Running, folder, peer, selene, succeeded, text};
+use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
 /// Domains that nobody else on the machine is likely to use; one a test.
 const DOMAIN: &str = "87";
@@ -9,6 +9,7 @@ const LISTEN_S: &str = "6";
 
 #[test]
 fn a_foreign_participant_hears_every_topic_and_drives_the_rover() {
+    let _turn = alone();
     let Some(mut listener) = peer("listen_and_drive.py") else { return };
     let out = folder("dds");
     let run = ["run", "--for", "120", "--pace", "real-time", "--device", "cpu", "--out", &text(&out)];

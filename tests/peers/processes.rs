@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::program::{Running, folder, selene, succeeded};
+use crate::program::{Running, alone, folder, selene, succeeded};
 
 const SCENARIO: &str = "config/scenario/polar.yaml";
 const SIMULATED_S: &str = "2";
@@ -25,6 +25,7 @@ fn hash_in(said: &str) -> &str {
 
 #[test]
 fn several_processes_in_lockstep_leave_the_same_state_as_one() {
+    let _turn = alone();
     let domain = "88";
     let alone = selene().args(["hash", SCENARIO, "--for", SIMULATED_S, "--threads", "2"]).output().expect("hash");
     let alone = succeeded("selene hash", &alone);
@@ -38,6 +39,7 @@ fn several_processes_in_lockstep_leave_the_same_state_as_one() {
 
 #[test]
 fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on() {
+    let _turn = alone();
     let domain = "89";
     let out = folder("again");
     let mut first = Running(node("camera", domain).spawn().expect("camera"));

@@ -2,9 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use selene_tests::{repository_file, root, skip_peer};
+
+/// Held by each test while it runs: whole runs side by side would starve one another.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The program, built like these tests.
 pub(crate) fn selene() -> Command {

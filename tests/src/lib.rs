@@ -3,6 +3,7 @@
 //! compare with: equations, measurements, the other device, stored images, another
 //! run, a foreign program.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ pub fn data_dir() -> Option<PathBuf> {
 
 /// Says that a test was skipped for want of something this machine need not have.
 pub fn skip(why: &str) {
-    println!("skipped: {why}");
+    // Straight to the terminal: a passing test's own output is not shown.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
 /// Says that a foreign program is not here; fails where `SELENE_REQUIRE_PEERS` asks

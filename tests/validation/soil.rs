@@ -51,7 +51,7 @@ fn rows(text: &str) -> Vec<Vec<f64>> {
 #[test]
 fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
     let Some(text) = reference("wheel_lunar.csv") else {
-        return println!("skipped: SELENE_DATA or SELENE_REFERENCE must name a directory with wheel_lunar.csv");
+        return selene_tests::skip("SELENE_DATA or SELENE_REFERENCE must name a directory with wheel_lunar.csv");
     };
     let mut failures = Vec::new();
     println!("load  slip | sinkage mm  ours  ref ratio | drawbar N  ours  ref ratio | torque N m  ours  ref ratio");
@@ -96,7 +96,7 @@ fn print_row(load_n: f64, slip: f64, ours: &SteadyState, theirs: &SteadyState) {
 #[test]
 fn the_plate_rises_and_lets_go_as_the_reference_does() {
     let Some(text) = reference("plate_lunar.csv") else {
-        return println!("skipped: SELENE_DATA or SELENE_REFERENCE must name a directory with plate_lunar.csv");
+        return selene_tests::skip("SELENE_DATA or SELENE_REFERENCE must name a directory with plate_lunar.csv");
     };
     for size_m in [[0.2, 0.1], [0.3, 0.3]] {
         let ours = rig::plate(&PlateRig::new(lunar(), size_m, 0.01, 0.04)).expect("runs");

@@ -18,14 +18,15 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("scene", &["base", "terrain"]),
     ("gpu", &["base", "terrain", "scene"]),
     ("sensors", &["base", "sky", "terrain", "scene"]),
-    ("sim", &["base", "sky", "terrain", "soil", "vehicle", "scene", "sensors"]),
+    ("sim", &["base", "sky", "terrain", "soil", "vehicle", "sensors"]),
     ("ros", &["base"]),
 ];
 /// Crates that only `ros` may name.
 const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
 /// Calls that make a library depend on when or where it runs.
-const UNREPEATABLE: [&str; 5] = ["Instant::now", "SystemTime", "rand::rng()", "thread_rng", "from_os_rng"];
-/// Transport adapters talk to the world outside: they may wait and time out.
+const UNREPEATABLE: [&str; 6] =
+    ["Instant::now", "SystemTime", "Timestamp::now", "rand::rng()", "thread_rng", "from_os_rng"];
+/// Transport adapters talk to the world outside: they may wait, and stamp as DDS does.
 const MAY_WAIT: [&str; 3] = ["crates/ros/src/dds", "crates/ros/src/r2r", "crates/ros/src/bag"];
 
 struct Package {

@@ -39,9 +39,12 @@ use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
 
 /// The highest domain whose ports fit 16 bits (RTPS 2.5, 9.6.2.3).
 const DOMAIN_ID_MAX: u16 = 232;
-/// Samples a reliable writer holds for readers that have not acknowledged them:
-/// 25 s of a 10 Hz camera, longer than the lease of a peer that died.
+/// Samples a reliable writer holds for readers that have not acknowledged them, at
+/// least: 25 s of a 10 Hz camera.
 const UNACKNOWLEDGED_MIN: i32 = 256;
+/// And in depths of its history: a minute of snapshots, longer than the 50 s for which
+/// a peer of ours that died without a goodbye is still believed alive.
+const UNACKNOWLEDGED_DEPTHS: i32 = 12;
 const UNLIMITED: i32 = -1;
 const CDR_LE: [u8; 2] = [0, 1];
 
@@ -143,7 +146,7 @@ fn dds_qos(qos: Qos) -> QosPolicyBuilder {
 /// RustDDS takes the sample limit as how many may be unacknowledged.
 fn writer_qos(qos: Qos) -> QosPolicies {
     let limits = ResourceLimits {
-        max_samples: dds_depth(qos).max(UNACKNOWLEDGED_MIN),
+        max_samples: dds_depth(qos).saturating_mul(UNACKNOWLEDGED_DEPTHS).max(UNACKNOWLEDGED_MIN),
         max_instances: UNLIMITED,
         max_samples_per_instance: UNLIMITED,
     };

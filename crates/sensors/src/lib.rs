@@ -20,4 +20,4 @@ pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use noise::DriftSpec;
 pub use position::{Anchor, Fix, PositionSpec};
 pub use schedule::{Sample, Schedule};
-pub use spec::{Qos, SensorSpec, TruthSpec};
+pub use spec::{Qos, SensorSpec};

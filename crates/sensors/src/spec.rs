@@ -125,26 +125,6 @@ impl SensorSpec {
     }
 }
 
-/// Truth handed through without a sensor model: joint states, odometry, wheel truth.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct TruthSpec {
-    /// The topic, relative to the rover's namespace.
-    #[garde(custom(ros_name))]
-    pub topic: String,
-    /// Samples a second.
-    #[garde(custom(rate))]
-    pub rate_hz: f64,
-}
-
-impl TruthSpec {
-    /// When it samples.
-    #[must_use]
-    pub fn schedule(&self) -> Schedule {
-        schedule(self.rate_hz, 0.0)
-    }
-}
-
 fn schedule(rate_hz: f64, lag_s: f64) -> Schedule {
     Schedule::new(rate_hz, SimTime::ZERO, SimTime::from_secs_f64(lag_s))
 }
@@ -188,7 +168,7 @@ fn is_name_token(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SensorSpec, TruthSpec};
+    use super::SensorSpec;
     use selene_base::input::parse_yaml;
     use std::path::{Path, PathBuf};
 
@@ -261,12 +241,5 @@ mod tests {
             let message = refusal(name, text);
             assert!(message.contains("exactly one of the keys camera, lidar, imu, position"), "{message}");
         }
-    }
-
-    #[test]
-    fn truth_takes_a_topic_and_a_rate() {
-        let odometry: TruthSpec = parse_yaml("{topic: ground_truth/odom, rate_hz: 50}", Path::new("x")).expect("good");
-        assert_eq!(odometry.schedule().instant(50).secs_f64(), 1.0);
-        assert!(parse_yaml::<TruthSpec>("{topic: /odom, rate_hz: 50}", Path::new("x")).is_err());
     }
 }

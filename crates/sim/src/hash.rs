@@ -1,4 +1,4 @@
-//! The state hash: one number over every bit of the world's state, so that two runs
+//! The state hash: one number over every bit of the world's physical state, so that two runs
 //! can be shown to be the same run.
 
 use nalgebra::Vector3;

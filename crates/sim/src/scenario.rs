@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
+use nalgebra::Vector3;
 use selene_base::{InputError, SimTime, input};
-use selene_sensors::SensorSpec;
+use selene_sensors::{CameraSpec, SensorSpec};
 use selene_sky::{SiteSky, Utc};
 use selene_soil::{Scm, SoilSpec};
 use selene_terrain::{Ground, SiteSpec, TerrainError};
@@ -16,6 +17,10 @@ use selene_vehicle::{RoverModel, VehicleError};
 use serde::Deserialize;
 
 use crate::route::RouteSpec;
+use crate::world::BORDER_M;
+
+/// How exactly a stereo baseline must agree with the rover's links, m.
+const STEREO_TOLERANCE_M: f64 = 1e-3;
 
 /// A scenario's file.
 #[derive(Clone, Debug, Deserialize, Validate)]
@@ -36,8 +41,9 @@ pub struct ScenarioSpec {
     /// Physics step, s.
     #[garde(custom(input::within(0.000_05, 0.01)))]
     pub step_s: f64,
-    /// Time between two snapshots of the world, s: a whole number of steps.
-    #[garde(custom(input::within(0.000_05, 0.1)), custom(whole_steps(&self.step_s)))]
+    /// Time between two snapshots of the world, s: a whole number of steps, at most
+    /// 10 ms, since the clock is told with each.
+    #[garde(custom(input::within(0.000_05, 0.01)), custom(whole_steps(&self.step_s)))]
     pub heartbeat_s: f64,
     /// The site's file.
     #[garde(skip)]
@@ -191,6 +197,8 @@ impl Scenario {
             data_dir: options.data_dir.clone(),
         };
         scenario.refuse_repeated_names(path)?;
+        scenario.refuse_places_off_the_site(path)?;
+        scenario.refuse_lone_stereo_cameras(path)?;
         Ok(scenario)
     }
 
@@ -202,11 +210,11 @@ impl Scenario {
         Ok(Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?)
     }
 
-    /// The index of link `name` among the rover's links; sensors' links were checked
-    /// when the scenario was loaded.
+    /// The index of a sensor's link among the rover's links. That it is one was checked
+    /// when the scenario was loaded; another name gives the base.
     #[must_use]
-    pub fn link_index(&self, name: &str) -> Option<usize> {
-        self.rover.links().iter().position(|link| link.name == name)
+    pub fn link_index(&self, name: &str) -> usize {
+        self.rover.link_index(name).unwrap_or_default()
     }
 
     /// A topic of the rover: `name` under its namespace, or as it is when it begins
@@ -218,6 +226,44 @@ impl Scenario {
             (false, "") => format!("/{name}"),
             (false, namespace) => format!("/{namespace}/{name}"),
         }
+    }
+
+    fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
+        let reach_m = 0.5 * self.site.levels.first().map_or(0.0, |finest| finest.side_m) - BORDER_M;
+        let start = [self.start[0], self.start[1]];
+        let waypoints = self.route.iter().flat_map(|route| route.waypoints_m.iter().map(|at| ("waypoint", *at)));
+        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
+            if x.abs() > reach_m || y.abs() > reach_m {
+                let told = format!(
+                    "{what} ({x}, {y}) m is off the site's detailed ground; x and y must be within {reach_m:.1} m of 0"
+                );
+                return Err(InputError::content(path, told));
+            }
+        }
+        Ok(())
+    }
+
+    /// A camera with a baseline needs another one that far to its left, or its
+    /// camera_info would say what is not so.
+    fn refuse_lone_stereo_cameras(&self, path: &Path) -> Result<(), InputError> {
+        let base_from_links = self.rover.base_from_links_at_zero();
+        let cameras: Vec<_> = self.sensors.iter().filter_map(as_camera).collect();
+        for right in cameras.iter().filter(|camera| camera.stereo_baseline_m != 0.0) {
+            let right_from_base = base_from_links[self.link_index(&right.link)].inverse();
+            let expected = Vector3::new(-right.stereo_baseline_m, 0.0, 0.0);
+            let is_left = |left: &&CameraSpec| {
+                let at = right_from_base * base_from_links[self.link_index(&left.link)];
+                (at.translation.vector - expected).norm() < STEREO_TOLERANCE_M
+            };
+            if !cameras.iter().copied().any(|left| is_left(&left)) {
+                let told = format!(
+                    "{}: stereo_baseline_m: {} m, but no other camera is that far to its left",
+                    right.name, right.stereo_baseline_m
+                );
+                return Err(InputError::content(path, told));
+            }
+        }
+        Ok(())
     }
 
     fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
@@ -232,14 +278,33 @@ impl Scenario {
     }
 }
 
+fn as_camera(sensor: &SensorSpec) -> Option<&CameraSpec> {
+    match sensor {
+        SensorSpec::Camera(camera) => Some(camera),
+        SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
+    }
+}
+
 fn load_sensor(path: &Path, rover: &RoverModel) -> Result<SensorSpec, InputError> {
     let sensor = SensorSpec::load(path)?;
-    if rover.links().iter().any(|link| link.name == sensor.link()) {
+    if let Some(link) = rover.link_index(sensor.link()) {
+        if matches!(sensor, SensorSpec::Imu(_)) && !fixed_to_base(rover, link) {
+            let what = format!("link: '{}' moves against base_link; an IMU's link must be fixed to it", sensor.link());
+            return Err(InputError::content(path, what));
+        }
         return Ok(sensor);
     }
     let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
     let what = format!("link: '{}' is no link of the rover; it has {}", sensor.link(), links.join(", "));
     Err(InputError::content(path, what))
+}
+
+/// Whether only fixed joints lie between the base and a link.
+fn fixed_to_base(rover: &RoverModel, link: usize) -> bool {
+    rover.links()[link].joint.is_none_or(|joint| {
+        let joint = &rover.joints()[joint];
+        !joint.moves() && fixed_to_base(rover, joint.parent)
+    })
 }
 
 fn whole_steps(step_s: &f64) -> impl FnOnce(&f64, &()) -> garde::Result {

@@ -21,7 +21,7 @@ use crate::scenario::Scenario;
 use crate::state::{WheelTruth, WorldState};
 
 /// How near the detailed ground's border the rover may come, m.
-const BORDER_M: f64 = 2.0;
+pub(crate) const BORDER_M: f64 = 2.0;
 
 /// Why the world cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +155,7 @@ impl World {
         self.snapshot(Vector3::zeros())
     }
 
-    /// A hash over every bit of the state: time, rover, ground and soil memory.
+    /// A hash over every bit of the physical state: time, rover, ground, soil memory.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hash = StateHash::default();

@@ -40,12 +40,6 @@ impl Utc {
         Self { unix_ns: self.unix_ns.saturating_add(span.nanos()) }
     }
 
-    /// Nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
-    #[must_use]
-    pub const fn unix_nanos(self) -> i64 {
-        self.unix_ns
-    }
-
     /// Days of dynamical time (TT, taken as TDB) since J2000.0.
     #[must_use]
     pub fn tdb_days(self) -> f64 {
@@ -176,7 +170,7 @@ mod tests {
             ("2026-11-21T12:00:00Z", 1_795_262_400),
             ("1900-03-01T00:00:00Z", -2_203_891_200),
         ] {
-            assert_eq!(utc(text).unix_nanos(), unix_s * 1_000_000_000, "{text}");
+            assert_eq!(utc(text).unix_ns, unix_s * 1_000_000_000, "{text}");
             assert_eq!(utc(text).to_string(), text);
         }
         assert_eq!(utc("2026-11-21T12:00:00.25Z").to_string(), "2026-11-21T12:00:00.25Z");

@@ -47,7 +47,9 @@ impl Law<'_> {
                 Touch::Rock => self.rock(hit, solid.inward(hit.point_m), memory, &mut response),
                 Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
-                    self.soil(hit, self.scm.modulus(inverse_b), memory, &mut response)
+                    let (modulus, floored) = self.scm.modulus(inverse_b);
+                    response.modulus_floored |= floored;
+                    self.soil(hit, modulus, memory, &mut response)
                 }
             };
             if hit.touch != Touch::Rock {

@@ -31,7 +31,7 @@ const MARGIN_M: f64 = 0.01;
 /// A gap after which contact is lost and shear relaxes; a wheel's heave is far less.
 const SEPARATION_M: f64 = 1e-3;
 /// A window has at most this many nodes; a solid that covers more is refused.
-const NODES_MAX: usize = 1 << 20;
+pub(crate) const NODES_MAX: usize = 1 << 20;
 
 /// Position and velocity of a pressing solid's reference point, map frame.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ pub(crate) struct Response {
     pub(crate) sinkage_m: f64,
     pub(crate) contact_nodes: u32,
     pub(crate) rock_nodes: u32,
+    pub(crate) modulus_floored: bool,
 }
 
 /// Working arrays of a step, kept between steps so that none allocates. It holds no

@@ -3,11 +3,11 @@
 //! run on level ground, as such rigs do.
 
 use nalgebra::{UnitQuaternion, Vector3};
-use selene_base::Pose;
+use selene_base::{Pose, Wrench};
 use selene_terrain::Ground;
 
 use crate::memory::SoilMemory;
-use crate::press::{Motion, Scratch, press};
+use crate::press::{Motion, NODES_MAX, Scratch, press};
 use crate::scm::Scm;
 use crate::underside::Plate;
 use crate::wheel::{WheelMotion, WheelShape, step};
@@ -15,7 +15,12 @@ use crate::wheel::{WheelMotion, WheelShape, step};
 /// Posts on a side of a rig's ground at most: 256 MB.
 const POSTS_MAX: f64 = 8192.0;
 
-/// A rig that cannot be run.
+/// Steps of a run at most.
+const STEPS_MAX: f64 = 1e7;
+/// The same in words.
+const STEPS: &str = "at most 10 million steps";
+
+/// A rig that cannot be run, or whose result would not be true.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
     /// A value out of its range.
@@ -28,15 +33,34 @@ pub enum RigError {
         /// What is allowed.
         allowed: &'static str,
     },
-    /// Too fine a grid for the length of the run.
-    #[error(
-        "a run of {side_m:.2} m on a grid of {grid_m} m needs more than {POSTS_MAX} posts a side: use a coarser grid"
-    )]
+    /// Too fine a grid for the length of the run or for what presses the soil.
+    #[error("{what}: {needed:.0} on a grid of {grid_m} m, at most {allowed:.0} are taken: use a coarser grid")]
     TooFine {
-        /// Length of the ground, m.
-        side_m: f64,
+        /// What there would be too many of.
+        what: &'static str,
+        /// How many.
+        needed: f64,
+        /// How many are taken.
+        allowed: f64,
         /// Spacing, m.
         grid_m: f64,
+    },
+    /// The motion or the force is no longer a finite number.
+    #[error("the run diverged after {time_s} s: use a step shorter than {step_s} s or a softer soil")]
+    Diverged {
+        /// Since the start, s.
+        time_s: f64,
+        /// The step, s.
+        step_s: f64,
+    },
+    /// A result that is not the soil's: see [`crate::WheelContact::modulus_floored`].
+    #[error(
+        "after {time_s} s Bekker's modulus Kc/b + Kφ is below a tenth of Kφ: the negative Kc was not fitted to \
+         patches this small: use a wider wheel or plate, or a soil whose Kc is not negative"
+    )]
+    ModulusFloored {
+        /// Since the start, s.
+        time_s: f64,
     },
 }
 
@@ -100,6 +124,9 @@ impl WheelRig {
             ("average", self.average_s),
         ];
         positive.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        let size_m = [2.0 * self.wheel.radius_m, self.wheel.width_m];
+        check_count("nodes under the wheel", nodes_under(size_m, self.grid_m), NODES_MAX as f64, self.grid_m)?;
+        check("duration over step", self.duration_s / self.step_s, self.duration_s / self.step_s <= STEPS_MAX, STEPS)?;
         check("slip", self.slip, self.slip > -1.0 && self.slip <= 1.0, "above -1 and at most 1")?;
         check("omega", self.omega_rad_s, self.omega_rad_s.is_finite(), "a finite number")
     }
@@ -121,7 +148,8 @@ pub struct SteadyState {
 /// Runs the single-wheel testbed.
 ///
 /// # Errors
-/// When a value is out of range or the grid too fine for the run.
+/// When a value is out of range, the grid too fine, the run diverges, or, where means
+/// are taken, the soil's negative Kc does not hold for the patches under the wheel.
 pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     rig.check()?;
     let speed = rig.speed_m_s();
@@ -140,7 +168,12 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
             angular_rad_s: Vector3::y() * rig.omega_rad_s,
         };
         let contact = step(&rig.scm, &rig.wheel, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
+        let time_s = i as f64 * rig.step_s;
+        if !(centre_m.z.is_finite() && is_finite(&contact.wrench)) {
+            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+        }
         if i >= skipped {
+            if contact.modulus_floored { eprintln!("FLOORED {time_s}"); }
             sum.sinkage_m += rig.wheel.radius_m - centre_m.z;
             sum.drawbar_n += contact.wrench.force.x;
             sum.normal_n += contact.wrench.force.z;
@@ -198,8 +231,9 @@ impl PlateRig {
             ("step", self.step_s),
         ];
         values.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        check_count("nodes under the plate", nodes_under(self.size_m, self.grid_m), NODES_MAX as f64, self.grid_m)?;
         let steps = self.depth_m / (self.speed_m_s * self.step_s);
-        check("depth over speed and step", steps, steps <= 1e7, "at most 10 million steps")
+        check("depth over speed and step", steps, steps <= STEPS_MAX, STEPS)
     }
 }
 
@@ -217,7 +251,8 @@ pub struct PlateSample {
 /// Runs the bevameter: a sample a step, down to the depth and half of the way up.
 ///
 /// # Errors
-/// When a value is out of range or the grid too fine for the plate.
+/// When a value is out of range, the grid too fine, a force is not finite, or the
+/// soil's negative Kc does not hold for a patch of the plate's size.
 pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
     rig.check()?;
     let mut ground = flat_between_posts(rig.grid_m, rig.size_m)?;
@@ -236,9 +271,15 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
         };
         let solid = Plate { size_m: rig.size_m, height_m: -sinkage_m, spacing_m: rig.grid_m };
         let response = press(&rig.scm, &solid, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
-        PlateSample { time_s, sinkage_m, force_n: response.wrench.force.z }
+        if response.modulus_floored {
+            return Err(RigError::ModulusFloored { time_s });
+        }
+        if !is_finite(&response.wrench) {
+            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+        }
+        Ok(PlateSample { time_s, sinkage_m, force_n: response.wrench.force.z })
     };
-    Ok((0..=steps).map(&mut sample).collect())
+    (0..=steps).map(&mut sample).collect()
 }
 
 fn check(what: &'static str, value: f64, good: bool, allowed: &'static str) -> Result<(), RigError> {
@@ -249,11 +290,22 @@ fn check_positive(what: &'static str, value: f64) -> Result<(), RigError> {
     check(what, value, value.is_finite() && value > 0.0, "more than 0")
 }
 
+fn check_count(what: &'static str, needed: f64, allowed: f64, grid_m: f64) -> Result<(), RigError> {
+    if needed <= allowed { Ok(()) } else { Err(RigError::TooFine { what, needed, allowed, grid_m }) }
+}
+
+/// The most nodes that a rectangle can cover, cut cells at its edges too.
+fn nodes_under(size_m: [f64; 2], grid_m: f64) -> f64 {
+    size_m.iter().map(|size| size / grid_m + 2.0).product()
+}
+
 fn flat(grid_m: f64, side_m: f64) -> Result<Ground, RigError> {
-    if side_m / grid_m > POSTS_MAX {
-        return Err(RigError::TooFine { side_m, grid_m });
-    }
+    check_count("posts a side of the ground", side_m / grid_m, POSTS_MAX, grid_m)?;
     Ok(Ground::flat(grid_m, side_m))
+}
+
+fn is_finite(wrench: &Wrench) -> bool {
+    wrench.force.iter().chain(wrench.torque.iter()).all(|value| value.is_finite())
 }
 
 /// Level ground whose nodes stand for cells that tile a plate of whole cells exactly.
@@ -262,4 +314,26 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError>
     let mut level = ground.finest().clone();
     level.origin_m = size_m.map(|size| -0.5 * size - 3.5 * grid_m);
     Ok(Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PlateRig, RigError, WheelRig, plate, wheel};
+    use crate::scm::tests::LUNAR;
+    use crate::{Scm, WheelShape};
+
+    const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2 };
+    /// GRC-1: its negative Kc was fitted to patches wider than 7 cm.
+    const GRC1: Scm = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
+
+    #[test]
+    fn tmp() {
+        for (slip, w, n) in [(0.0, 0.2, 1.0), (0.2, 0.2, 1.0), (0.5, 0.2, 1.2), (0.2,0.3,1.2), (0.2,0.08,1.2)] {
+            let rig = WheelRig { duration_s: 3.0, average_s: 1.0, ..WheelRig::new(Scm{n, ..GRC1}, WheelShape { width_m: w, ..WHEEL }, 180.0, slip) };
+            eprintln!("== {slip} {w} {n}");
+            eprintln!("{:?}", wheel(&rig));
+        }
+        eprintln!("{:?}", plate(&PlateRig::new(GRC1, [0.05, 0.05], 0.01, 0.02)).err());
+        eprintln!("{:?}", plate(&PlateRig::new(GRC1, [0.3, 0.3], 0.01, 0.02)).err());
+    }
 }

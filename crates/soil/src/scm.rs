@@ -131,9 +131,11 @@ impl Scm {
         self.k_c != 0.0
     }
 
-    /// Bekker's modulus Kc/b + Kφ, `N/m^(n+2)`, for a patch with 1/b.
-    pub(crate) fn modulus(&self, inverse_b_per_m: f64) -> f64 {
-        (self.k_c * inverse_b_per_m + self.k_phi).max(MODULUS_FLOOR * self.k_phi)
+    /// Bekker's modulus Kc/b + Kφ, `N/m^(n+2)`, for a patch with 1/b, and whether it
+    /// had to be raised to its floor.
+    pub(crate) fn modulus(&self, inverse_b_per_m: f64) -> (f64, bool) {
+        let (fitted, floor) = (self.k_c * inverse_b_per_m + self.k_phi, MODULUS_FLOOR * self.k_phi);
+        (fitted.max(floor), fitted < floor)
     }
 
     /// Bekker's pressure at sinkage `z_m`, Pa.
@@ -200,7 +202,7 @@ fn one_minus_exp(x: f64) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Scm, mobilise, one_minus_exp};
+    use super::{MODULUS_FLOOR, Scm, mobilise, one_minus_exp};
     use nalgebra::Vector3;
 
     /// Soil `lunar` of config/soil.
@@ -227,6 +229,14 @@ pub(crate) mod tests {
         assert_eq!(unloaded.plastic_m, loaded.plastic_m);
         let again = LUNAR.normal(LUNAR.k_phi, 0.01, loaded.plastic_m);
         assert!((again.sigma_pa - loaded.sigma_pa).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_negative_kc_meets_the_floor_under_small_patches_alone_and_says_so() {
+        let grc = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
+        assert_eq!(grc.modulus(10.0), (2.99e6 - 2.02e6, false));
+        assert_eq!(grc.modulus(50.0), (MODULUS_FLOOR * grc.k_phi, true));
+        assert!(!LUNAR.modulus(1e6).1);
     }
 
     #[test]

@@ -45,6 +45,10 @@ pub struct WheelContact {
     pub contact_nodes: u32,
     /// Those among them that are rock.
     pub rock_nodes: u32,
+    /// Whether Bekker's modulus Kc/b + Kφ of some node was raised to its floor of a
+    /// tenth of Kφ: its patch is too small for a soil whose Kc is negative, so the
+    /// forces are not those of the fit.
+    pub modulus_floored: bool,
 }
 
 /// A contact's forces in the wheel's own directions.
@@ -106,6 +110,7 @@ pub fn step(
         normal_n: response.wrench.force.dot(&response.normal),
         contact_nodes: response.contact_nodes,
         rock_nodes: response.rock_nodes,
+        modulus_floored: response.modulus_floored,
     }
 }
 

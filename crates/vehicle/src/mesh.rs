@@ -19,11 +19,59 @@ type Triangles = (Vec<[f32; 3]>, Vec<[u32; 3]>);
 /// What is wrong and what is allowed, without the file's name.
 pub(crate) fn read(path: &Path, scale: [f64; 3]) -> Result<Triangles, String> {
     let bytes = read_bytes(path, MESH_BYTES_MAX).map_err(|error| error.to_string())?;
-    let scene = mesh_loader::Loader::default().load_from_slice(&bytes, path).map_err(|error| error.to_string())?;
-    let mesh = mesh_loader::Mesh::merge(scene.meshes);
-    check(&mesh.vertices, &mesh.faces)?;
-    let scaled = |v: &[f32; 3]| std::array::from_fn(|axis| (f64::from(v[axis]) * scale[axis]) as f32);
-    Ok((mesh.vertices.iter().map(scaled).collect(), mesh.faces))
+    let (mut vertices, triangles) = merge(&parse(bytes, path)?)?;
+    let scaled = |v: [f32; 3]| std::array::from_fn(|axis| (f64::from(v[axis]) * scale[axis]) as f32);
+    vertices.iter_mut().for_each(|vertex| *vertex = scaled(*vertex));
+    check(&vertices, &triangles)?;
+    Ok((vertices, triangles))
+}
+
+/// The meshes of a file whose kind its extension tells, never its content.
+fn parse(bytes: Vec<u8>, path: &Path) -> Result<Vec<mesh_loader::Mesh>, String> {
+    let loader = mesh_loader::Loader::default();
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    let scene = match extension.as_deref() {
+        Some("stl") => loader.load_stl_from_slice(&whole_stl(bytes)?, path),
+        Some("dae") => loader.load_collada_from_slice(&bytes, path),
+        Some("obj") => loader.load_obj_from_slice_with_reader(&bytes, path, |_| Ok(Vec::new())),
+        _ => return Err("is of a kind that is not known; stl, obj and dae are allowed".to_owned()),
+    };
+    scene.map(|scene| scene.meshes).map_err(|error| error.to_string())
+}
+
+/// Refuses a binary STL whose length is not that of the triangles it states. To the
+/// loader any file of 84 + 50 n bytes, or one or two line ends more, may be binary,
+/// even a text cut short: line ends keep a text clear of that.
+fn whole_stl(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let stated = bytes.get(80..84).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
+    let needed = |triangles| 84 + 50 * u64::from(triangles);
+    if stated.map(needed) == Some(bytes.len() as u64) {
+        return Ok(bytes);
+    }
+    if bytes.trim_ascii_start().starts_with(b"solid") {
+        if matches!(bytes.len() % 50, 34..=36) {
+            bytes.extend(b"\n\n\n");
+        }
+        return Ok(bytes);
+    }
+    let has = bytes.len();
+    Err(stated.map_or(format!("has {has} bytes; an STL begins with \"solid\" or has 84 bytes and more"), |triangles| {
+        format!("states {triangles} triangles but has {has} bytes; must have {}", needed(triangles))
+    }))
+}
+
+/// All meshes of a file as one.
+fn merge(meshes: &[mesh_loader::Mesh]) -> Result<Triangles, String> {
+    let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
+    for mesh in meshes {
+        let first = vertices.len() as u64;
+        let moved = |corner: u32| u32::try_from(first + u64::from(corner)).map_err(|_| "has too many corners");
+        for &[a, b, c] in &mesh.faces {
+            triangles.push([moved(a)?, moved(b)?, moved(c)?]);
+        }
+        vertices.extend_from_slice(&mesh.vertices);
+    }
+    Ok((vertices, triangles))
 }
 
 fn check(vertices: &[[f32; 3]], faces: &[[u32; 3]]) -> Result<(), String> {
@@ -41,8 +89,8 @@ fn check(vertices: &[[f32; 3]], faces: &[[u32; 3]]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
-    use std::path::PathBuf;
+    use super::{parse, read};
+    use std::path::{Path, PathBuf};
 
     /// A binary STL of one triangle.
     fn stl() -> Vec<u8> {
@@ -54,6 +102,10 @@ mod tests {
         bytes.extend([0, 0]);
         bytes
     }
+
+    const TEXT_STL: &str = "solid plate\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n\
+        vertex 0 2 0.5\nendloop\nendfacet\nendsolid plate\n";
+    const OBJ: &str = "mtllib none.mtl\no a\nv 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 2 0.5\nf 2 3 4\nf 4 3 2\no b\nv 5 0 0\nf 2 3 5\n";
 
     fn file(name: &str, bytes: &[u8]) -> PathBuf {
         let path = std::env::temp_dir().join(format!("selene-mesh-{}-{name}", std::process::id()));
@@ -71,9 +123,31 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_read_and_every_part_of_a_file_keeps_its_own_corners() {
+        for (name, text, expected) in [("text.STL", TEXT_STL, 1), ("parts.obj", OBJ, 3)] {
+            let path = file(name, text.as_bytes());
+            let (vertices, triangles) = read(&path, [1.0; 3]).expect("good");
+            assert_eq!(triangles.len(), expected, "{name}");
+            let last = triangles[expected - 1].map(|corner| vertices[corner as usize]);
+            let third = if expected == 1 { [0.0, 2.0, 0.5] } else { [5.0, 0.0, 0.0] };
+            assert_eq!(last, [[0.0; 3], [1.0, 0.0, 0.0], third], "{name}");
+            std::fs::remove_file(path).expect("clean");
+        }
+    }
+
+    #[test]
+    fn a_text_cut_short_is_never_taken_for_a_binary_file() {
+        let end = TEXT_STL.find("endsolid").expect("end") + "endsolid".len();
+        for (length, padding) in (0..end).flat_map(|length| (0..50).map(move |padding| (length, padding))) {
+            let text = format!("{}{}", " ".repeat(padding), &TEXT_STL[..length]).into_bytes();
+            assert!(parse(text, Path::new("cut.stl")).is_err(), "cut to {length} bytes after {padding} spaces");
+        }
+    }
+
+    #[test]
     fn every_truncation_and_nonsense_is_refused() {
         let good = stl();
-        for length in 0..good.len() - 2 {
+        for length in 0..good.len() {
             let path = file("cut.stl", &good[..length]);
             assert!(read(&path, [1.0; 3]).is_err(), "cut to {length} bytes");
             std::fs::remove_file(path).expect("clean");

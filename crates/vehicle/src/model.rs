@@ -48,6 +48,13 @@ pub struct Wheel {
     pub centre_in_base_m: Vector3<f64>,
 }
 
+impl Wheel {
+    /// The joints that are this wheel's own.
+    fn joints(&self) -> impl Iterator<Item = usize> {
+        [Some(self.drive_joint), self.steer_joint, self.suspension_joint].into_iter().flatten()
+    }
+}
+
 impl RoverModel {
     /// Reads a rover's YAML and the URDF it names.
     ///
@@ -62,7 +69,8 @@ impl RoverModel {
         let roles = Roles { joints: &joints, yaml: &yaml, path: rover_yaml };
         let wheels = spec.wheels.iter().map(|w| roles.wheel(w)).collect::<Result<Vec<_>, _>>()?;
         roles.no_joint_twice(&spec.wheels)?;
-        let moving_joints = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
+        let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
+        no_joint_free(&joints, &moving_joints, &wheels, &urdf_path)?;
         Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels })
     }
 
@@ -126,6 +134,18 @@ impl RoverModel {
     pub fn base_from_links_at_zero(&self) -> Vec<Pose> {
         poses_at_zero(&self.joints)
     }
+}
+
+/// Refuses a joint that nothing drives, steers or springs: it would swing freely.
+fn no_joint_free(joints: &[Joint], moving: &[usize], wheels: &[Wheel], urdf: &Path) -> Result<(), VehicleError> {
+    let held = |joint: usize| wheels.iter().any(|w| w.joints().any(|held| held == joint));
+    let Some(&free) = moving.iter().find(|&&joint| !held(joint)) else { return Ok(()) };
+    let Joint { name, line, kind, .. } = &joints[free];
+    let what = format!(
+        "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint or suspension_joint: \
+         make it fixed or name it"
+    );
+    Err(VehicleError::urdf(urdf, *line, what))
 }
 
 fn poses_at_zero(joints: &[Joint]) -> Vec<Pose> {

@@ -176,12 +176,6 @@ impl Rover {
         self.articulation.twist_of_link(0)
     }
 
-    /// Velocity of any link's origin and its turn rate, in world axes.
-    #[must_use]
-    pub fn link_twist(&self, link: usize) -> Twist {
-        self.articulation.twist_of_link(link)
-    }
-
     /// States of the moving joints, in the order of [`RoverModel::moving_joints`].
     #[must_use]
     pub fn joint_states(&self) -> Vec<JointState> {

@@ -89,6 +89,8 @@ pub enum JointKind {
 pub struct Joint {
     /// Name.
     pub name: String,
+    /// Its line in the URDF, from 1.
+    pub line: u32,
     /// How it moves.
     pub kind: JointKind,
     /// Index of the parent link.

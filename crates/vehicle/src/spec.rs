@@ -8,6 +8,11 @@ use garde::Validate;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
 
+/// The smallest radius and width of a wheel, m: half a node of soil.
+const WHEEL_M_MIN: f64 = 0.01;
+/// The largest, m: several times that of any rover.
+const WHEEL_M_MAX: f64 = 5.0;
+
 /// A rover, as `config/rover/*.yaml` has it.
 #[derive(Clone, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
@@ -53,11 +58,11 @@ pub struct WheelSpec {
     #[garde(skip)]
     #[serde(default)]
     pub suspension_joint: Option<String>,
-    /// Radius to the grousers' tips, m.
-    #[garde(custom(positive))]
+    /// Radius to the grousers' tips, m; 0.01 to 5.
+    #[garde(custom(within(WHEEL_M_MIN, WHEEL_M_MAX)))]
     pub radius_m: f64,
-    /// Width, m.
-    #[garde(custom(positive))]
+    /// Width, m; 0.01 to 5.
+    #[garde(custom(within(WHEEL_M_MIN, WHEEL_M_MAX)))]
     pub width_m: f64,
 }
 

@@ -23,13 +23,16 @@ pub struct WheelTargets {
     pub rate_rad_s: Vec<f64>,
     /// Steering angle of each wheel, rad, left positive.
     pub steer_rad: Vec<f64>,
+    /// Whether they are less than what was asked: the command was beyond the rover's
+    /// limits and scaled down, or a steered wheel should point beyond its servo's limit.
+    pub limited: bool,
 }
 
 impl WheelTargets {
     /// Wheels at rest and straight.
     #[must_use]
     pub fn rest(wheels: usize) -> Self {
-        Self { rate_rad_s: vec![0.0; wheels], steer_rad: vec![0.0; wheels] }
+        Self { rate_rad_s: vec![0.0; wheels], steer_rad: vec![0.0; wheels], limited: false }
     }
 }
 
@@ -39,15 +42,17 @@ impl WheelTargets {
 /// stop do not turn on the spot. A command that is not finite is taken as zero.
 #[must_use]
 pub fn wheel_targets(model: &RoverModel, speed_m_s: f64, turn_rate_rad_s: f64, steer_now_rad: &[f64]) -> WheelTargets {
-    let (speed, turn) = limited(model, speed_m_s, turn_rate_rad_s);
+    let (speed, turn, limited) = within_limits(model, speed_m_s, turn_rate_rad_s);
     let limit = model.spec().steering.limit_deg.to_radians();
-    let mut targets = WheelTargets::default();
+    let mut targets = WheelTargets { limited, ..WheelTargets::default() };
     for (i, wheel) in model.wheels().iter().enumerate() {
         let at = wheel.centre_in_base_m.xy();
         let velocity = Vector2::new(speed - turn * at.y, turn * at.x);
         let held = steer_now_rad.get(i).copied().unwrap_or(0.0);
         let limit = if wheel.steer_joint.is_some() { limit } else { 0.0 };
-        let steer = if velocity.norm() < REST_M_S { held } else { nearest_heading(velocity).clamp(-limit, limit) };
+        let wanted = if velocity.norm() < REST_M_S { None } else { Some(nearest_heading(velocity)) };
+        let steer = wanted.map_or(held, |heading| heading.clamp(-limit, limit));
+        targets.limited |= wheel.steer_joint.is_some() && wanted.is_some_and(|heading| heading.abs() > limit);
         let along = velocity.dot(&Vector2::new(steer.cos(), steer.sin()));
         targets.steer_rad.push(steer);
         targets.rate_rad_s.push(along / wheel.radius_m);
@@ -55,13 +60,14 @@ pub fn wheel_targets(model: &RoverModel, speed_m_s: f64, turn_rate_rad_s: f64, s
     targets
 }
 
-fn limited(model: &RoverModel, speed: f64, turn: f64) -> (f64, f64) {
+/// Speed and turn rate that the rover may have, and whether that is less than asked.
+fn within_limits(model: &RoverModel, speed: f64, turn: f64) -> (f64, f64, bool) {
     if !(speed.is_finite() && turn.is_finite()) {
-        return (0.0, 0.0);
+        return (0.0, 0.0, false);
     }
     let limits = model.spec().limits;
     let excess = (speed.abs() / limits.speed_m_s).max(turn.abs() / limits.turn_rate_rad_s).max(1.0);
-    (speed / excess, turn / excess)
+    (speed / excess, turn / excess, excess > 1.0)
 }
 
 /// Direction of the axis along `velocity`, −90° to 90°.

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use selene_base::frames::BASE_LINK;
+
 use crate::VehicleError;
 use crate::shape::{Joint, JointKind, Link};
 use crate::urdf::{RawJoint, RawLink, RawRobot};
@@ -81,7 +83,12 @@ fn parent_joints(robot: &RawRobot, ends: &[(usize, usize)], path: &Path) -> Resu
 fn only_root(robot: &RawRobot, parent_joint: &[Option<usize>], path: &Path) -> Result<usize, VehicleError> {
     let mut roots = (0..robot.links.len()).filter(|&i| parent_joint[i].is_none());
     match (roots.next(), roots.next()) {
-        (Some(root), None) => Ok(root),
+        (Some(root), None) if robot.links[root].name == BASE_LINK => Ok(root),
+        (Some(root), None) => {
+            let RawLink { name, line, .. } = &robot.links[root];
+            let what = format!("the root is link \"{name}\"; it must be named \"{BASE_LINK}\" (REP-105)");
+            Err(VehicleError::urdf(path, *line, what))
+        }
         (Some(first), Some(second)) => {
             let [first, second] = [&robot.links[first], &robot.links[second]];
             let what = format!("two roots, \"{}\" and \"{}\"; join them: one is allowed", first.name, second.name);
@@ -156,6 +163,6 @@ fn assemble(
 }
 
 fn placed(raw: RawJoint, parent: usize, child: usize) -> Joint {
-    let RawJoint { name, kind, parent_from_child_at_zero, axis, limits, .. } = raw;
-    Joint { name, kind, parent, child, parent_from_child_at_zero, axis, limits }
+    let RawJoint { name, line, kind, parent_from_child_at_zero, axis, limits, .. } = raw;
+    Joint { name, line, kind, parent, child, parent_from_child_at_zero, axis, limits }
 }

@@ -113,7 +113,7 @@ fn open_cameras(transport: &dyn Transport, scenario: &Scenario) -> Result<Vec<Ca
     let mut cameras = Vec::new();
     for sensor in &scenario.sensors {
         if let SensorSpec::Camera(spec) = sensor {
-            let link = scenario.link_index(&spec.link).unwrap_or_default();
+            let link = scenario.link_index(&spec.link);
             cameras.push(Camera::open(transport, scenario, spec, sensor.schedule(), link)?);
         }
     }

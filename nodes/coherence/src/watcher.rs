@@ -21,6 +21,11 @@ const STOP_POLL: Duration = Duration::from_millis(100);
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// Snapshots kept while the terrain is incomplete; older ones are then dropped.
 const HELD_MAX: usize = 4096;
+/// A participant that is further behind leaves out samples. More than the window of a
+/// lockstep run, which therefore never loses one.
+const BEHIND_MAX: usize = 400;
+/// How long after the run's end missing terrain is still waited for (wall time).
+const FINISHED_WAIT: Duration = Duration::from_secs(1);
 
 enum Event {
     State(Box<WorldState>),
@@ -66,7 +71,8 @@ pub struct WorldWatcher {
     edits: Vec<Edit>,
     terrain_sequence: u64,
     asked: Option<Instant>,
-    finished: bool,
+    /// When the run was said to have ended.
+    finished: Option<Instant>,
     _subscriptions: [Subscription; 3],
 }
 
@@ -88,7 +94,7 @@ impl WorldWatcher {
             edits: Vec::new(),
             terrain_sequence: 0,
             asked: None,
-            finished: false,
+            finished: None,
             _subscriptions: open_subscriptions(transport, &sender)?,
         })
     }
@@ -99,10 +105,14 @@ impl WorldWatcher {
     /// When a request for missed terrain cannot be sent.
     pub fn next(&mut self, stop: &AtomicBool) -> Result<Option<Interval>, NodeError> {
         loop {
+            while let Ok(event) = self.events.try_recv() {
+                self.take(event)?;
+            }
+            self.leave_out();
             if let Some(interval) = self.next_held()? {
                 return Ok(Some(interval));
             }
-            if stop.load(Ordering::Relaxed) || (self.finished && self.held.is_empty()) {
+            if stop.load(Ordering::Relaxed) || self.has_ended() {
                 return Ok(None);
             }
             match self.events.recv_timeout(STOP_POLL) {
@@ -129,7 +139,7 @@ impl WorldWatcher {
                 self.hold(*state)?;
             }
             Event::Terrain { sequence, edits } => self.take_terrain(sequence, edits),
-            Event::Finished => self.finished = true,
+            Event::Finished => self.finished = Some(Instant::now()),
         }
         Ok(())
     }
@@ -139,14 +149,19 @@ impl WorldWatcher {
         if theirs == self.links { Ok(()) } else { Err(NodeError::OtherRover { theirs, ours: self.links }) }
     }
 
-    /// Keeps a snapshot in order. One already seen only has its acknowledgement
-    /// repeated: the simulation says the latest again to those who may have missed it.
+    /// Whether the run is over and nothing can come of what is held.
+    fn has_ended(&self) -> bool {
+        self.finished.is_some_and(|since| self.held.is_empty() || since.elapsed() > FINISHED_WAIT)
+    }
+
+    /// Keeps a snapshot in order. The latest one seen only has its acknowledgement
+    /// repeated: the simulation says it again to those who may have missed it. One
+    /// from before that can only come from another run.
     fn hold(&mut self, state: WorldState) -> Result<(), NodeError> {
-        if state.sequence == 0 && self.previous.as_ref().is_some_and(|previous| previous.sequence > 0) {
-            return Err(NodeError::SimulationRestarted);
-        }
-        if self.previous.as_ref().is_some_and(|previous| state.sequence <= previous.sequence) {
-            return self.acknowledge(state.sequence, state.time);
+        match self.previous.as_ref().map(|previous| state.sequence.cmp(&previous.sequence)) {
+            Some(std::cmp::Ordering::Less) => return Err(NodeError::SimulationRestarted),
+            Some(std::cmp::Ordering::Equal) => return self.acknowledge(state.sequence, state.time),
+            Some(std::cmp::Ordering::Greater) | None => {}
         }
         if self.held.back().is_some_and(|last| state.sequence <= last.sequence) {
             return Ok(());
@@ -158,16 +173,42 @@ impl WorldWatcher {
         Ok(())
     }
 
+    /// Passes over snapshots, but not their edits, until this participant is no longer
+    /// too far behind: better a sample less than images of long ago.
+    fn leave_out(&mut self) {
+        let mut left_out = 0;
+        while self.held.len() > BEHIND_MAX && self.held[0].terrain_sequence <= self.terrain_sequence {
+            self.previous = self.take_oldest();
+            left_out += 1;
+        }
+        if left_out > 0 {
+            tracing::warn!(participant = self.participant, left_out, "too slow for this pace: heartbeats left out");
+        }
+    }
+
+    /// The oldest held snapshot, its edits taken unless a terrain snapshot had them.
+    fn take_oldest(&mut self) -> Option<WorldState> {
+        let state = self.held.pop_front()?;
+        if state.terrain_sequence == self.terrain_sequence {
+            self.terrain_sequence += state.edits.len() as u64;
+            self.edits.extend_from_slice(&state.edits);
+        }
+        Some(state)
+    }
+
     /// The oldest held snapshot, if the terrain is complete up to it.
     fn next_held(&mut self) -> Result<Option<Interval>, NodeError> {
         while let Some(state) = self.held.front() {
-            if state.terrain_sequence != self.terrain_sequence {
+            if state.terrain_sequence > self.terrain_sequence {
                 self.ask_for_terrain()?;
                 return Ok(None);
             }
-            let Some(next) = self.held.pop_front() else { return Ok(None) };
-            self.terrain_sequence += next.edits.len() as u64;
-            self.edits.extend_from_slice(&next.edits);
+            let older_than_terrain = state.terrain_sequence < self.terrain_sequence;
+            let Some(next) = self.take_oldest() else { return Ok(None) };
+            if older_than_terrain {
+                self.previous = Some(next);
+                continue;
+            }
             let Some(previous) = self.previous.replace(next.clone()) else {
                 self.acknowledge(next.sequence, next.time)?;
                 continue;
@@ -224,3 +265,6 @@ fn open_subscriptions(transport: &dyn Transport, sender: &Sender<Event>) -> Resu
         })?,
     ])
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,7 @@ fn open_lidars(transport: &dyn Transport, scenario: &Scenario) -> Result<Vec<Spi
     let mut lidars = Vec::new();
     for sensor in &scenario.sensors {
         if let SensorSpec::Lidar(spec) = sensor {
-            let link = scenario.link_index(&spec.link).unwrap_or_default();
+            let link = scenario.link_index(&spec.link);
             lidars.push(Spinner::open(transport, scenario, spec, link)?);
         }
     }

@@ -2,6 +2,7 @@
 //! unit's mounting. Accelerations are means over the heartbeat.
 
 use nalgebra::Vector3;
+use selene_base::SimTime;
 use selene_coherence::{Interval, NodeError, Outbox, qos_of};
 use selene_ros::sensor_msgs;
 use selene_ros::transport::{Publisher, Transport};
@@ -27,7 +28,7 @@ impl InertialUnit {
         spec: &ImuSpec,
         schedule: Schedule,
     ) -> Result<Self, NodeError> {
-        let link = scenario.link_index(&spec.link).unwrap_or_default();
+        let link = scenario.link_index(&spec.link);
         let base_from_imu = scenario.rover.base_from_links_at_zero()[link];
         let topic = scenario.topic(&format!("{}/data", spec.name));
         Ok(Self {
@@ -43,7 +44,8 @@ impl InertialUnit {
 
     pub(crate) fn take(&mut self, interval: &Interval) -> Result<(), NodeError> {
         for sample in self.schedule.measured_in(interval.after(), interval.next.time) {
-            let reading = self.imu.read(&mut self.biases, sample, &motion(interval), self.gravity);
+            let motion = motion(interval, sample.instant);
+            let reading = self.imu.read(&mut self.biases, sample, &motion, self.gravity);
             let message = messages::imu(&self.frame, &reading, self.imu.white_variances(), sample.instant);
             self.outbox.put(self.schedule.handed_over(sample.instant), message);
         }
@@ -54,13 +56,15 @@ impl InertialUnit {
     }
 }
 
-fn motion(interval: &Interval) -> Motion {
+/// Motion of the base at `time` between the two snapshots.
+fn motion(interval: &Interval, time: SimTime) -> Motion {
     let (previous, next) = (&interval.previous, &interval.next);
     let span_s = (next.time - previous.time).secs_f64();
+    let angular_acceleration = (next.base_twist.angular - previous.base_twist.angular) / span_s;
     Motion {
-        world_from_body: next.world_from_base(),
-        angular_velocity: next.base_twist.angular,
-        angular_acceleration: (next.base_twist.angular - previous.base_twist.angular) / span_s,
+        world_from_body: previous.link_at(next, 0, time),
+        angular_velocity: next.base_twist.angular - angular_acceleration * (next.time - time).secs_f64(),
+        angular_acceleration,
         linear_acceleration: next.base_acceleration,
     }
 }

@@ -28,7 +28,7 @@ impl PositionReceiver {
         let topic = scenario.topic(&format!("{}/fix", spec.name));
         let site = &scenario.site;
         Ok(Self {
-            link: scenario.link_index(&spec.link).unwrap_or_default(),
+            link: scenario.link_index(&spec.link),
             anchor: Anchor::new(site.latitude_deg, site.longitude_deg, site.datum_m),
             seed: scenario.seed,
             schedule,

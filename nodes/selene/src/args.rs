@@ -103,18 +103,15 @@ pub(crate) struct WorldArgs {
     pub(crate) yaw: Option<f64>,
 }
 
-/// How fast and how long simulated time runs, and what is kept of it.
+/// How fast and how long simulated time runs, and what drives it.
 #[derive(Debug, Args)]
 pub(crate) struct PacingArgs {
     /// Simulated seconds to run [default: until the route's end or Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<SimTime>,
-    /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor such as 4 (four simulated seconds a second)
+    /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor from 0.001 to 1000 (4: four simulated seconds a second)
     #[arg(long, value_name = "PACE", default_value = "real-time", allow_negative_numbers = true)]
     pub(crate) pace: PaceArg,
-    /// Record every topic to a new rosbag2 folder (MCAP, zstd) that `ros2 bag play` accepts
-    #[arg(long, value_name = "DIR")]
-    pub(crate) record: Option<PathBuf>,
     /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,

@@ -22,3 +22,9 @@ pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
     ctrlc::set_handler(on_signal).map_err(|e| Fault::run(format!("Ctrl-C cannot be watched for: {e}")))?;
     Ok(stop)
 }
+
+/// Between the slow parts of getting ready: ends the command if somebody asked for
+/// that before its run began.
+pub(crate) fn check(stop: &AtomicBool) -> Result<(), Fault> {
+    if stop.load(Ordering::Relaxed) { Err(Fault::run("stopped by hand before the run began")) } else { Ok(()) }
+}

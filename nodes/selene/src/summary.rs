@@ -3,11 +3,43 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
+use selene_base::SimTime;
 use selene_ros::bag::BagSummary;
 use selene_sim::Scenario;
 use selene_simulation::{Ending, Outcome};
 
-use crate::meter::Count;
+use crate::fault::Fault;
+use crate::meter::{Count, Meter};
+
+/// How a run ended: with an outcome, a fault, or both where a sensor failed.
+pub(crate) struct End {
+    /// What the simulation says of itself.
+    pub(crate) outcome: Option<Outcome>,
+    /// The first node that failed.
+    pub(crate) fault: Option<Fault>,
+}
+
+impl End {
+    /// The end of a run whose simulation and sensors ended so.
+    pub(crate) fn new(simulation: Result<Outcome, Fault>, sensors: Result<(), Fault>) -> Self {
+        let (outcome, failed) = match simulation {
+            Ok(outcome) => (Some(outcome), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        // A sensor that failed is why the simulation was stopped: it comes first.
+        Self { outcome, fault: sensors.err().or(failed) }
+    }
+
+    /// Simulated time at the end; the latest stamp where the simulation failed.
+    pub(crate) fn simulated(&self, meter: &Meter) -> SimTime {
+        self.outcome.as_ref().map_or_else(|| meter.simulated(), |outcome| outcome.simulated)
+    }
+
+    /// Good or bad, for the exit status.
+    pub(crate) fn result(self) -> Result<(), Fault> {
+        self.fault.map_or(Ok(()), Err)
+    }
+}
 
 /// What a run came to, ready to be printed.
 pub(crate) struct Summary {
@@ -17,21 +49,19 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// What the simulation says of itself, and what its topics carried.
-    pub(crate) fn new(scenario: &Scenario, outcome: &Outcome, topics: BTreeMap<String, Count>) -> Self {
-        let simulated_s = outcome.simulated.secs_f64();
-        let factor = outcome.wall_s / simulated_s.max(1e-9);
-        let rows = vec![
+    /// What the run came to, and what its topics carried until `simulated`. A run
+    /// that failed has no ending of its own; a simulation that did, no outcome.
+    pub(crate) fn new(scenario: &Scenario, end: &End, meter: &Meter) -> Self {
+        let simulated_s = end.simulated(meter).secs_f64();
+        let ended = end.outcome.as_ref().filter(|_| end.fault.is_none());
+        let mut rows = vec![
             ("scenario", format!("{}, seed {}", scenario.name, scenario.seed)),
-            ("ended", ending(outcome.ending).to_owned()),
+            ("ended", ended.map_or("it failed: see the message", |outcome| ending(outcome.ending)).to_owned()),
             ("simulated", format!("{simulated_s:.3} s")),
-            ("wall", format!("{:.3} s", outcome.wall_s)),
-            ("real-time factor", format!("{factor:.3} (wall/simulated)")),
-            ("distance", format!("{:.2} m", outcome.distance_m)),
             ("rover mass", format!("{:.1} kg", scenario.rover.mass_kg())),
-            ("state hash", format!("{:016x}", outcome.state_hash)),
         ];
-        Self { rows, topics, simulated_s }
+        rows.extend(end.outcome.iter().flat_map(figures));
+        Self { rows, topics: meter.counts(), simulated_s }
     }
 
     /// Adds a row.
@@ -67,6 +97,16 @@ impl Display for Summary {
     }
 }
 
+fn figures(outcome: &Outcome) -> [(&'static str, String); 4] {
+    let factor = outcome.wall_s / outcome.simulated.secs_f64().max(1e-9);
+    [
+        ("wall", format!("{:.3} s", outcome.wall_s)),
+        ("real-time factor", format!("{factor:.3} (wall/simulated)")),
+        ("distance", format!("{:.2} m", outcome.distance_m)),
+        ("state hash", format!("{:016x}", outcome.state_hash)),
+    ]
+}
+
 fn ending(ending: Ending) -> &'static str {
     match ending {
         Ending::Duration => "the time asked for is over",
@@ -86,7 +126,8 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Summary};
+    use super::{Count, End, Ending, Fault, Outcome, Summary};
+    use selene_base::SimTime;
     use std::collections::BTreeMap;
 
     #[test]
@@ -97,5 +138,21 @@ mod tests {
         for part in ["distance", "4.00 m", "/imu/data", "4000", "200.0", "1280.0 kB", "7 not handed over"] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
+    }
+
+    #[test]
+    fn a_failed_sensor_comes_before_what_it_made_of_the_simulation() {
+        let outcome = || Outcome {
+            simulated: SimTime::ZERO,
+            wall_s: 1.0,
+            state_hash: 0,
+            distance_m: 0.0,
+            ending: Ending::Stopped,
+        };
+        assert!(End::new(Ok(outcome()), Ok(())).result().is_ok());
+        let both = End::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));
+        assert!(both.outcome.is_none() && both.fault.is_some_and(|fault| format!("{fault:?}").contains("camera")));
+        let sensor = End::new(Ok(outcome()), Err(Fault::run("camera")));
+        assert!(sensor.outcome.is_some() && sensor.result().is_err());
     }
 }

@@ -82,12 +82,15 @@ pub fn run(
         commands: Commands::new(transport, scenario, options.twist_unstamped)?,
         lockstep: Lockstep::new(transport, &options.participants)?,
         terrain: TerrainAnswers::new(transport)?,
+        overruns: 0,
     };
     node.publishers.begin(scenario)?;
     let ended = node.drive(options, stop);
     let hash = node.world.hash();
-    node.publishers.end(scenario, hash, node.world.time())?;
+    let told = node.publishers.end(scenario, hash, node.world.time());
+    // Why the run failed matters more than that its end could not be told.
     let (ending, wall_s, distance_m) = ended?;
+    told?;
     Ok(Outcome { simulated: node.world.time(), wall_s, state_hash: hash, distance_m, ending })
 }
 
@@ -97,6 +100,8 @@ struct Node {
     commands: Commands,
     lockstep: Lockstep,
     terrain: TerrainAnswers,
+    /// Heartbeats that came too late for the pace.
+    overruns: u64,
 }
 
 impl Node {
@@ -120,6 +125,7 @@ impl Node {
             last = next;
             self.await_participants(&last, false, stop)?;
             pacer.wait_for(self.world.time());
+            self.overruns = pacer.overruns();
         }
     }
 
@@ -138,7 +144,7 @@ impl Node {
         let next = self.world.heartbeat()?;
         self.publishers.state(&next)?;
         self.publishers.truth(last, &next)?;
-        self.publishers.diagnostics(&next, self.world.refused_commands())?;
+        self.publishers.diagnostics(&next, self.world.refused_commands(), self.overruns)?;
         self.terrain.answer(&self.world)?;
         Ok(next)
     }

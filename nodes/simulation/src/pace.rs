@@ -19,6 +19,7 @@ pub(crate) struct Pacer {
     pace: Pace,
     /// The wall instant and the simulated time that belong together.
     anchor: Option<(Instant, SimTime)>,
+    overruns: u64,
 }
 
 /// A lag beyond which the pace is anchored anew.
@@ -26,7 +27,12 @@ const LAG_FORGIVEN: Duration = Duration::from_millis(100);
 
 impl Pacer {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, anchor: None }
+        Self { pace, anchor: None, overruns: 0 }
+    }
+
+    /// How often the run fell behind so far that the lag was forgiven.
+    pub(crate) fn overruns(&self) -> u64 {
+        self.overruns
     }
 
     /// Sleeps until the wall clock reaches `time` at the pace.
@@ -37,7 +43,10 @@ impl Pacer {
         let due = wall + Duration::from_secs_f64((time - simulated).secs_f64() / factor);
         match due.checked_duration_since(now) {
             Some(early) => std::thread::sleep(early),
-            None if now - due > LAG_FORGIVEN => self.anchor = Some((now, time)),
+            None if now - due > LAG_FORGIVEN => {
+                self.anchor = Some((now, time));
+                self.overruns += 1;
+            }
             None => {}
         }
     }

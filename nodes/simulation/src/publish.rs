@@ -40,13 +40,15 @@ pub(crate) struct Publishers {
 
 impl Publishers {
     pub(crate) fn new(transport: &dyn Transport, scenario: &Scenario) -> Result<Self, NodeError> {
-        let reliable = Qos::reliable();
+        // Deeper than the default, so that a subscriber killed without a goodbye does not
+        // stop the others before DDS has given it up.
+        let reliable = Qos { depth: 100, ..Qos::reliable() };
         Ok(Self {
             rover: Arc::clone(&scenario.rover),
             clock: Publisher::new(transport, "/clock", Qos::clock())?,
             world_state: Publisher::new(transport, WORLD_STATE, Qos::state())?,
             run_info: Publisher::new(transport, RUN_INFO, Qos::latched())?,
-            tf: Publisher::new(transport, "/tf", Qos { depth: 100, ..reliable })?,
+            tf: Publisher::new(transport, "/tf", reliable)?,
             tf_static: Publisher::new(transport, "/tf_static", Qos::latched())?,
             robot_description: Publisher::new(transport, &scenario.topic("robot_description"), Qos::latched())?,
             joint_states: Publisher::new(transport, &scenario.topic("joint_states"), reliable)?,
@@ -94,14 +96,14 @@ impl Publishers {
     }
 
     /// How the run goes, once a simulated second.
-    pub(crate) fn diagnostics(&mut self, state: &WorldState, refused: u64) -> Result<(), NodeError> {
+    pub(crate) fn diagnostics(&mut self, state: &WorldState, refused: u64, overruns: u64) -> Result<(), NodeError> {
         let (wall, simulated) = self.since;
         if self.diagnostics_due.measured_in(simulated, state.time).next().is_none() {
             return Ok(());
         }
         let factor = wall.elapsed().as_secs_f64() / (state.time - simulated).secs_f64();
         self.since = (Instant::now(), state.time);
-        Ok(self.diagnostics.publish(&diagnostics(state, factor, refused), state.time)?)
+        Ok(self.diagnostics.publish(&diagnostics(state, factor, refused, overruns), state.time)?)
     }
 }
 
@@ -169,7 +171,7 @@ fn odometry(state: &WorldState) -> nav_msgs::Odometry {
     }
 }
 
-fn diagnostics(state: &WorldState, factor: f64, refused: u64) -> diagnostic_msgs::DiagnosticArray {
+fn diagnostics(state: &WorldState, factor: f64, refused: u64, overruns: u64) -> diagnostic_msgs::DiagnosticArray {
     let value = |key: &str, value: String| diagnostic_msgs::KeyValue { key: key.to_owned(), value };
     let (level, message) = match refused {
         0 => (diagnostic_msgs::DiagnosticStatus::OK, "running"),
@@ -183,6 +185,7 @@ fn diagnostics(state: &WorldState, factor: f64, refused: u64) -> diagnostic_msgs
         hardware_id: "simulated".to_owned(),
         values: vec![
             value("real_time_factor", format!("{factor:.3}")),
+            value("pace_overruns", overruns.to_string()),
             value("commands_refused", refused.to_string()),
             value("heartbeat", state.sequence.to_string()),
             value("deepest_sinkage_m", format!("{deepest_m:.4}")),

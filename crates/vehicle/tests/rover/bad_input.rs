@@ -105,6 +105,22 @@ fn a_second_root_or_a_second_parent_is_refused() {
 }
 
 #[test]
+fn a_root_that_is_not_the_base_link_is_refused() {
+    let urdf = URDF.replace("\"base_link\"", "\"chassis\"");
+    let message = Folder::new("root-name").refusal(YAML, &urdf);
+    let line = format!("rover.urdf:{}:", line_of(&urdf, "<link name=\"chassis\">"));
+    has_all(&message, &[&line, "chassis", "\"base_link\"", "REP-105"]);
+}
+
+#[test]
+fn a_joint_that_nothing_holds_is_refused() {
+    let yaml = YAML.replacen(", suspension_joint: rear_left_suspension", "", 1);
+    let message = Folder::new("free").refusal(&yaml, URDF);
+    let line = format!("rover.urdf:{}:", line_of(URDF, "<joint name=\"rear_left_suspension\""));
+    has_all(&message, &[&line, "rear_left_suspension", "make it fixed"]);
+}
+
+#[test]
 fn names_that_clash_or_lead_nowhere_are_refused() {
     urdf_refusal("twice", "<link name=\"imu\"/>", "<link name=\"mast\"/>", &["mast", "twice"]);
     urdf_refusal("nowhere", "<child link=\"imu\"/>", "<child link=\"imp\"/>", &["imu_mount", "imp"]);
@@ -176,6 +192,8 @@ fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
 fn a_rover_file_with_a_bad_value_is_refused() {
     yaml_refusal("range", "limit_deg: 30", "limit_deg: 120", &["120", "0 to 89", "limit_deg"]);
     yaml_refusal("sign", "stall_torque_nm: 300", "stall_torque_nm: -300", &["-300", "more than 0"]);
+    yaml_refusal("radius", "radius_m: 0.25", "radius_m: 1e6", &["1000000", "0.01 to 5", "radius_m"]);
+    yaml_refusal("width", "width_m: 0.20", "width_m: 0.001", &["0.001", "0.01 to 5", "width_m"]);
     yaml_refusal("key", "rate_deg_s: 15", "rate_deg: 15", &["rate_deg"]);
     has_all(&Folder::new("wheels").refusal("name: x\nurdf: y\nwheels: []\n", URDF), &["rover.yaml"]);
 }

@@ -148,7 +148,7 @@ fn the_same_run_gives_the_same_bytes() {
 fn absurd_targets_leave_the_state_finite() {
     for absurd in [1e300, -1e300, f64::INFINITY, f64::NAN] {
         let mut drive = Drive::flat();
-        let targets = WheelTargets { rate_rad_s: vec![absurd; 4], steer_rad: vec![absurd; 4] };
+        let targets = WheelTargets { rate_rad_s: vec![absurd; 4], steer_rad: vec![absurd; 4], limited: false };
         drive.run(1.0, &targets);
         assert!(drive.rover.is_finite(), "{absurd}");
         assert!(drive.rover.joint_states().iter().all(|s| s.velocity.abs() < 4.0), "no wheel beats its no-load speed");
@@ -168,7 +168,7 @@ fn steering_moves_at_its_rate_and_stays_within_its_limit() {
     /// The servo lags its moving target by damping over stiffness times rate.
     const LAG_RAD: f64 = 0.005;
     let mut rover = floating(Vector3::zeros(), STEP_S);
-    let targets = WheelTargets { rate_rad_s: vec![0.0; 4], steer_rad: vec![2.0, -2.0, 0.1, 0.0] };
+    let targets = WheelTargets { rate_rad_s: vec![0.0; 4], steer_rad: vec![2.0, -2.0, 0.1, 0.0], limited: false };
     let run = |rover: &mut Rover, steps| (0..steps).for_each(|_| rover.step(&targets, &[], Wrench::default()));
     run(&mut rover, 2000);
     let rate = 15_f64.to_radians();

@@ -69,6 +69,16 @@ fn a_command_beyond_the_limits_is_scaled_and_keeps_its_arc() {
 }
 
 #[test]
+fn only_a_command_that_is_scaled_or_beyond_the_servos_is_told_as_limited() {
+    for (speed, turn) in [(0.1, 0.0), (-0.2, 0.0), (0.15, 0.05), (0.0, 0.0)] {
+        assert!(!targets(speed, turn).limited, "{speed} {turn}");
+    }
+    for (speed, turn) in [(0.21, 0.0), (2.0, 0.4), (0.0, 0.1), (0.05, 0.1)] {
+        assert!(targets(speed, turn).limited, "{speed} {turn}");
+    }
+}
+
+#[test]
 fn a_command_that_is_not_finite_is_rest() {
     for (speed, turn) in [(f64::NAN, 0.0), (0.1, f64::INFINITY), (f64::NEG_INFINITY, f64::NAN)] {
         assert_eq!(targets(speed, turn), WheelTargets::rest(4));

@@ -11,7 +11,7 @@ const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
 
 pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --for 20 --record out/bag
-  selene run config/scenario/hadley.yaml --data ../shared/data --pace fast --for 60 --no-dds
+  selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
 
 The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
@@ -28,6 +28,9 @@ pub(crate) struct RunArgs {
     pub(crate) world: WorldArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
+    /// Record every topic that this process publishes to a new rosbag2 folder (MCAP, zstd) for `ros2 bag play`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
@@ -57,6 +60,9 @@ pub(crate) struct SimulationArgs {
     pub(crate) node: NodeArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
+    /// Record what this node publishes (no camera, lidar, IMU or fix) to a new rosbag2 folder (MCAP, zstd)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,

@@ -10,7 +10,7 @@ use super::{DeviceArgs, WorldArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "Examples:
   selene check config/*/*.yaml urdf/viper/viper.urdf
-  selene check config/scenario/hadley.yaml --data ../shared/data
+  selene check config/scenario/hadley.yaml --data DIR
 
 What a file is, is told by its content. A file that is refused is told with its line, the value and what is allowed; \
 the exit status is then 2.";
@@ -150,7 +150,7 @@ pub(crate) struct HashArgs {
 
 pub(super) const BENCH_EXAMPLES: &str = "Examples:
   selene bench                          all figures beside what is asked of them
-  selene bench --json > figures.json    a list of {name, value, unit}
+  selene bench --json > figures.json    a list of {name, value, unit}; a note where infinite
   selene bench cpu_rays_per_s           one of them
 
 Figures: viper_scm_2cm_rtf, cpu_rays_per_s, default_scenario_rtf, first_image_s, binary_bytes, peak_memory_bytes, \

@@ -7,6 +7,9 @@ use selene_base::SimTime;
 
 /// The longest run taken, s: a year.
 const SECONDS_MAX: f64 = 31_557_600.0;
+/// The slowest and the fastest pace that can be held; faster is `fast`.
+const PACE_MIN: f64 = 0.001;
+const PACE_MAX: f64 = 1000.0;
 /// More threads than this only cost.
 const THREADS_MAX: usize = 256;
 
@@ -28,9 +31,14 @@ impl FromStr for PaceArg {
         match text {
             "real-time" => Ok(Self::RealTime),
             "fast" => Ok(Self::Fast),
-            factor => positive(factor)
-                .map(Self::Times)
-                .map_err(|_| "must be real-time, fast or a number above 0 (4: four times real time)".to_owned()),
+            factor => {
+                let fits = factor.trim().parse().ok().filter(|factor| (PACE_MIN..=PACE_MAX).contains(factor));
+                fits.map(Self::Times).ok_or_else(|| {
+                    format!(
+                        "must be real-time, fast or a factor from {PACE_MIN} to {PACE_MAX} (4: four times real time)"
+                    )
+                })
+            }
         }
     }
 }
@@ -76,12 +84,15 @@ mod tests {
     use super::{PaceArg, Size, positive, seconds, threads};
 
     #[test]
-    fn a_pace_is_a_word_or_a_factor_above_zero() {
+    fn a_pace_is_a_word_or_a_factor_within_its_bounds() {
         assert_eq!("real-time".parse(), Ok(PaceArg::RealTime));
         assert_eq!("fast".parse(), Ok(PaceArg::Fast));
         assert_eq!("0.5".parse(), Ok(PaceArg::Times(0.5)));
-        for bad in ["", "0", "-1", "NaN", "inf", "quick"] {
-            assert!(bad.parse::<PaceArg>().is_err_and(|e| e.contains("real-time, fast")), "{bad}");
+        assert_eq!("0.001".parse(), Ok(PaceArg::Times(0.001)));
+        assert_eq!("1000".parse(), Ok(PaceArg::Times(1000.0)));
+        for bad in ["", "0", "-1", "NaN", "inf", "quick", "1e-300", "0.0009", "1000.1"] {
+            let refusal = bad.parse::<PaceArg>().expect_err(bad);
+            assert!(refusal.contains("real-time, fast or a factor from 0.001 to 1000"), "{bad}: {refusal}");
         }
     }
 

@@ -48,7 +48,12 @@ struct Figure {
     name: &'static str,
     value: f64,
     unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
+
+/// What stands for an infinite value in JSON, which has none: above any limit.
+const INFINITE_IN_JSON: f64 = f64::MAX;
 
 /// Measures and prints the figures asked for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
@@ -61,7 +66,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
         if !args.json {
             print_line(format_args!("  {text:<22} {:>12} {unit:<15} {}", number(value), asked.text(value)));
         }
-        figures.push(Figure { name: text, value, unit });
+        figures.push(Figure::new(text, value, unit));
     }
     if args.json {
         print_line(serde_json::to_string_pretty(&figures).map_err(Fault::run)?);
@@ -93,6 +98,15 @@ fn measure(name: Name, child: &mut Option<ChildRun>) -> Result<f64, Fault> {
     })
 }
 
+impl Figure {
+    fn new(name: &'static str, value: f64, unit: &'static str) -> Self {
+        if value.is_finite() {
+            return Self { name, value, unit, note: None };
+        }
+        Self { name, value: INFINITE_IN_JSON, unit, note: Some("infinite: something was lost on the way") }
+    }
+}
+
 impl Asked {
     fn text(self, value: f64) -> String {
         let (met, limit) = match self {
@@ -109,7 +123,7 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, FIGURES, choose};
+    use super::{Asked, FIGURES, Figure, choose, number};
 
     #[test]
     fn figures_are_chosen_by_name_and_unknown_names_are_told_with_the_known_ones() {
@@ -123,5 +137,15 @@ mod tests {
         assert!(Asked::AtMost(1.0).text(1.0).ends_with(" met"));
         assert!(Asked::AtMost(1.0).text(1.1).ends_with("NOT MET"));
         assert!(Asked::AtLeast(4e6).text(5e6).ends_with(" met"));
+    }
+
+    #[test]
+    fn an_infinite_figure_is_not_met_and_is_a_large_number_with_a_note_in_json() {
+        assert!(Asked::AtMost(0.02).text(f64::INFINITY).ends_with("NOT MET"));
+        assert_eq!(number(f64::INFINITY), "inf");
+        let json = serde_json::to_value(Figure::new("x", f64::INFINITY, "s")).expect("plain data");
+        assert!(json["value"].as_f64().is_some_and(|value| value > 1e300) && json["note"].is_string(), "{json}");
+        let json = serde_json::to_value(Figure::new("x", 0.5, "s")).expect("plain data");
+        assert!(json["value"] == 0.5 && json.get("note").is_none(), "{json}");
     }
 }

@@ -1,11 +1,9 @@
 //! The node commands: one node a process, over DDS.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_scene::Tracer;
@@ -15,10 +13,11 @@ use selene_terrain::Ground;
 
 use crate::args::{NodeArgs, PaceArg, PacingArgs, SimulationArgs, TracingNodeArgs};
 use crate::fault::Fault;
+use crate::flag::SetOnDrop;
 use crate::meter::Meter;
 use crate::output::print_line;
-use crate::summary::Summary;
-use crate::{device, interrupt, middleware, places, progress};
+use crate::summary::{End, Summary};
+use crate::{device, interrupt, middleware, places, progress, recording};
 
 /// `selene simulation`.
 pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
@@ -26,7 +25,8 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     let scenario = places::load_scenario(args.node.scenario.as_deref(), &args.node.world)?;
     let wire = middleware::open(places::domain_id()?, "selene_simulation")?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;
-    let recorder = recorder(args.pacing.record.as_deref())?;
+    interrupt::check(&stop)?;
+    let recorder = recording::begin(args.record.as_deref())?;
     let mut parts: Vec<Arc<dyn Transport>> = vec![wire];
     parts.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     let meter = Meter::new(Arc::new(Fanout::new(parts)));
@@ -35,16 +35,15 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
 
     let ended = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
+        let _ended = SetOnDrop::new(&ended);
         scope.spawn(|| progress::show(&meter, options.duration, &ended));
-        let outcome = selene_simulation::run(&meter, &scenario, ground, &options, &stop);
-        ended.store(true, Ordering::Relaxed);
-        outcome
+        selene_simulation::run(&meter, &scenario, ground, &options, &stop)
     });
-    let bag = recorder.map(|recorder| recorder.finish());
-    let mut summary = Summary::new(&scenario, &outcome.map_err(Fault::run)?, meter.counts());
-    bag.iter().for_each(|bag| summary.bag(bag));
+    let end = End::new(outcome.map_err(Fault::run), Ok(()));
+    let mut summary = Summary::new(&scenario, &end, &meter);
+    let recorded = recording::end(recorder.as_ref(), &mut summary);
     print_line(summary);
-    Ok(())
+    end.result().and(recorded)
 }
 
 /// `selene camera`.
@@ -74,13 +73,9 @@ fn tracing_node(name: &str, args: &TracingNodeArgs, node: TracingNode) -> Result
     let tracer = device::open(args.device.device)?;
     let wire = middleware::open(places::domain_id()?, &format!("selene_{name}"))?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;
+    interrupt::check(&stop)?;
     eprintln!("{} · {name} · tracing on: {} · waiting for the simulation", scenario.name, tracer.device());
     node(&Meter::new(wire), &scenario, &ground, tracer, &stop).map_err(Fault::run)
-}
-
-/// Begins a recording, if one was asked for.
-pub(crate) fn recorder(folder: Option<&Path>) -> Result<Option<BagRecorder>, Fault> {
-    folder.map(BagRecorder::create).transpose().map_err(|error| Fault::input(format!("--record {error}")))
 }
 
 /// What the simulation is told.

@@ -43,10 +43,10 @@ fn wheel(args: &WheelArgs) -> Result<(), Fault> {
     };
     let state = rig::wheel(&rig).map_err(Fault::input)?;
     let printed = SteadyState {
-        sinkage_m: state.sinkage_m,
-        drawbar_n: state.drawbar_n,
-        normal_n: state.normal_n,
-        torque_nm: state.torque_nm,
+        sinkage_m: finite("sinkage_m", state.sinkage_m)?,
+        drawbar_n: finite("drawbar_n", state.drawbar_n)?,
+        normal_n: finite("normal_n", state.normal_n)?,
+        torque_nm: finite("torque_nm", state.torque_nm)?,
     };
     print_line(serde_json::to_string(&printed).map_err(Fault::run)?);
     Ok(())
@@ -57,8 +57,29 @@ fn plate(args: &PlateArgs) -> Result<(), Fault> {
     let rig = PlateRig { grid_m: args.grid, ..PlateRig::new(soil, args.size.0, args.speed, args.depth) };
     let mut csv = String::from("time_s,sinkage_m,force_n\n");
     for sample in rig::plate(&rig).map_err(Fault::input)? {
-        csv += &format!("{},{},{}\n", sample.time_s, sample.sinkage_m, sample.force_n);
+        let (sinkage_m, force_n) = (finite("sinkage_m", sample.sinkage_m)?, finite("force_n", sample.force_n)?);
+        csv += &format!("{},{sinkage_m},{force_n}\n", finite("time_s", sample.time_s)?);
     }
     print_line(csv.trim_end());
     Ok(())
+}
+
+/// A result that can be printed: what is no number would be read as one.
+fn finite(name: &str, value: f64) -> Result<f64, Fault> {
+    let wrong =
+        || Fault::run(format!("{name} came to {value}: this rig does not settle; try values nearer the defaults"));
+    if value.is_finite() { Ok(value) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::finite;
+
+    #[test]
+    fn only_finite_results_are_printed() {
+        assert_eq!(finite("force_n", -0.5).ok(), Some(-0.5));
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(finite("force_n", bad).is_err(), "{bad}");
+        }
+    }
 }

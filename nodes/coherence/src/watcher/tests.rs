@@ -1,0 +1,192 @@
+//! What a participant sees when messages come late, twice, out of order or not at all.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use nalgebra::Vector3;
+use selene_base::{Pose, SimTime, Twist};
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Publisher, Subscription, subscribe};
+use selene_ros::{Qos, selene_msgs};
+use selene_sim::WorldState;
+use selene_terrain::Edit;
+
+use super::{BEHIND_MAX, WorldWatcher};
+use crate::wire::{edits_to_message, state_to_message};
+use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE};
+
+const LINKS: usize = 2;
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// A simulation that says what a test wants, and a participant that watches it.
+struct Talk {
+    states: Publisher<selene_msgs::WorldState>,
+    terrain: Publisher<selene_msgs::TerrainSnapshot>,
+    info: Publisher<selene_msgs::RunInfo>,
+    requests: Arc<Mutex<u32>>,
+    acknowledged: Arc<Mutex<Vec<u64>>>,
+    watcher: WorldWatcher,
+    _ears: [Subscription; 2],
+}
+
+impl Talk {
+    fn new() -> Self {
+        let bus = InProcess::new();
+        let (requests, acknowledged) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let (counted, noted) = (Arc::clone(&requests), Arc::clone(&acknowledged));
+        let on_request = move |_: selene_msgs::TerrainRequest| *counted.lock().expect("lock") += 1;
+        let on_acknowledge = move |m: selene_msgs::Acknowledge| noted.lock().expect("lock").push(m.sequence);
+        Self {
+            states: Publisher::new(&bus, WORLD_STATE, Qos::state()).expect("topic"),
+            terrain: Publisher::new(&bus, TERRAIN_SNAPSHOT, Qos::reliable()).expect("topic"),
+            info: Publisher::new(&bus, RUN_INFO, Qos::latched()).expect("topic"),
+            requests,
+            acknowledged,
+            watcher: WorldWatcher::new(&bus, "test", LINKS).expect("watcher"),
+            _ears: [
+                subscribe(&bus, TERRAIN_REQUEST, Qos::reliable(), on_request).expect("topic"),
+                subscribe(&bus, ACKNOWLEDGE, Qos::state(), on_acknowledge).expect("topic"),
+            ],
+        }
+    }
+
+    fn say(&self, state: &WorldState) {
+        self.states.publish(&state_to_message(state), state.time).expect("said");
+    }
+
+    fn tell_terrain(&self, terrain_sequence: u64, edits: &[Edit]) {
+        let message = selene_msgs::TerrainSnapshot { terrain_sequence, terrain_edits: edits_to_message(edits) };
+        self.terrain.publish(&message, SimTime::ZERO).expect("told");
+    }
+
+    fn finish(&self) {
+        let message = selene_msgs::RunInfo { finished: true, ..Default::default() };
+        self.info.publish(&message, SimTime::ZERO).expect("told");
+    }
+
+    /// Sequence of the next interval's end and its edits; none at the run's end.
+    fn next(&mut self) -> Option<(u64, Vec<Edit>)> {
+        let interval = self.watcher.next(&ON).expect("no fault")?;
+        Some((interval.next.sequence, interval.edits))
+    }
+}
+
+/// The snapshot of heartbeat `sequence`, each of which makes one edit.
+fn state(sequence: u64) -> WorldState {
+    WorldState {
+        time: SimTime::from_nanos(sequence as i64 * 5_000_000),
+        sequence,
+        terrain_sequence: sequence,
+        world_from_links: vec![Pose::identity(); LINKS],
+        joint_position: Vec::new(),
+        joint_velocity: Vec::new(),
+        joint_effort: Vec::new(),
+        base_twist: Twist::default(),
+        base_acceleration: Vector3::zeros(),
+        wheels: Vec::new(),
+        edits: vec![edit(sequence)],
+        sun_direction: Vector3::x(),
+    }
+}
+
+fn edit(sequence: u64) -> Edit {
+    Edit { tile: [0, 0], node: sequence as u16, height_m: sequence as f32 }
+}
+
+#[test]
+fn from_the_start_every_heartbeat_comes_once_with_all_edits() {
+    let mut talk = Talk::new();
+    (0..3).for_each(|sequence| talk.say(&state(sequence)));
+    talk.say(&state(2));
+    talk.finish();
+    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
+    assert_eq!(talk.next(), Some((2, vec![edit(2)])));
+    assert_eq!(talk.next(), None);
+    assert_eq!(*talk.requests.lock().expect("lock"), 0);
+    // The first snapshot begins no interval, the repeated one was known.
+    assert_eq!(*talk.acknowledged.lock().expect("lock"), [0]);
+}
+
+#[test]
+fn a_late_joiner_gets_the_terrain_it_missed_before_anything_else() {
+    let mut talk = Talk::new();
+    talk.say(&state(7));
+    talk.say(&state(8));
+    // Answers in advance are not taken: they must follow a request.
+    assert!(talk.watcher.next_held().expect("asks").is_none());
+    while let Ok(event) = talk.watcher.events.try_recv() {
+        talk.watcher.take(event).expect("taken");
+    }
+    assert!(talk.watcher.next_held().expect("asks").is_none());
+    assert_eq!(*talk.requests.lock().expect("lock"), 1);
+    let all: Vec<Edit> = (0..8).map(edit).collect();
+    talk.tell_terrain(8, &all);
+    talk.say(&state(9));
+    talk.finish();
+    assert_eq!(talk.next(), Some((8, [all, vec![edit(8)]].concat())));
+    assert_eq!(talk.next(), Some((9, vec![edit(9)])));
+    assert_eq!(talk.next(), None);
+}
+
+#[test]
+fn a_snapshot_that_comes_after_newer_terrain_is_passed_over() {
+    let mut talk = Talk::new();
+    talk.say(&state(5));
+    while let Ok(event) = talk.watcher.events.try_recv() {
+        talk.watcher.take(event).expect("taken");
+    }
+    assert!(talk.watcher.next_held().expect("asks").is_none());
+    let all: Vec<Edit> = (0..8).map(edit).collect();
+    talk.tell_terrain(8, &all);
+    // These left before the terrain did, but on another topic.
+    talk.say(&state(6));
+    talk.say(&state(7));
+    talk.say(&state(8));
+    talk.finish();
+    assert_eq!(talk.next(), Some((8, [all, vec![edit(8)]].concat())));
+    assert_eq!(talk.next(), None);
+}
+
+#[test]
+fn a_run_that_ends_without_the_missing_terrain_ends_the_node() {
+    let mut talk = Talk::new();
+    talk.say(&state(5));
+    talk.finish();
+    assert_eq!(talk.next(), None);
+}
+
+#[test]
+fn a_participant_far_behind_leaves_out_samples_but_no_edit() {
+    let mut talk = Talk::new();
+    let last = BEHIND_MAX as u64 + 50;
+    (0..=last).for_each(|sequence| talk.say(&state(sequence)));
+    talk.finish();
+    let (first, edits) = talk.next().expect("an interval");
+    assert!(first > 1 && edits.len() as u64 == first + 1, "{first} {}", edits.len());
+    let mut seen = edits;
+    while let Some((_, edits)) = talk.next() {
+        seen.extend(edits);
+    }
+    assert_eq!(seen, (0..=last).map(edit).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_simulation_started_anew_is_noticed() {
+    let mut talk = Talk::new();
+    talk.say(&state(0));
+    talk.say(&state(1));
+    talk.say(&state(2));
+    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
+    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(2));
+    talk.say(&state(1));
+    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted)));
+}
+
+#[test]
+fn another_rover_is_refused() {
+    let mut talk = Talk::new();
+    let mut other = state(0);
+    other.world_from_links.push(Pose::identity());
+    talk.say(&other);
+    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::OtherRover { theirs: 3, ours: LINKS })));
+}
