@@ -61,9 +61,11 @@ fn the_route_is_followed_when_nobody_drives() {
 }
 
 #[test]
-fn commands_that_are_not_finite_are_ignored_and_counted() {
+fn commands_that_are_not_finite_or_too_fast_are_counted() {
     let mut world = world();
     let nan = Command { forward_m_s: f64::NAN, turn_rad_s: f64::INFINITY };
     drive(&mut world, 0.1, Some(nan));
-    assert_eq!(world.refused_commands(), 20);
+    assert_eq!(world.notices().refused_commands, 20);
+    drive(&mut world, 0.05, Some(Command { forward_m_s: 10.0, turn_rad_s: 0.0 }));
+    assert_eq!(world.notices().limited_commands, 10);
 }

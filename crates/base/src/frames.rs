@@ -14,7 +14,7 @@ pub const ODOM: &str = "odom";
 /// The rover's reference frame.
 pub const BASE_LINK: &str = "base_link";
 
-/// Linear [m/s] and angular [rad/s] velocity.
+/// Linear velocity, in m/s, and angular velocity, in rad/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Twist {
     /// Linear velocity, m/s.
@@ -23,7 +23,7 @@ pub struct Twist {
     pub angular: Vector3<f64>,
 }
 
-/// Force [N] and torque [N m].
+/// Force, in N, and torque, in N m.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wrench {
     /// Force, N.

@@ -169,7 +169,6 @@ fn is_name_token(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::SensorSpec;
-    use selene_base::input::parse_yaml;
     use std::path::{Path, PathBuf};
 
     const VLP_16: &str = "elevations_deg: [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15]";

@@ -14,4 +14,4 @@ pub use hash::StateHash;
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
 pub use state::{WheelTruth, WorldState};
-pub use world::{World, WorldError};
+pub use world::{Notices, World, WorldError};

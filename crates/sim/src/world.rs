@@ -49,6 +49,17 @@ pub enum WorldError {
     },
 }
 
+/// What left its valid range so far: said in diagnostics instead of going quiet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notices {
+    /// Commands that were not finite and were ignored.
+    pub refused_commands: u64,
+    /// Heartbeats in which a command from outside was beyond the rover's limits.
+    pub limited_commands: u64,
+    /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
+    pub floored_contacts: u64,
+}
+
 /// Vehicle, soil and light at one instant.
 pub struct World {
     scenario: Arc<Scenario>,
@@ -60,6 +71,8 @@ pub struct World {
     contacts: Vec<WheelContact>,
     soil_on_wheel: Vec<Wrench>,
     driver: Driver,
+    limited_commands: u64,
+    floored_contacts: u64,
     follower: Option<RouteFollower>,
     time: SimTime,
     sequence: u64,
@@ -85,6 +98,8 @@ impl World {
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
+            limited_commands: 0,
+            floored_contacts: 0,
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
             time: SimTime::ZERO,
             sequence: 0,
@@ -115,10 +130,14 @@ impl World {
         self.driver.take(command, self.time);
     }
 
-    /// How many commands were refused as not finite.
+    /// What left its valid range so far.
     #[must_use]
-    pub fn refused_commands(&self) -> u64 {
-        self.driver.refused()
+    pub fn notices(&self) -> Notices {
+        Notices {
+            refused_commands: self.driver.refused(),
+            limited_commands: self.limited_commands,
+            floored_contacts: self.floored_contacts,
+        }
     }
 
     /// Whether the built-in driver has reached the route's end.
@@ -172,14 +191,17 @@ impl World {
     }
 
     fn targets(&mut self) -> WheelTargets {
-        let route = self.follower.as_mut();
-        let command = match (self.driver.wants(self.time), route) {
+        let wanted = self.driver.wants(self.time);
+        let command = match (wanted, self.follower.as_mut()) {
             (Some(command), _) => command,
             (None, Some(route)) => route.command(&self.rover.world_from_base()),
             (None, None) => Command::STOP,
         };
         let steer_now_rad = self.rover.steer_angles_rad();
-        steering::wheel_targets(&self.scenario.rover, command.forward_m_s, command.turn_rad_s, &steer_now_rad)
+        let targets =
+            steering::wheel_targets(&self.scenario.rover, command.forward_m_s, command.turn_rad_s, &steer_now_rad);
+        self.limited_commands += u64::from(wanted.is_some() && targets.limited);
+        targets
     }
 
     fn step(&mut self, targets: &WheelTargets) {
@@ -205,6 +227,7 @@ impl World {
                 &mut self.memory,
                 &mut self.scratch,
             );
+            self.floored_contacts += u64::from(contact.modulus_floored);
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
         }

@@ -105,7 +105,8 @@ mod tests {
 
     const TEXT_STL: &str = "solid plate\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n\
         vertex 0 2 0.5\nendloop\nendfacet\nendsolid plate\n";
-    const OBJ: &str = "mtllib none.mtl\no a\nv 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 2 0.5\nf 2 3 4\nf 4 3 2\no b\nv 5 0 0\nf 2 3 5\n";
+    const OBJ: &str =
+        "mtllib none.mtl\no a\nv 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 2 0.5\nf 2 3 4\nf 4 3 2\no b\nv 5 0 0\nf 2 3 5\n";
 
     fn file(name: &str, bytes: &[u8]) -> PathBuf {
         let path = std::env::temp_dir().join(format!("selene-mesh-{}-{name}", std::process::id()));

@@ -26,11 +26,7 @@ pub(crate) fn end(recorder: Option<&BagRecorder>, summary: &mut Summary) -> Resu
 
 fn whole(bag: &BagSummary) -> Result<(), Fault> {
     let Some(fault) = &bag.fault else { return Ok(()) };
-    let lost = bag.lost;
-    Err(Fault::run(format!(
-        "{}: the recording broke off, {lost} messages are not in it: {fault}",
-        bag.directory.display()
-    )))
+    Err(Fault::run(format!("the recording broke off, {} messages are not in it: {fault}", bag.lost)))
 }
 
 #[cfg(test)]

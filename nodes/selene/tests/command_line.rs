@@ -56,6 +56,9 @@ fn every_command_has_a_help_page_with_an_example() {
 #[test]
 fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["run", "--pace", "quick"]), &["quick", "real-time, fast"]);
+    for pace in ["1e-300", "0.0009", "1001"] {
+        assert_refused(&run(&["run", "--pace", pace]), &[pace, "0.001 to 1000"]);
+    }
     assert_refused(&run(&["run", "--for", "-1"]), &["--for"]);
     assert_refused(&run(&["run", "--for", "NaN"]), &["seconds from 0"]);
     assert_refused(&run(&["rig", "plate", "--soil", "lunar", "--size", "0.2"]), &["0.2x0.1"]);
@@ -66,6 +69,14 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
     let camera = ["render", "config/scenario/polar.yaml", "--camera", "hazcam", "--at", "1", "--out", "x.png"];
     assert_refused(&run(&camera), &["hazcam", "navcam_left"]);
+}
+
+#[test]
+fn the_help_of_record_says_what_is_recorded() {
+    for (command, what) in [("run", "that this process publishes"), ("simulation", "what this node publishes")] {
+        let page = text(&run(&[command, "--help"]).stdout);
+        assert!(page.contains(what), "{page}");
+    }
 }
 
 #[test]
@@ -171,4 +182,49 @@ fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
     for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
         assert!(out.join(picture).is_file(), "{picture}");
     }
+}
+
+/// A scenario in `folder` whose route brings the rover off the detailed ground.
+fn scenario_that_leaves_its_site(folder: &Path) -> PathBuf {
+    let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
+    let polar = std::fs::read_to_string(repository().join("config/scenario/polar.yaml")).expect("a scenario");
+    let bent = polar.replace("../", &format!("{config}/")).replace("  x_m: 0\n", "  x_m: 28.7\n");
+    assert_ne!(polar, bent, "the test changes the start");
+    let file = folder.join("border.yaml");
+    std::fs::write(&file, bent).expect("written");
+    file
+}
+
+#[test]
+fn a_rover_that_leaves_its_site_still_leaves_bag_pictures_and_summary() {
+    let folder = folder("border");
+    let (bag, out) = (folder.join("bag"), folder.join("out"));
+    let scenario = scenario_that_leaves_its_site(&folder);
+    let mut command = selene(&["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "20"]);
+    let output = command.arg(scenario).arg("--out").arg(&out).arg("--record").arg(&bag).output().expect("starts");
+    let (summary, message) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{summary}{message}");
+    assert!(message.contains("border of the site"), "{message}");
+    assert!(summary.contains("it failed") && summary.contains("/clock"), "{summary}");
+    assert!(bag.join("metadata.yaml").is_file());
+    for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
+        assert!(out.join(picture).is_file(), "{picture}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_recording_that_breaks_off_fails_the_run_after_its_summary() {
+    let folder = folder("full");
+    let bag = folder.join("bag");
+    // Files of at most 512 blocks stand for a full disk; the pictures fit or not.
+    let limited = "trap '' XFSZ; ulimit -f 512; exec \"$0\" \"$@\"";
+    let arguments = ["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "2", "--out"];
+    let mut command = Command::new("sh");
+    command.current_dir(repository()).args(["-c", limited, env!("CARGO_BIN_EXE_selene")]).args(arguments);
+    let output = command.arg(folder.join("out")).arg("--record").arg(&bag).output().expect("starts");
+    let (summary, message) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{summary}{message}");
+    assert!(message.contains("the recording broke off"), "{message}");
+    assert!(summary.contains("bag fault") && summary.contains("/clock"), "{summary}");
 }

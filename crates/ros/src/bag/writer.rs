@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::write::NoSeek;
-use mcap::{Compression, McapResult, WriteOptions};
+use mcap::{Compression, McapError, McapResult, WriteOptions};
 
 use super::disk::WholeFile;
 use super::metadata::{self, Contents};
@@ -35,6 +35,14 @@ pub(super) enum Job {
 }
 
 type Mcap = mcap::Writer<NoSeek<WholeFile>>;
+
+/// Why, in the system's own words where it was the system: "No space left on device".
+fn cause(error: &McapError) -> String {
+    match error {
+        McapError::Io(system) => system.to_string(),
+        other => other.to_string(),
+    }
+}
 
 /// The state of a recording.
 pub(super) struct Writer {
@@ -95,7 +103,7 @@ impl Writer {
                 Job::Finish => break,
             };
             if let Err(error) = done {
-                self.turn_off(&error.to_string());
+                self.turn_off(&cause(&error));
             }
         }
         self.end()

@@ -55,7 +55,7 @@ fn expose_at(
     schedule: Schedule,
     scenario: &Scenario,
 ) -> Result<Exposure, Fault> {
-    let link = scenario.link_index(&spec.link).unwrap_or_default();
+    let link = scenario.link_index(&spec.link);
     let mut previous = world.first_snapshot();
     let mut latest = None;
     loop {

@@ -1,6 +1,6 @@
 //! `selene rig`: a single wheel and a pressed plate on flat soil.
 
-use selene_soil::rig::{self, PlateRig, WheelRig};
+use selene_soil::rig::{self, PlateRig, RigError, WheelRig};
 use selene_soil::{Scm, SoilSpec, WheelShape};
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ fn wheel(args: &WheelArgs) -> Result<(), Fault> {
         grid_m: args.grid,
         ..WheelRig::new(soil(&args.soil, args.bulldozing)?, shape, args.load, args.slip)
     };
-    let state = rig::wheel(&rig).map_err(Fault::input)?;
+    let state = rig::wheel(&rig).map_err(fault)?;
     let printed = SteadyState {
         sinkage_m: finite("sinkage_m", state.sinkage_m)?,
         drawbar_n: finite("drawbar_n", state.drawbar_n)?,
@@ -56,12 +56,20 @@ fn plate(args: &PlateArgs) -> Result<(), Fault> {
     let soil = soil(&args.soil, false)?;
     let rig = PlateRig { grid_m: args.grid, ..PlateRig::new(soil, args.size.0, args.speed, args.depth) };
     let mut csv = String::from("time_s,sinkage_m,force_n\n");
-    for sample in rig::plate(&rig).map_err(Fault::input)? {
+    for sample in rig::plate(&rig).map_err(fault)? {
         let (sinkage_m, force_n) = (finite("sinkage_m", sample.sinkage_m)?, finite("force_n", sample.force_n)?);
         csv += &format!("{},{sinkage_m},{force_n}\n", finite("time_s", sample.time_s)?);
     }
     print_line(csv.trim_end());
     Ok(())
+}
+
+/// What was typed cannot be run, or it ran and its result would not be true.
+fn fault(error: RigError) -> Fault {
+    match error {
+        RigError::Value { .. } | RigError::TooFine { .. } => Fault::input(error),
+        _ => Fault::run(error),
+    }
 }
 
 /// A result that can be printed: what is no number would be read as one.

@@ -69,7 +69,7 @@ fn camera(scenario: &Scenario) -> Result<(&CameraSpec, usize), Fault> {
         SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
     });
     let spec = spec.ok_or_else(|| Fault::input("the default scenario has no camera"))?;
-    Ok((spec, scenario.link_index(&spec.link).unwrap_or_default()))
+    Ok((spec, scenario.link_index(&spec.link)))
 }
 
 /// Places and headings evenly along the route's legs: x, y [m], yaw [rad].
