@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use selene_base::input::load_yaml;
+use selene_base::input::{load_yaml, parse_yaml};
 use selene_sensors::SensorSpec;
 use selene_sim::{LoadOptions, Scenario};
 use selene_soil::SoilSpec;
@@ -55,4 +55,19 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
         }
     }
     std::fs::remove_dir_all(&folder).expect("clean");
+}
+
+#[test]
+fn a_value_deep_in_a_site_is_told_with_its_own_line() {
+    for (site, from, to) in [
+        ("polar", "at_m: [0, 0], height_m: 160", "at_m: [0, 0], height_m: 99999"),
+        ("hadley", "relief_m: 49", "relief_m: -49"),
+    ] {
+        let file = repository_file(&format!("config/site/{site}.yaml"));
+        let good = std::fs::read_to_string(&file).expect("site");
+        assert_eq!(good.matches(from).count(), 1, "{from}");
+        let line = 1 + good[..good.find(from).expect("found")].matches('\n').count();
+        let error = parse_yaml::<SiteSpec>(&good.replace(from, to), &file).expect_err(to).to_string();
+        assert!(error.contains(&format!("line {line} ")), "{error}");
+    }
 }

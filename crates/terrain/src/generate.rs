@@ -24,7 +24,7 @@ use crate::noise::{Octave, octaves};
 use crate::rock::{self, Rock, RockShape};
 use crate::sampler::{Grid, Kernel, Sampler};
 use crate::seam;
-use crate::site::{ElevationSpec, LandformSpec, RasterSpec, SiteSpec};
+use crate::site::{CraterSpec, ElevationSpec, LandformSpec, RasterSpec, SiteSpec};
 use crate::start;
 use crate::tiles::NodeHeights;
 
@@ -131,8 +131,10 @@ impl Site<'_> {
 
     fn named_craters(&self) -> impl Iterator<Item = Crater> {
         self.landforms().iter().filter_map(|landform| match *landform {
-            LandformSpec::Crater { at_m, diameter_m, degradation } => Some(Crater { at_m, diameter_m, degradation }),
-            LandformSpec::Rise { .. } | LandformSpec::Ridge { .. } => None,
+            LandformSpec::Crater(CraterSpec { at_m, diameter_m, degradation }) => {
+                Some(Crater { at_m, diameter_m, degradation })
+            }
+            LandformSpec::Rise(_) | LandformSpec::Ridge(_) => None,
         })
     }
 

@@ -5,7 +5,7 @@ use nalgebra::Vector2;
 use rayon::prelude::*;
 
 use crate::level::Level;
-use crate::site::LandformSpec;
+use crate::site::{LandformSpec, RidgeSpec, RiseSpec};
 
 /// How far the relief's height shifts landforms sideways: no ruler-straight ridge.
 const LANDFORM_WARP: f32 = 10.0;
@@ -27,10 +27,10 @@ pub(crate) fn add(level: &mut Level, landforms: &[LandformSpec]) {
 
 fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
     match *landform {
-        LandformSpec::Rise { at_m, height_m, radius_m } => {
+        LandformSpec::Rise(RiseSpec { at_m, height_m, radius_m }) => {
             height_m * (-(at - Vector2::from(at_m)).norm_squared() / (radius_m * radius_m)).exp()
         }
-        LandformSpec::Ridge { from_m, to_m, height_m, width_m } => {
+        LandformSpec::Ridge(RidgeSpec { from_m, to_m, height_m, width_m }) => {
             let [from, to] = [Vector2::from(from_m), Vector2::from(to_m)];
             let along = to - from;
             let fraction = ((at - from).dot(&along) / along.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
@@ -38,6 +38,6 @@ fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
             height_m * (-(distance_m / width_m).powi(2)).exp()
         }
         // Craters are drawn on every level: see `Site::craters`.
-        LandformSpec::Crater { .. } => 0.0,
+        LandformSpec::Crater(_) => 0.0,
     }
 }

@@ -25,6 +25,6 @@ pub use ground::{Edit, Ground, Node, TILE_NODES};
 pub use level::Level;
 pub use rock::{Rock, RockShape};
 pub use site::{
-    CraterLaw, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec, RockLaw,
-    SiteSpec,
+    CraterLaw, CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
+    RidgeSpec, RiseSpec, RockLaw, SiteSpec,
 };

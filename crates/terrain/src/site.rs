@@ -64,13 +64,48 @@ impl LevelSpec {
 }
 
 /// Where heights come from.
-#[derive(Clone, Debug, Deserialize, Validate)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "ElevationKeys")]
 pub enum ElevationSpec {
     /// Made up from the site's laws and named landforms.
-    Procedural(#[garde(dive)] ProceduralSpec),
+    Procedural(ProceduralSpec),
     /// Read from a file in the data directory.
-    Raster(#[garde(dive)] RasterSpec),
+    Raster(RasterSpec),
+}
+
+/// Elevation as the file has it. A mapping and not serde's enum, whose values lose
+/// their lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ElevationKeys {
+    procedural: Option<ProceduralSpec>,
+    raster: Option<RasterSpec>,
+}
+
+impl TryFrom<ElevationKeys> for ElevationSpec {
+    type Error = &'static str;
+
+    fn try_from(keys: ElevationKeys) -> Result<Self, Self::Error> {
+        match (keys.procedural, keys.raster) {
+            (Some(procedural), None) => Ok(Self::Procedural(procedural)),
+            (None, Some(raster)) => Ok(Self::Raster(raster)),
+            _ => Err("elevation must be one of procedural and raster"),
+        }
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for ElevationSpec {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        match self {
+            Self::Procedural(spec) => {
+                spec.validate_into(&(), &mut garde::util::nested_path!(parent, "procedural"), report);
+            }
+            Self::Raster(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "raster"), report),
+        }
+    }
 }
 
 /// Landforms that a procedural site has whatever its seed.
@@ -83,48 +118,98 @@ pub struct ProceduralSpec {
 }
 
 /// One named landform.
-#[derive(Clone, Debug, Deserialize, Validate)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "LandformKeys")]
 pub enum LandformSpec {
-    /// A round hill, or a basin with a negative height: `height_m · exp(−(r/radius_m)²)`.
-    Rise {
-        /// Its middle, m.
-        #[garde(custom(finite_array))]
-        at_m: [f64; 2],
-        /// Its height, m.
-        #[garde(custom(within(-5000.0, 5000.0)))]
-        height_m: f64,
-        /// Its radius, m.
-        #[garde(custom(positive))]
-        radius_m: f64,
-    },
-    /// A ridge along a straight line: `height_m · exp(−(distance/width_m)²)`.
-    Ridge {
-        /// One end of the crest, m.
-        #[garde(custom(finite_array))]
-        from_m: [f64; 2],
-        /// The other end, m.
-        #[garde(custom(finite_array))]
-        to_m: [f64; 2],
-        /// Its height, m.
-        #[garde(custom(within(-5000.0, 5000.0)))]
-        height_m: f64,
-        /// Half its width, m.
-        #[garde(custom(positive))]
-        width_m: f64,
-    },
+    /// A round hill, or a basin with a negative height.
+    Rise(RiseSpec),
+    /// A ridge along a straight line.
+    Ridge(RidgeSpec),
     /// A crater at a stated place.
-    Crater {
-        /// Its centre, m.
-        #[garde(custom(finite_array))]
-        at_m: [f64; 2],
-        /// Its diameter from rim to rim, m.
-        #[garde(custom(within(0.1, 100_000.0)))]
-        diameter_m: f64,
-        /// 0 fresh … 1 nearly worn away.
-        #[garde(custom(within(0.0, 1.0)))]
-        degradation: f64,
-    },
+    Crater(CraterSpec),
+}
+
+/// A landform as the file has it; see `ElevationKeys`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LandformKeys {
+    rise: Option<RiseSpec>,
+    ridge: Option<RidgeSpec>,
+    crater: Option<CraterSpec>,
+}
+
+impl TryFrom<LandformKeys> for LandformSpec {
+    type Error = &'static str;
+
+    fn try_from(keys: LandformKeys) -> Result<Self, Self::Error> {
+        match (keys.rise, keys.ridge, keys.crater) {
+            (Some(rise), None, None) => Ok(Self::Rise(rise)),
+            (None, Some(ridge), None) => Ok(Self::Ridge(ridge)),
+            (None, None, Some(crater)) => Ok(Self::Crater(crater)),
+            _ => Err("a landform must be one of rise, ridge and crater"),
+        }
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for LandformSpec {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        match self {
+            Self::Rise(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "rise"), report),
+            Self::Ridge(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "ridge"), report),
+            Self::Crater(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "crater"), report),
+        }
+    }
+}
+
+/// A round hill, or a basin with a negative height: `height_m · exp(−(r/radius_m)²)`.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RiseSpec {
+    /// Its middle, m.
+    #[garde(custom(finite_array))]
+    pub at_m: [f64; 2],
+    /// Its height, m.
+    #[garde(custom(within(-5000.0, 5000.0)))]
+    pub height_m: f64,
+    /// Its radius, m.
+    #[garde(custom(positive))]
+    pub radius_m: f64,
+}
+
+/// A ridge along a straight line: `height_m · exp(−(distance/width_m)²)`.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RidgeSpec {
+    /// One end of the crest, m.
+    #[garde(custom(finite_array))]
+    pub from_m: [f64; 2],
+    /// The other end, m.
+    #[garde(custom(finite_array))]
+    pub to_m: [f64; 2],
+    /// Its height, m.
+    #[garde(custom(within(-5000.0, 5000.0)))]
+    pub height_m: f64,
+    /// Half its width, m.
+    #[garde(custom(positive))]
+    pub width_m: f64,
+}
+
+/// A crater at a stated place.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CraterSpec {
+    /// Its centre, m.
+    #[garde(custom(finite_array))]
+    pub at_m: [f64; 2],
+    /// Its diameter from rim to rim, m.
+    #[garde(custom(within(0.1, 100_000.0)))]
+    pub diameter_m: f64,
+    /// 0 fresh … 1 nearly worn away.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub degradation: f64,
 }
 
 /// A picture of heights in the data directory: an 8- or 16-bit grey PNG, row 0 in
