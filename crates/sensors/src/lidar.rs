@@ -20,9 +20,9 @@ use serde::Deserialize;
 use garde::Validate;
 use selene_base::input::{non_negative, positive, within};
 
-use crate::Qos;
 use crate::noise::gaussian;
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
+use crate::{Qos, Schedule};
 
 /// The most channels taken.
 const CHANNELS_MAX: usize = 1024;
@@ -232,6 +232,13 @@ impl Lidar {
     #[must_use]
     pub fn scan_duration(&self) -> SimTime {
         self.firings.last().map_or(SimTime::ZERO, |firing| firing.after_start)
+    }
+
+    /// When scans start; one is handed over when it is complete and its lag is over.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        let until_due = self.scan_duration() + SimTime::from_secs_f64(self.spec.lag_s);
+        Schedule::new(self.spec.rate_hz, SimTime::ZERO, until_due)
     }
 
     /// The beams of the scan that starts at `scan_start`, by firing; `world_from_lidar_at`

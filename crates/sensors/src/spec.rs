@@ -9,7 +9,7 @@ use selene_base::SimTime;
 use selene_base::input::{InputError, load_yaml, within};
 use serde::Deserialize;
 
-use crate::{CameraSpec, ImuSpec, LidarSpec, PositionSpec, Schedule};
+use crate::{CameraSpec, ImuSpec, Lidar, LidarSpec, PositionSpec, Schedule};
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
@@ -118,7 +118,7 @@ impl SensorSpec {
     pub fn schedule(&self) -> Schedule {
         match self {
             Self::Camera(s) => schedule(s.rate_hz, s.lag_s),
-            Self::Lidar(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Lidar(s) => Lidar::new(s.clone()).schedule(),
             Self::Imu(s) => schedule(s.rate_hz, s.lag_s),
             Self::Position(s) => schedule(s.rate_hz, s.lag_s),
         }

@@ -31,7 +31,7 @@ pub enum WorldError {
     Vehicle(#[from] VehicleError),
     /// The rover left the ground that has wheel-sized detail.
     #[error(
-        "at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `detail.side_m` larger in the site's file or keep the route inside"
+        "at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `side_m` of the first of the site's `levels` larger or keep the route inside"
     )]
     LeftSite {
         /// When.

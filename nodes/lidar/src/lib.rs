@@ -69,12 +69,13 @@ impl Spinner {
     fn open(transport: &dyn Transport, scenario: &Scenario, spec: &LidarSpec, link: usize) -> Result<Self, NodeError> {
         let topic = scenario.topic(&format!("{}/points", spec.name));
         let lidar = Lidar::new(spec.clone());
-        let until_due = lidar.scan_duration() + SimTime::from_secs_f64(spec.lag_s);
+        let schedule = lidar.schedule();
+        // From a scan's start to its hand-over, and one heartbeat more.
+        let span = schedule.handed_over(SimTime::ZERO) + scenario.heartbeat;
         Ok(Self {
             link,
-            schedule: Schedule::new(spec.rate_hz, SimTime::ZERO, until_due),
-            // One heartbeat more than a scan and its lag: at most the slowest heartbeat, 0.1 s.
-            history: History::new(until_due + scenario.heartbeat),
+            schedule,
+            history: History::new(span),
             points: Publisher::new(transport, &topic, qos_of(spec.qos))?,
             returns: Vec::new(),
             lidar,
