@@ -19,7 +19,7 @@
 use std::path::PathBuf;
 
 use selene_soil::rig::{self, PlateRig, SteadyState, WheelRig};
-use selene_soil::{Scm, SoilSpec, WheelShape};
+use selene_soil::{Law, Scm, SoilSpec, WheelShape};
 
 /// Share by which drawbar may differ, slip 0.1 to 0.7; achieved 11.5 %.
 const DRAWBAR_TOLERANCE: f64 = 0.12;
@@ -59,8 +59,8 @@ fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
         let [_, grid_m, load_n, slip, _, sinkage_m, drawbar_n, normal_n, torque_nm] = row[..] else {
             panic!("{row:?}")
         };
-        let wheel = WheelShape { radius_m: 0.25, width_m: 0.20 };
-        let rig = WheelRig { grid_m, ..WheelRig::new(lunar(), wheel, load_n, slip) };
+        let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
+        let rig = WheelRig { grid_m, ..WheelRig::new(Law::Scm(lunar()), wheel, load_n, slip) };
         let ours = rig::wheel(&rig).expect("runs");
         let theirs = SteadyState { sinkage_m, drawbar_n, normal_n, torque_nm, floored_share: 0.0 };
         print_row(load_n, slip, &ours, &theirs);

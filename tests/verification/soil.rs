@@ -7,12 +7,27 @@ use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::rig::{self, PlateRig, WheelRig};
 use selene_soil::{
-    Bulldozing, Scm, Scratch, SoilLaw, SoilMemory, SoilSpec, WheelContact, WheelMotion, WheelShape, step,
+    Bed, Bulldozing, Conditions, Law, Scm, Scratch, SoilLaw, SoilMemory, SoilSpec, Soils, WheelContact, WheelMemory,
+    WheelMotion, WheelShape,
 };
 use selene_terrain::{Ground, Level, Node};
 
-const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20 };
+const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20, grouser_height_m: 0.0, grousers: 0 };
 const STEP_S: f64 = 5e-4;
+
+/// One step of the test's wheel.
+fn step(
+    scm: &Scm,
+    motion: &WheelMotion,
+    ground: &mut Ground,
+    memory: &mut SoilMemory,
+    scratch: &mut Scratch,
+) -> WheelContact {
+    let soils = Soils::uniform(Law::Scm(*scm));
+    let mut bed = Bed { soils: &soils, ground, memory, scratch };
+    let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: 1.62 };
+    selene_soil::step(&mut bed, &WHEEL, &mut WheelMemory::default(), motion, &conditions)
+}
 
 fn directory() -> PathBuf {
     selene_tests::repository_file("config/soil")
@@ -81,7 +96,7 @@ fn a_plate_follows_bekker_down_and_the_elastic_line_up() {
 fn a_wheel_without_damping_sinks_as_bekker_says() {
     let formula_m = (3.0 * 100.0 / (2.0 * (1.4e3 + 0.2 * 0.82e6) * 0.5_f64.sqrt())).powf(2.0 / 3.0);
     assert!((formula_m - 0.0118).abs() < 1e-4);
-    let state = rig::wheel(&WheelRig::new(undamped(), WHEEL, 100.0, 0.0)).expect("runs");
+    let state = rig::wheel(&WheelRig::new(Law::Scm(undamped()), WHEEL, 100.0, 0.0)).expect("runs");
     assert!((state.sinkage_m / formula_m - 1.0).abs() < 0.06, "{state:?}");
     assert!((state.normal_n - 100.0).abs() < 0.1);
 }
@@ -98,7 +113,7 @@ fn drive(
     let mut last = WheelContact::default();
     let one = |i| {
         let motion = motion_at(i, &last);
-        last = step(scm, &WHEEL, &motion, STEP_S, ground, memory, &mut scratch);
+        last = step(scm, &motion, ground, memory, &mut scratch);
         last
     };
     (0..steps).map(one).collect()
@@ -183,7 +198,7 @@ impl Body {
     }
 
     fn fall(&mut self, scm: &Scm, ground: &mut Ground, memory: &mut SoilMemory, scratch: &mut Scratch) -> WheelContact {
-        let contact = step(scm, &WHEEL, &self.motion(), STEP_S, ground, memory, scratch);
+        let contact = step(scm, &self.motion(), ground, memory, scratch);
         self.velocity_m_s += (contact.wrench.force / self.mass_kg + self.gravity_m_s2) * STEP_S;
         self.centre_m += self.velocity_m_s * STEP_S;
         contact
@@ -336,8 +351,7 @@ fn a_wheel_rests_on_a_rock_without_a_rut() {
 fn absurd_motion_gives_finite_forces_or_none() {
     let mut ground = Ground::flat(0.02, 2.0);
     let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-    let mut press =
-        |motion: WheelMotion| step(&soil("grc1"), &WHEEL, &motion, STEP_S, &mut ground, &mut memory, &mut scratch);
+    let mut press = |motion: WheelMotion| step(&soil("grc1"), &motion, &mut ground, &mut memory, &mut scratch);
     assert_eq!(press(level_motion(f64::NAN, 0.01, [0.0; 3], 0.0)), WheelContact::default());
     assert_eq!(press(level_motion(1e9, 0.01, [0.0; 3], 0.0)), WheelContact::default());
     for (x, sinkage, speed, omega) in [(0.0, 0.4, 100.0, 1e4), (0.97, 0.1, -50.0, -1e6), (0.0, 3.0, 1e3, 0.0)] {

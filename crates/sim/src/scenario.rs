@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 use selene_base::{InputError, SimTime, input};
 use selene_sensors::{CameraSpec, SensorSpec};
 use selene_sky::{SiteSky, Utc};
-use selene_soil::{Scm, SoilSpec};
+use selene_soil::{Law, SoilSpec, Soils};
 use selene_terrain::{Ground, SiteSpec, TerrainError};
 use selene_vehicle::{RoverModel, VehicleError};
 use serde::Deserialize;
@@ -134,8 +134,8 @@ pub struct Scenario {
     pub site: SiteSpec,
     /// Its sky.
     pub sky: SiteSky,
-    /// The soil.
-    pub soil: Scm,
+    /// The soils.
+    pub soils: Soils,
     /// The rover.
     pub rover: Arc<RoverModel>,
     /// Namespace of its topics; empty for none.
@@ -187,7 +187,9 @@ impl Scenario {
             heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
             sky: SiteSky::new(site.latitude_deg, site.longitude_deg),
             site,
-            soil: Scm::try_from(&soil).map_err(|error| InputError::content(&near(&spec.soil), error.to_string()))?,
+            soils: Law::try_from(&soil)
+                .map(Soils::uniform)
+                .map_err(|error| InputError::content(&near(&spec.soil), error.to_string()))?,
             rover: Arc::new(rover),
             namespace: spec.rover.namespace,
             start: [spec.rover.x_m, spec.rover.y_m, spec.rover.z_m, spec.rover.yaw_deg.to_radians()],

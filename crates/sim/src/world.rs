@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
-use selene_soil::{Scratch, SoilMemory, WheelContact, WheelMotion, WheelShape};
+use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
 use selene_vehicle::{Rover, VehicleError, Wheel, WheelTargets, steering};
 
@@ -68,6 +68,7 @@ pub struct World {
     scratch: Scratch,
     rover: Rover,
     shapes: Vec<WheelShape>,
+    wheel_memories: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
     soil_on_wheel: Vec<Wrench>,
     driver: Driver,
@@ -86,8 +87,7 @@ impl World {
     /// When the rover cannot be built or would stand off the detailed ground.
     pub fn new(scenario: Arc<Scenario>, ground: Ground) -> Result<Self, WorldError> {
         let [x, y, drop_m, yaw] = scenario.start;
-        let shapes: Vec<_> =
-            scenario.rover.wheels().iter().map(|w| WheelShape { radius_m: w.radius_m, width_m: w.width_m }).collect();
+        let shapes: Vec<_> = scenario.rover.wheels().iter().map(wheel_shape).collect();
         let mut world_from_base = standing_pose(&scenario, &ground, x, y, yaw);
         world_from_base.translation.z += drop_m;
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
@@ -95,6 +95,7 @@ impl World {
         let world = Self {
             memory: SoilMemory::new(&ground),
             scratch: Scratch::default(),
+            wheel_memories: vec![WheelMemory::default(); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
@@ -211,22 +212,21 @@ impl World {
     }
 
     fn press_soil(&mut self) {
-        let dt_s = self.scenario.step.secs_f64();
+        let conditions = Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 };
+        let mut bed = Bed {
+            soils: &self.scenario.soils,
+            ground: &mut self.ground,
+            memory: &mut self.memory,
+            scratch: &mut self.scratch,
+        };
         for (i, motion) in self.rover.wheel_motions().into_iter().enumerate() {
             let motion = WheelMotion {
                 world_from_wheel: motion.world_from_wheel,
                 linear_m_s: motion.linear,
                 angular_rad_s: motion.angular,
             };
-            let contact = selene_soil::step(
-                &self.scenario.soil,
-                &self.shapes[i],
-                &motion,
-                dt_s,
-                &mut self.ground,
-                &mut self.memory,
-                &mut self.scratch,
-            );
+            let contact =
+                selene_soil::step(&mut bed, &self.shapes[i], &mut self.wheel_memories[i], &motion, &conditions);
             self.floored_contacts += u64::from(contact.modulus_floored);
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
@@ -294,6 +294,10 @@ impl World {
             })
             .collect()
     }
+}
+
+fn wheel_shape(wheel: &Wheel) -> WheelShape {
+    WheelShape { radius_m: wheel.radius_m, width_m: wheel.width_m, ..WheelShape::default() }
 }
 
 /// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.

@@ -6,7 +6,10 @@ use std::time::Instant;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
-use selene_soil::{Bulldozing, Scm, Scratch, SoilMemory, SoilSpec, WheelMotion, WheelShape, step};
+use selene_soil::{
+    Bed, Bulldozing, Conditions, Law, Scm, Scratch, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape,
+    step,
+};
 use selene_terrain::Ground;
 
 const STEPS: usize = 8000;
@@ -23,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (0.01, 0.0, true),
             (0.05, 0.0, false),
         ] {
-            let soil = scm.with_bulldozing(bulldozing.then(Bulldozing::default));
+            let soil = Soils::uniform(Law::Scm(scm.with_bulldozing(bulldozing.then(Bulldozing::default))));
             let micros = micros_a_step(&soil, grid_m, f64::to_radians(steer_deg));
             println!(
                 "{name:10} grid {grid_m} m, steered {steer_deg:2}°, bulldozing {bulldozing:5}: {micros:6.2} µs a step"
@@ -33,10 +36,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn micros_a_step(scm: &Scm, grid_m: f64, steer_rad: f64) -> f64 {
-    let wheel = WheelShape { radius_m: 0.25, width_m: 0.20 };
+fn micros_a_step(soils: &Soils, grid_m: f64, steer_rad: f64) -> f64 {
+    let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
     let mut ground = Ground::flat(grid_m, 4.0);
     let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut bed = Bed { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
+    let mut wheel_memory = WheelMemory::default();
     let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, steer_rad);
     let (ahead, mut centre_m, mut rise_m_s) = (rotation * Vector3::x() * 0.16, Vector3::z() * 0.25, 0.0);
     let start = Instant::now();
@@ -46,7 +52,7 @@ fn micros_a_step(scm: &Scm, grid_m: f64, steer_rad: f64) -> f64 {
             linear_m_s: ahead + Vector3::z() * rise_m_s,
             angular_rad_s: rotation * Vector3::y() * 0.8,
         };
-        let contact = step(scm, &wheel, &motion, 5e-4, &mut ground, &mut memory, &mut scratch);
+        let contact = step(&mut bed, &wheel, &mut wheel_memory, &motion, &conditions);
         rise_m_s += (contact.wrench.force.z / 100.0 - 1.0) * 1.62 * 5e-4;
         centre_m += (ahead + Vector3::z() * rise_m_s) * 5e-4;
     }

@@ -4,17 +4,23 @@
 
 mod bulldozing;
 mod force;
+mod law;
 mod memory;
 mod patch;
 mod press;
 pub mod rig;
 mod scm;
+mod soils;
 mod spec;
 mod underside;
 mod wheel;
 
+pub use law::Law;
 pub use memory::{NodeMemory, SoilMemory};
 pub use press::Scratch;
 pub use scm::{Bulldozing, Scm, SoilError};
+pub use soils::Soils;
 pub use spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
-pub use wheel::{WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step};
+pub use wheel::{
+    Bed, Conditions, WheelContact, WheelForces, WheelMemory, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
+};

@@ -6,11 +6,13 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Wrench};
 use selene_terrain::Ground;
 
+use crate::law::Law;
 use crate::memory::SoilMemory;
 use crate::press::{Motion, NODES_MAX, Scratch, press};
 use crate::scm::Scm;
+use crate::soils::Soils;
 use crate::underside::Plate;
-use crate::wheel::{WheelMotion, WheelShape, step};
+use crate::wheel::{Bed, Conditions, WheelMemory, WheelMotion, WheelShape, step};
 
 /// Posts on a side of a rig's ground at most: 256 MB.
 const POSTS_MAX: f64 = 8192.0;
@@ -71,10 +73,10 @@ pub enum RigError {
 }
 
 /// The single-wheel testbed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WheelRig {
     /// The soil.
-    pub scm: Scm,
+    pub law: Law,
     /// The wheel.
     pub wheel: WheelShape,
     /// Vertical load, N; the wheel's mass is load/gravity.
@@ -98,9 +100,9 @@ pub struct WheelRig {
 impl WheelRig {
     /// The rig of the reference data: 0.5 ms steps, 7 s of which the last 2 count.
     #[must_use]
-    pub fn new(scm: Scm, wheel: WheelShape, load_n: f64, slip: f64) -> Self {
+    pub fn new(law: Law, wheel: WheelShape, load_n: f64, slip: f64) -> Self {
         Self {
-            scm,
+            law,
             wheel,
             load_n,
             omega_rad_s: 0.8,
@@ -165,7 +167,10 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let travel_m = (speed * rig.duration_s).abs();
     let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
     let mut memory = SoilMemory::new(&ground);
-    let mut scratch = Scratch::default();
+    let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
+    let soils = Soils::uniform(rig.law.clone());
+    let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
     let steps = (rig.duration_s / rig.step_s).round() as usize;
     let skipped = steps.saturating_sub((rig.average_s / rig.step_s).round() as usize);
     let mut centre_m = Vector3::new(-0.5 * speed * rig.duration_s, 0.0, rig.wheel.radius_m);
@@ -176,7 +181,7 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
             linear_m_s: Vector3::new(speed, 0.0, rise_m_s),
             angular_rad_s: Vector3::y() * rig.omega_rad_s,
         };
-        let contact = step(&rig.scm, &rig.wheel, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
+        let contact = step(&mut bed, &rig.wheel, &mut wheel_memory, &motion, &conditions);
         let time_s = i as f64 * rig.step_s;
         if !(centre_m.z.abs() < LOST_RADII * rig.wheel.radius_m && is_finite(&contact.wrench)) {
             return Err(RigError::Diverged { time_s, step_s: rig.step_s });
@@ -334,15 +339,15 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError>
 mod tests {
     use super::{FLOORED_MAX, PlateRig, RigError, WheelRig, plate, wheel};
     use crate::scm::tests::LUNAR;
-    use crate::{Scm, WheelShape};
+    use crate::{Law, Scm, WheelShape};
 
-    const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2 };
+    const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0 };
     /// GRC-1: its negative Kc was fitted to patches wider than 7 cm.
     const GRC1: Scm = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
 
     fn floored(width_m: f64) -> Result<f64, RigError> {
         let shape = WheelShape { width_m, ..WHEEL };
-        let rig = WheelRig { duration_s: 2.0, average_s: 0.5, ..WheelRig::new(GRC1, shape, 180.0, 0.2) };
+        let rig = WheelRig { duration_s: 2.0, average_s: 0.5, ..WheelRig::new(Law::Scm(GRC1), shape, 180.0, 0.2) };
         wheel(&rig).map(|steady| steady.floored_share)
     }
 
@@ -357,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_run_that_leaves_the_numbers_is_told_and_not_returned() {
-        let light = wheel(&WheelRig::new(LUNAR, WHEEL, f64::MIN_POSITIVE, 0.2));
+        let light = wheel(&WheelRig::new(Law::Scm(LUNAR), WHEEL, f64::MIN_POSITIVE, 0.2));
         assert!(matches!(light, Err(RigError::Diverged { .. })), "{light:?}");
         let deep = plate(&PlateRig::new(LUNAR, [0.3, 0.3], 1e306, 1e306)).map(|samples| samples.len());
         assert!(matches!(deep, Err(RigError::Diverged { .. })), "{deep:?}");
@@ -365,14 +370,14 @@ mod tests {
 
     #[test]
     fn a_grid_too_fine_for_what_it_carries_is_refused_with_the_numbers() {
-        let fine = WheelRig { grid_m: 1e-4, ..WheelRig::new(LUNAR, WHEEL, 180.0, 0.2) };
+        let fine = WheelRig { grid_m: 1e-4, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 180.0, 0.2) };
         let message = wheel(&fine).expect_err("refused").to_string();
         assert!(message.contains("under the wheel: 10014004 on a grid of 0.0001 m, at most 1048576"), "{message}");
         let plates = PlateRig { grid_m: 1e-4, ..PlateRig::new(LUNAR, [0.3, 0.3], 0.01, 0.02) };
         assert!(plate(&plates).is_err_and(|refusal| refusal.to_string().contains("under the plate")));
-        let far = WheelRig { omega_rad_s: 1e3, ..WheelRig::new(LUNAR, WHEEL, 180.0, 0.2) };
+        let far = WheelRig { omega_rad_s: 1e3, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 180.0, 0.2) };
         assert!(wheel(&far).is_err_and(|refusal| refusal.to_string().contains("posts a side")));
-        let long = WheelRig { step_s: 1e-9, ..WheelRig::new(LUNAR, WHEEL, 180.0, 0.2) };
+        let long = WheelRig { step_s: 1e-9, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 180.0, 0.2) };
         assert!(wheel(&long).is_err_and(|refusal| refusal.to_string().contains("10 million steps")));
     }
 }

@@ -4,19 +4,38 @@ use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
 use selene_terrain::Ground;
 
+use crate::law::Law;
 use crate::memory::SoilMemory;
 use crate::press::{Motion, Scratch, press};
 use crate::scm::Scm;
+use crate::soils::Soils;
 use crate::underside::Cylinder;
 
-/// A plain cylinder.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A cylinder, with grousers or without.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelShape {
     /// Radius, m; with grousers, to their tips.
     pub radius_m: f64,
     /// Width, m.
     pub width_m: f64,
+    /// Height of the grousers, m; zero without.
+    pub grouser_height_m: f64,
+    /// Grousers around the wheel; zero without.
+    pub grousers: u32,
 }
+
+/// What a step takes for given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// Length of the step, s.
+    pub dt_s: f64,
+    /// Free-fall acceleration, m/s².
+    pub gravity_m_s2: f64,
+}
+
+/// What one wheel remembers of its contact, beside what the nodes do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WheelMemory {}
 
 /// A wheel's pose and velocity in the map frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,27 +101,44 @@ impl WheelContact {
     }
 }
 
-/// One step of a wheel on the ground: the wrench at this motion, with ruts and soil
-/// memory moved on by `dt_s`. A wheel that touches nothing, is off the site, or
-/// whose motion is not finite gets no wrench.
+/// What wheels press: the soils of a site, the ground and what it remembers.
+pub struct Bed<'a> {
+    /// Which soil lies where.
+    pub soils: &'a Soils,
+    /// The surface, which takes the ruts.
+    pub ground: &'a mut Ground,
+    /// What the nodes remember.
+    pub memory: &'a mut SoilMemory,
+    /// Working arrays; any do.
+    pub scratch: &'a mut Scratch,
+}
+
+/// One step of a wheel on the ground: the wrench at this motion, with ruts and memories
+/// moved on by one step. The law is that of the soil under the wheel's centre. A wheel that
+/// touches nothing, is off the site, or whose motion is not finite gets no wrench.
 pub fn step(
-    scm: &Scm,
+    bed: &mut Bed,
     wheel: &WheelShape,
+    _wheel_memory: &mut WheelMemory,
     motion: &WheelMotion,
-    dt_s: f64,
-    ground: &mut Ground,
-    memory: &mut SoilMemory,
-    scratch: &mut Scratch,
+    conditions: &Conditions,
 ) -> WheelContact {
     if !is_finite(motion) {
         return WheelContact::default();
     }
+    let at = motion.world_from_wheel.translation;
+    match bed.soils.at(at.x, at.y) {
+        Law::Scm(scm) => step_scm(scm, bed, wheel, motion, conditions.dt_s),
+    }
+}
+
+fn step_scm(scm: &Scm, bed: &mut Bed, wheel: &WheelShape, motion: &WheelMotion, dt_s: f64) -> WheelContact {
     let centre_m = motion.world_from_wheel.translation.vector;
     let axle = motion.world_from_wheel.rotation * Vector3::y();
-    let spacing_m = ground.finest().spacing_m;
+    let spacing_m = bed.ground.finest().spacing_m;
     let cylinder = Cylinder::new(centre_m, axle, wheel.radius_m, 0.5 * wheel.width_m, spacing_m);
     let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
-    let response = press(scm, &cylinder, &motion, dt_s, ground, memory, scratch);
+    let response = press(scm, &cylinder, &motion, dt_s, bed.ground, bed.memory, bed.scratch);
     WheelContact {
         wrench: response.wrench,
         terrain_normal: response.normal,

@@ -1,7 +1,7 @@
 //! `selene rig`: a single wheel and a pressed plate on flat soil.
 
 use selene_soil::rig::{self, PlateRig, RigError, WheelRig};
-use selene_soil::{Scm, SoilSpec, WheelShape};
+use selene_soil::{Law, Scm, SoilSpec, WheelShape};
 use serde::Serialize;
 
 use crate::args::{PlateArgs, RigCommand, WheelArgs};
@@ -34,12 +34,12 @@ fn soil(name: &str, bulldozing: bool) -> Result<Scm, Fault> {
 }
 
 fn wheel(args: &WheelArgs) -> Result<(), Fault> {
-    let shape = WheelShape { radius_m: args.radius, width_m: args.width };
+    let shape = WheelShape { radius_m: args.radius, width_m: args.width, ..WheelShape::default() };
     let rig = WheelRig {
         omega_rad_s: args.omega,
         gravity_m_s2: args.gravity,
         grid_m: args.grid,
-        ..WheelRig::new(soil(&args.soil, args.bulldozing)?, shape, args.load, args.slip)
+        ..WheelRig::new(Law::Scm(soil(&args.soil, args.bulldozing)?), shape, args.load, args.slip)
     };
     let state = rig::wheel(&rig).map_err(fault)?;
     let printed = SteadyState {
