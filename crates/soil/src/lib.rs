@@ -20,7 +20,7 @@ pub use memory::{NodeMemory, SoilMemory};
 pub use press::Scratch;
 pub use scm::{Bulldozing, Scm, SoilError};
 pub use soils::Soils;
-pub use spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
+pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 pub use wheel::{
     Bed, Conditions, WheelContact, WheelForces, WheelMemory, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
 };

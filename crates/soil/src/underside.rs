@@ -25,6 +25,19 @@ pub(crate) trait Underside {
     fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low>;
     /// Unit normal into the solid at a point of its underside.
     fn inward(&self, point: Vector3<f64>) -> Vector3<f64>;
+    /// The side wall over a node at its edge, if there is one.
+    fn side(&self, _point: Vector3<f64>) -> Option<Side> {
+        None
+    }
+}
+
+/// A side wall over a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Side {
+    /// Unit vector outward.
+    pub(crate) outward: Vector3<f64>,
+    /// Width across the wall over which nodes count as at it, m.
+    pub(crate) band_m: f64,
 }
 
 /// A solid cylinder.
@@ -135,6 +148,12 @@ impl Underside for Cylinder {
         let inside_m = self.radius_m - radial.norm();
         let on_cap = self.half_width_m - along.abs() < CAP_TOLERANCE_M && inside_m > CAP_TOLERANCE_M;
         if on_cap { -self.axle * along.signum() } else { -radial.normalize() }
+    }
+
+    fn side(&self, point: Vector3<f64>) -> Option<Side> {
+        let along = (point - self.centre_m).dot(&self.axle);
+        let at_edge = self.edge_m > 0.0 && (along.abs() - self.half_width_m).abs() <= self.edge_m;
+        at_edge.then(|| Side { outward: self.axle * along.signum(), band_m: 2.0 * self.edge_m })
     }
 }
 
