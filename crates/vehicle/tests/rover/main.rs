@@ -5,6 +5,8 @@
 
 mod bad_input;
 mod driving;
+mod energy;
 mod ground;
 mod steering;
+mod suspension;
 mod viper;
