@@ -179,7 +179,7 @@ fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
     yaml_refusal("unknown", from, "drive_joint: front_left_motor", &["front_left_motor", "rear_right_drive"]);
     yaml_refusal("kind", from, "drive_joint: front_left_steer", &["Revolute", "Continuous is needed"]);
     let shared = YAML.replacen("drive_joint: rear_right_drive", "drive_joint: rear_left_drive", 1);
-    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 12", "rear_left_drive", "two wheels"]);
+    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 13", "rear_left_drive", "twice"]);
     let urdf = URDF.replacen(
         "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>",
         "<child link=\"front_left_wheel\"/><axis xyz=\"0 -1 0\"/>",

@@ -5,6 +5,9 @@
 
 mod bad_input;
 mod driving;
+mod energy;
 mod ground;
+mod rovers;
 mod steering;
+mod suspension;
 mod viper;
