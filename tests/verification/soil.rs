@@ -44,7 +44,7 @@ fn soil(name: &str) -> Scm {
 /// The lunar soil without damping, as the quasi-static formulas have it.
 fn undamped() -> Scm {
     let mut spec = spec("lunar");
-    let SoilLaw::Scm(law) = &mut spec.law;
+    let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is an SCM soil") };
     law.damping_pa_s_per_m = 0.0;
     Scm::try_from(&spec).expect("valid")
 }

@@ -12,7 +12,8 @@ use crate::press::{Motion, NODES_MAX, Scratch, press};
 use crate::scm::Scm;
 use crate::soils::Soils;
 use crate::underside::Plate;
-use crate::wheel::{Bed, Conditions, WheelMemory, WheelMotion, WheelShape, step};
+use crate::wheel::{Bed, Conditions, WheelMotion, WheelShape, step};
+use crate::wheel_memory::WheelMemory;
 
 /// Posts on a side of a rig's ground at most: 256 MB.
 const POSTS_MAX: f64 = 8192.0;

@@ -95,7 +95,10 @@ impl TryFrom<&SoilSpec> for Scm {
 
     fn try_from(spec: &SoilSpec) -> Result<Self, SoilError> {
         spec.validate().map_err(|report| SoilError::Refused { name: spec.name.clone(), report: report.to_string() })?;
-        let SoilLaw::Scm(law) = &spec.law;
+        let SoilLaw::Scm(law) = &spec.law else {
+            let report = format!("law: {} is not allowed here: must be scm", spec.law.key());
+            return Err(SoilError::Refused { name: spec.name.clone(), report });
+        };
         Ok(Self { bulldozing: spec.bulldozing.as_ref().map(Bulldozing::from), ..Self::from_law(law) })
     }
 }

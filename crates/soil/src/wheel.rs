@@ -9,7 +9,9 @@ use crate::memory::SoilMemory;
 use crate::press::{Motion, Scratch, press};
 use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
+use crate::surface::Surface;
 use crate::underside::Cylinder;
+use crate::wheel_memory::WheelMemory;
 
 /// A cylinder, with grousers or without.
 ///
@@ -64,10 +66,6 @@ pub struct Conditions {
     pub gravity_m_s2: f64,
 }
 
-/// What one wheel remembers of its contact, beside what the nodes do.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct WheelMemory {}
-
 /// A wheel's pose and velocity in the map frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WheelMotion {
@@ -87,11 +85,12 @@ pub struct WheelContact {
     pub wrench: Wrench,
     /// Unit normal of the undisturbed terrain under the wheel; zero without contact.
     pub terrain_normal: Vector3<f64>,
-    /// Depth of the deepest node below the undisturbed terrain, along the normal, m.
+    /// Depth of the deepest node below the undisturbed terrain, along the normal, m. The
+    /// data-driven law tells that of the wheel without its grousers, as its fits do.
     pub sinkage_m: f64,
     /// Force along the terrain's normal, N.
     pub normal_n: f64,
-    /// Nodes that carry.
+    /// Nodes that carry; for laws without nodes, discs of the wheel that touch.
     pub contact_nodes: u32,
     /// Those among them that are rock.
     pub rock_nodes: u32,
@@ -99,6 +98,11 @@ pub struct WheelContact {
     /// tenth of Kφ: its patch is too small for a soil whose Kc is negative, so the
     /// forces are not those of the fit.
     pub modulus_floored: bool,
+    /// Whether the wheel is in deeper than its radius, where no law was ever fitted.
+    pub sinkage_beyond_radius: bool,
+    /// Whether slip, speed, slope or load left what the law's fit or table covers, so that
+    /// the nearest that it covers stood in.
+    pub slip_outside_fit: bool,
 }
 
 /// A contact's forces in the wheel's own directions.
@@ -150,7 +154,7 @@ pub struct Bed<'a> {
 pub fn step(
     bed: &mut Bed,
     wheel: &WheelShape,
-    _wheel_memory: &mut WheelMemory,
+    wheel_memory: &mut WheelMemory,
     motion: &WheelMotion,
     conditions: &Conditions,
 ) -> WheelContact {
@@ -159,7 +163,14 @@ pub fn step(
     }
     let at = motion.world_from_wheel.translation;
     match bed.soils.at(at.x, at.y) {
-        Law::Scm(scm) => step_scm(scm, bed, wheel, motion, conditions),
+        Law::Scm(scm) => {
+            wheel_memory.leave();
+            let contact = step_scm(scm, bed, wheel, motion, conditions);
+            WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
+        }
+        Law::Data(data) => data.step(bed, wheel, wheel_memory, motion, conditions),
+        Law::Rigid(rigid) => rigid.step(&Surface::now(bed.ground), wheel, wheel_memory, motion, conditions),
+        Law::SlipMap(map) => map.step(bed, wheel, wheel_memory, motion, conditions),
     }
 }
 
@@ -185,6 +196,7 @@ fn step_scm(
         contact_nodes: response.contact_nodes,
         rock_nodes: response.rock_nodes,
         modulus_floored: response.modulus_floored,
+        ..WheelContact::default()
     }
 }
 
