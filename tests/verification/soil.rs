@@ -56,7 +56,7 @@ fn every_preset_loads_and_carries_its_files_name() {
         let path = entry.expect("entry").path();
         let spec = SoilSpec::load(&path).expect("loads");
         assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(spec.name.as_str()));
-        Scm::try_from(&spec).expect("valid");
+        Law::try_from(&spec).expect("valid");
         count += 1;
     }
     assert!(count >= 5);

@@ -24,6 +24,10 @@ const ROCK_SHEAR_M: f64 = 1e-3;
 /// A surface steeper than this against the terrain presses along the terrain's normal.
 const STEEPEST_COSINE: f64 = 0.2;
 
+/// Speed at which the soil beside a side wall resists with half of its passive pressure: slow
+/// beside any wheel's, so that the wall's force grows without a jump.
+const WALL_SPEED_M_S: f64 = 1e-3;
+
 /// What the forces of a step share.
 pub(crate) struct Law<'a> {
     pub(crate) scm: &'a Scm,
@@ -131,7 +135,7 @@ impl Law<'_> {
         let area_m2 = self.spacing_m * self.spacing_m * hit.share / (cosine * facing.cosine);
         let shear = facing.to_surface(acting) * (self.grip * self.scm.strength_pa(sigma_pa));
         let force = (facing.normal * sigma_pa + shear) * area_m2;
-        force + self.side_wall(hit, solid, &acting)
+        force + self.side_wall(hit, solid, &velocity)
     }
 
     /// Along what pressure and shear act on a point of the solid.
@@ -148,16 +152,16 @@ impl Law<'_> {
         Facing { terrain, normal: surface, cosine }
     }
 
-    /// What the soil beside a sunk side wall resists with, as far as its strength is
-    /// mobilised against that side.
-    fn side_wall(&self, hit: &Hit, solid: &impl Underside, acting: &Vector3<f64>) -> Vector3<f64> {
+    /// What the soil beside a sunk side wall resists with when the wall moves into it.
+    fn side_wall(&self, hit: &Hit, solid: &impl Underside, velocity: &Vector3<f64>) -> Vector3<f64> {
         let Some(side) = solid.side(hit.point_m) else { return Vector3::zeros() };
-        let against = (-acting.dot(&side.outward)).max(0.0);
-        if against == 0.0 {
+        let outward_m_s = velocity.dot(&side.outward);
+        if outward_m_s <= 0.0 {
             return Vector3::zeros();
         }
         let wall_m = self.spacing_m * self.spacing_m / side.band_m;
-        -side.outward * (self.scm.wall_n_per_m(hit.depth_m, self.conditions.gravity_m_s2) * wall_m * against)
+        let yielding = outward_m_s / (outward_m_s + WALL_SPEED_M_S);
+        -side.outward * (self.scm.wall_n_per_m(hit.depth_m, self.conditions.gravity_m_s2) * wall_m * yielding)
     }
 
     fn rock(&self, hit: &Hit, normal: Vector3<f64>, memory: &mut SoilMemory, response: &mut Response) -> Vector3<f64> {

@@ -3,8 +3,8 @@
 //! π rad/s), under a proportional speed controller `gain · (target − speed)`. The
 //! line bounds the torque in the asked direction, `stall (1 − speed / no-load)`; a
 //! braking torque is bounded by the stall current, and both by the current limit.
-//! The winding's time constant and any brake are left out: on a slope a stopped
-//! rover creeps at load torque / gain.
+//! The winding's time constant is left out. A wheel that stands is held by its
+//! brake ([`crate::brake`]), not by its motor.
 //!
 //! The gear turns the motor `ratio` times as fast as the wheel and passes on a share
 //! η of the power that enters it: with motor torque M the wheel gets `ratio M η`
@@ -102,6 +102,7 @@ mod tests {
         torque_constant_nm_a: None,
         current_limit_a: None,
         encoder_counts_per_turn: None,
+        brake_torque_nm: None,
     };
     const GEARED: DriveSpec = DriveSpec {
         gear_ratio: 100.0,

@@ -5,6 +5,7 @@
 
 mod articulation;
 mod body;
+mod brake;
 pub mod drive;
 pub mod encoder;
 mod error;

@@ -13,6 +13,7 @@ use selene_base::{Pose, Wrench};
 
 use crate::VehicleError;
 use crate::articulation::Articulation;
+use crate::brake::Brake;
 use crate::drive::{self, WheelLoad};
 use crate::model::{RoverModel, Servo};
 use crate::spec::ServoKind;
@@ -33,6 +34,7 @@ pub struct Rover {
     /// Each servo's target, and where its moving target is, rad or rad/s.
     servo_target: Vec<f64>,
     servo_setpoint: Vec<f64>,
+    brakes: Vec<Brake>,
     drive_torque_nm: Vec<f64>,
     /// Inertia of each wheel about its axle, kg m².
     wheel_inertia_kg_m2: Vec<f64>,
@@ -114,6 +116,7 @@ impl Rover {
             steer_setpoint_rad: vec![0.0; wheels],
             servo_setpoint: vec![0.0; at_zero.len()],
             servo_target: at_zero,
+            brakes: vec![Brake::default(); wheels],
             drive_torque_nm: vec![0.0; wheels],
         })
     }
@@ -172,12 +175,16 @@ impl Rover {
         let crate::Wheel { link, drive_joint, drive, .. } = &self.model.wheels()[wheel];
         let (link, drive_joint) = (*link, *drive_joint);
         let axle = self.articulation.world_from_link(link).rotation * Vector3::y();
+        let (angle_rad, speed_rad_s) = self.articulation.coordinate(drive_joint);
         let load = WheelLoad {
-            speed_rad_s: self.articulation.coordinate(drive_joint).1,
+            speed_rad_s,
             load_nm: soil.torque.dot(&axle),
             step_per_inertia: self.step_s / self.wheel_inertia_kg_m2[wheel],
         };
-        let torque_nm = drive::torque_nm(drive, self.targets.rate_rad_s[wheel], &load);
+        let target_rad_s = self.targets.rate_rad_s[wheel];
+        let brake = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, speed_rad_s);
+        let torque_nm = if brake.is_some() { 0.0 } else { drive::torque_nm(drive, target_rad_s, &load) };
+        self.articulation.set_spring(drive_joint, brake.unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
         self.articulation.add_wrench(link, soil);
         self.articulation.set_motor(drive_joint, torque_nm);

@@ -44,11 +44,24 @@ pub struct DriveSpec {
     #[garde(inner(custom(positive)), custom(needs(self.torque_constant_nm_a, "torque_constant_nm_a")))]
     #[serde(default)]
     pub current_limit_a: Option<f64>,
+    /// What the parking brake holds, N m at the wheel; the stall torque when left out, zero
+    /// for a drive without a brake.
+    #[garde(inner(custom(non_negative)))]
+    #[serde(default)]
+    pub brake_torque_nm: Option<f64>,
     /// Counts of the wheel's encoder for one turn of the wheel; without it positions
     /// are exact.
     #[garde(inner(range(min = 1)))]
     #[serde(default)]
     pub encoder_counts_per_turn: Option<u32>,
+}
+
+impl DriveSpec {
+    /// What the parking brake holds, N m at the wheel.
+    #[must_use]
+    pub fn brake_torque_nm(&self) -> f64 {
+        self.brake_torque_nm.unwrap_or(self.stall_torque_nm)
+    }
 }
 
 /// A steering servo: a spring and damper about a rate-limited target.

@@ -81,7 +81,8 @@ fn a_coasting_rover_comes_to_rest_by_what_ground_dampers_and_drives_take() {
     for name in ["viper", "curiosity"] {
         let mut drive = Drive::of(&rover_model(name), -Vector3::z() * MOON_M_S2, STEP_S);
         let wheels = drive.rover.model().wheels().len();
-        let rest = Targets::from(WheelTargets::rest(wheels));
+        // A target that is not quite zero keeps the brakes off: the motors stop the wheels.
+        let rest = Targets::from(WheelTargets { rate_rad_s: vec![1e-9; wheels], ..WheelTargets::rest(wheels) });
         (0..10_000).for_each(|_| drive.step(&rest));
         let model = drive.rover.model().clone();
         let twist = Twist { linear: Vector3::x() * 0.5, angular: Vector3::zeros() };
