@@ -22,7 +22,7 @@ use selene_base::Wrench;
 
 use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 use crate::footing::{DISCS, Footing, Stand, point_velocity};
-use crate::grip::{Friction, Spring};
+use crate::grip::{Friction, Slide, Spring};
 use crate::surface::Surface;
 use crate::trace::Trace;
 use crate::wheel::{Bed, Conditions, WheelContact, WheelMotion, WheelShape, slip_ratio};
@@ -32,6 +32,8 @@ use crate::wheel_memory::WheelMemory;
 const STRETCH_M: f64 = 1e-3;
 /// Slip of a wheel slower than this counts for less: at rest it has none, m/s.
 const CRAWL_M_S: f64 = 1e-3;
+/// What is beyond the fit by less than this share of its edge counts as on it.
+const EDGE: f64 = 1e-3;
 /// Share of the radius within which rolling on forgets a held depth.
 const FORGET_RADII: f64 = 0.5;
 
@@ -89,7 +91,7 @@ impl DataDriven {
         let by_slope = (fit.per_deg2_per_m_s * v + fit.per_deg2) * a * a;
         let raw = fit.per_m_s * v + fit.at_rest + by_slope.copysign(by_slope * slope_rad);
         let value = raw.clamp(-fit.skid_max, fit.slip_max);
-        Fitted { value, is_outside: value != raw || v != speed_m_s || a != slope_deg }
+        Fitted { value, is_outside: value != raw || speed_m_s - v > EDGE * v || slope_deg - a > EDGE * a }
     }
 
     /// Depth of the wheel's base radius below the undisturbed ground at a slip under a
@@ -210,15 +212,11 @@ impl DataDriven {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let velocity = point_velocity(motion, &axle, &stand.arm_m);
         let driven = rolling.ahead.map_or(Vector3::zeros(), |ahead| ahead * memory.drive_m_s);
-        let slide = velocity - driven;
-        let slide = slide - stand.normal * slide.dot(&stand.normal);
         let bristle = Spring::new(memory.load_n / STRETCH_M, memory.load_n, 1.0, conditions);
-        if let Some(ahead) = rolling.ahead {
-            // Steady across: v_across = creep |v| F/N.
-            let per_m_s = self.lateral_creep * bristle.stiffness_n_m / memory.load_n * conditions.dt_s;
-            memory.roll_on(&ahead, ahead * memory.drive_m_s, per_m_s);
-        }
-        memory.hold(slide, &stand.normal, stand.normal_n, &self.friction, &bristle, conditions.dt_s)
+        // Steady across: v_across = creep |v| F/N.
+        let fading = self.lateral_creep * memory.drive_m_s.abs() * conditions.dt_s / STRETCH_M;
+        let slide = Slide::new(stand.normal, velocity - driven, rolling.ahead, fading);
+        memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s)
     }
 
     fn trace(&self, rolling: &Rolling, memory: &WheelMemory, wheel: &WheelShape) -> Trace {

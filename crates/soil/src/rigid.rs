@@ -2,8 +2,8 @@
 //! friction. Contact is a stiff damped spring (`grip`): a wheel that carries F goes
 //! δ = 0.5 mm (F/100 N)^¼ deep, so that its bounce has ω² = g/δ (57 rad/s for 100 N on the
 //! Moon), stable in steps of 2 ms; the more a wheel carries the deeper it is, which
-//! shares out the load of a rover without springs. Beyond four times that depth the
-//! spring is the stiffest that the step allows: a blow does not sink in.
+//! shares out the load of a rover without springs. Beyond four times that depth
+//! spring and damper are the stiffest that the step allows: a blow does not sink in.
 //!
 //! Along the surface one bristle holds (`grip`), half as stiff. Rolling carries its
 //! stretch across the wheel away within a wheel's radius, as fresh points of the rim come
@@ -15,7 +15,7 @@ use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::footing::{DISCS, Footing, Stand};
-use crate::grip::{Friction, Spring, stiffest_n_m};
+use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring, most_damping_n_s_m, stiffest_n_m};
 use crate::surface::Surface;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
@@ -59,16 +59,19 @@ impl From<&RigidSpec> for Rigid {
 pub(crate) struct Bearing {
     pub(crate) spring: Spring,
     stop_m: f64,
-    stop_n_m: f64,
+    stop: Spring,
 }
 
 impl Bearing {
     pub(crate) fn new(memory: &WheelMemory, conditions: &Conditions) -> Self {
-        let load_n = memory.load_n;
+        let load_n = memory.load_n.max(LOAD_MIN_N);
         let depth_m = DEPTH_M * (load_n / DEPTH_LOAD_N).sqrt().sqrt();
         let spring = Spring::new(load_n / depth_m, load_n, DAMPING_RATIO, conditions);
-        let stop_n_m = stiffest_n_m(load_n, conditions).max(spring.stiffness_n_m);
-        Self { spring, stop_m: STOP_DEPTHS * depth_m, stop_n_m }
+        let stop = Spring {
+            stiffness_n_m: stiffest_n_m(load_n, conditions).max(spring.stiffness_n_m),
+            damping_n_s_m: most_damping_n_s_m(load_n, conditions),
+        };
+        Self { spring, stop_m: STOP_DEPTHS * depth_m, stop }
     }
 
     /// Force of one disc, N, never pulling.
@@ -76,9 +79,12 @@ impl Bearing {
         if depth_m <= 0.0 {
             return 0.0;
         }
-        let elastic_n =
-            self.spring.stiffness_n_m * depth_m.min(self.stop_m) + self.stop_n_m * (depth_m - self.stop_m).max(0.0);
-        (elastic_n + self.spring.damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
+        let (spring, stop) = (&self.spring, &self.stop);
+        let beyond_m = (depth_m - self.stop_m).max(0.0);
+        let elastic_n = spring.stiffness_n_m * (depth_m - beyond_m) + stop.stiffness_n_m * beyond_m;
+        let stopping = (beyond_m / self.stop_m).min(1.0);
+        let damping_n_s_m = spring.damping_n_s_m + (stop.damping_n_s_m - spring.damping_n_s_m) * stopping;
+        (elastic_n + damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
     }
 
     pub(crate) fn is_stopping(&self, depth_m: f64) -> bool {
@@ -87,7 +93,7 @@ impl Bearing {
 
     /// The bristle's spring.
     pub(crate) fn bristle(&self, memory: &WheelMemory, conditions: &Conditions) -> Spring {
-        Spring::new(BRISTLE * self.spring.stiffness_n_m, memory.load_n, DAMPING_RATIO, conditions)
+        Spring::new(BRISTLE * self.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
     }
 }
 
@@ -108,19 +114,20 @@ impl Rigid {
             return WheelContact::default();
         };
         let axle = motion.world_from_wheel.rotation * Vector3::y();
-        let velocity = motion.linear_m_s + motion.angular_rad_s.cross(&stand.arm_m);
-        let slide = velocity - stand.normal * velocity.dot(&stand.normal);
-        memory.roll_on(&axle.cross(&stand.normal), motion.linear_m_s, conditions.dt_s / wheel.radius_m);
+        let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&stand.arm_m);
+        let ahead = axle.cross(&stand.normal).try_normalize(1e-6);
+        let rolled_m = ahead.map_or(0.0, |ahead| motion.linear_m_s.dot(&ahead).abs() * conditions.dt_s);
+        let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled_m / wheel.radius_m);
         let bristle = bearing.bristle(memory, conditions);
-        let held = memory.hold(slide, &stand.normal, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
+        let held_n = memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
         memory.follow_load(stand.normal_n, bearing.is_stopping(stand.depth_m), conditions.dt_s);
-        contact(&stand, held, wheel)
+        contact(&stand, held_n, wheel)
     }
 }
 
-fn contact(stand: &Stand, held: Vector3<f64>, wheel: &WheelShape) -> WheelContact {
+fn contact(stand: &Stand, held_n: Vector3<f64>, wheel: &WheelShape) -> WheelContact {
     let mut wrench = stand.wrench;
-    wrench.add_force_at(held, stand.arm_m);
+    wrench.add_force_at(held_n, stand.arm_m);
     WheelContact {
         wrench,
         terrain_normal: stand.normal,
@@ -129,16 +136,5 @@ fn contact(stand: &Stand, held: Vector3<f64>, wheel: &WheelShape) -> WheelContac
         contact_nodes: stand.discs,
         sinkage_beyond_radius: stand.depth_m > wheel.radius_m,
         ..WheelContact::default()
-    }
-}
-
-impl WheelMemory {
-    /// Rolling at `linear_m_s` carries away the stretch across the wheel; `per_m_s` is
-    /// the step over the length in which it does.
-    pub(crate) fn roll_on(&mut self, ahead: &Vector3<f64>, linear_m_s: Vector3<f64>, per_m_s: f64) {
-        let Some(ahead) = ahead.try_normalize(1e-6) else { return };
-        let along = ahead * self.stretch_m.dot(&ahead);
-        let kept = 1.0 / (1.0 + linear_m_s.dot(&ahead).abs() * per_m_s);
-        self.stretch_m = along + (self.stretch_m - along) * kept;
     }
 }

@@ -20,7 +20,7 @@ use selene_base::input::{positive, within};
 use serde::Deserialize;
 
 use crate::footing::{Footing, Stand, point_velocity};
-use crate::grip::{Friction, Spring};
+use crate::grip::{Friction, Slide, Spring};
 use crate::rigid::Bearing;
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
 use crate::surface::Surface;
@@ -132,7 +132,7 @@ impl From<&SlipMapSpec> for SlipMap {
 }
 
 /// A wheel's motion along the ground and what lies across it.
-struct Slide {
+struct Gait {
     axle: Vector3<f64>,
     ahead: Vector3<f64>,
     left: Vector3<f64>,
@@ -171,16 +171,16 @@ impl SlipMap {
             return WheelContact::default();
         };
         memory.is_down = true;
-        let slide = Slide::new(motion, &stand, wheel.radius_m);
-        let wrench = match &slide {
-            Some(slide) => self.pull(slide, &stand, memory, wheel, conditions),
+        let gait = Gait::new(motion, &stand, wheel.radius_m);
+        let wrench = match &gait {
+            Some(gait) => self.pull(gait, &stand, memory, wheel, conditions),
             None => self.rub(&stand, memory, motion, &bearing, conditions),
         };
         let is_deep = bearing.is_stopping(stand.depth_m - lowered_m);
         memory.follow_load(stand.normal_n, is_deep, conditions.dt_s);
-        if let (Some(sinkage_m), Some(slide)) = (&self.sinkage_m, &slide) {
-            let rolled = slide.speed_m_s() * conditions.dt_s / wheel.radius_m;
-            memory.yielded_m += (sinkage_m.at(slide.slip()) - memory.yielded_m) * rolled.min(1.0);
+        if let (Some(sinkage_m), Some(gait)) = (&self.sinkage_m, &gait) {
+            let rolled = gait.speed_m_s() * conditions.dt_s / wheel.radius_m;
+            memory.yielded_m += (sinkage_m.at(gait.slip()) - memory.yielded_m) * rolled.min(1.0);
             Trace::PLAIN.leave(bed.ground, bed.memory, wheel, motion, stand.depth_m);
         }
         WheelContact {
@@ -190,7 +190,7 @@ impl SlipMap {
             normal_n: stand.normal_n,
             contact_nodes: stand.discs,
             sinkage_beyond_radius: stand.depth_m > wheel.radius_m,
-            slip_outside_fit: slide.is_some_and(|slide| slide.speed_m_s() > CRAWL_M_S && slide.slip().abs() > 1.0),
+            slip_outside_fit: gait.is_some_and(|gait| gait.speed_m_s() > CRAWL_M_S && gait.slip().abs() > 1.0),
             ..WheelContact::default()
         }
     }
@@ -198,36 +198,36 @@ impl SlipMap {
     /// All forces on a rolling wheel.
     fn pull(
         &self,
-        slide: &Slide,
+        gait: &Gait,
         stand: &Stand,
         memory: &mut WheelMemory,
         wheel: &WheelShape,
         conditions: &Conditions,
     ) -> Wrench {
-        let traction_n = self.traction_n(slide, stand.normal_n, memory, conditions);
-        let across_n = self.across_n(slide, stand.normal_n, traction_n, memory, conditions);
+        let traction_n = self.traction_n(gait, stand.normal_n, memory, conditions);
+        let across_n = self.across_n(gait, stand.normal_n, traction_n, memory, conditions);
         // Resistance must not turn a step's motion round.
         let soft_m_s = RESIST_M_S + 2.0 * self.resistance * conditions.gravity_m_s2 * conditions.dt_s;
-        let resist_n = -self.resistance * stand.normal_n * slide.resisting(soft_m_s);
+        let resist_n = -self.resistance * stand.normal_n * gait.resisting(soft_m_s);
         let mut wrench = stand.wrench;
-        wrench.add_force_at(slide.ahead * (traction_n + resist_n) + slide.left * across_n, stand.arm_m);
-        let gives_w = (resist_n * slide.ahead_m_s).max(0.0);
-        let braking_nm = if gives_w > 0.0 { gives_w / slide.rate_rad_s } else { 0.0 };
+        wrench.add_force_at(gait.ahead * (traction_n + resist_n) + gait.left * across_n, stand.arm_m);
+        let gives_w = (resist_n * gait.ahead_m_s).max(0.0);
+        let braking_nm = if gives_w > 0.0 { gives_w / gait.rate_rad_s } else { 0.0 };
         let axle_nm = -traction_n * wheel.radius_m - braking_nm;
-        wrench.torque += slide.axle * (axle_nm - wrench.torque.dot(&slide.axle));
+        wrench.torque += gait.axle * (axle_nm - wrench.torque.dot(&gait.axle));
         wrench
     }
 
     /// Traction ahead, N, with the stretch along moved on.
-    fn traction_n(&self, slide: &Slide, normal_n: f64, memory: &mut WheelMemory, conditions: &Conditions) -> f64 {
-        let (dt_s, sigma_m, speed_m_s) = (conditions.dt_s, self.relaxation_m, slide.speed_m_s());
-        let before_m = -memory.stretch_m.dot(&slide.ahead);
-        let sliding_m_s = slide.rim_m_s - slide.ahead_m_s;
+    fn traction_n(&self, gait: &Gait, normal_n: f64, memory: &mut WheelMemory, conditions: &Conditions) -> f64 {
+        let (dt_s, sigma_m, speed_m_s) = (conditions.dt_s, self.relaxation_m, gait.speed_m_s());
+        let before_m = -memory.stretch_m.dot(&gait.ahead);
+        let sliding_m_s = gait.rim_m_s - gait.ahead_m_s;
         let after_m = (before_m + sliding_m_s * dt_s) / (1.0 + speed_m_s * dt_s / sigma_m);
         let stretch_m = after_m.clamp(-sigma_m, sigma_m);
-        memory.stretch_m -= slide.ahead * (stretch_m + memory.stretch_m.dot(&slide.ahead));
+        memory.stretch_m -= gait.ahead * (stretch_m + memory.stretch_m.dot(&gait.ahead));
         // Forward and backward the table counts from its own side; at rest from both alike.
-        let rolling_m_s = slide.rim_m_s + slide.ahead_m_s;
+        let rolling_m_s = gait.rim_m_s + gait.ahead_m_s;
         let forward = 0.5 + 0.5 * rolling_m_s / (rolling_m_s.abs() + RESIST_M_S);
         let traction = |slip: f64| self.drawbar.at(slip) + self.resistance;
         let slip = stretch_m / sigma_m;
@@ -241,7 +241,7 @@ impl SlipMap {
     /// Force to the left, N, with the stretch across moved on.
     fn across_n(
         &self,
-        slide: &Slide,
+        gait: &Gait,
         normal_n: f64,
         traction_n: f64,
         memory: &mut WheelMemory,
@@ -250,15 +250,15 @@ impl SlipMap {
         let used = (traction_n / (normal_n * self.traction_max).max(f64::MIN_POSITIVE)).abs().min(1.0);
         let most_n = normal_n * self.lateral_friction * (1.0 - used * used).sqrt().max(ELLIPSE_LEFT);
         let stiffness_n_m = normal_n * self.lateral_friction / (ACROSS * self.relaxation_m);
-        let before_m = memory.stretch_m.dot(&slide.left);
-        let fading = 1.0 + slide.ahead_m_s.abs() * conditions.dt_s / self.relaxation_m;
-        let trial_m = (before_m + slide.left_m_s * conditions.dt_s) / fading;
+        let before_m = memory.stretch_m.dot(&gait.left);
+        let fading = 1.0 + gait.ahead_m_s.abs() * conditions.dt_s / self.relaxation_m;
+        let trial_m = (before_m + gait.left_m_s * conditions.dt_s) / fading;
         let longest_m = most_n / stiffness_n_m.max(f64::MIN_POSITIVE);
         let stretch_m = trial_m.clamp(-longest_m, longest_m);
-        memory.stretch_m += slide.left * (stretch_m - before_m);
+        memory.stretch_m += gait.left * (stretch_m - before_m);
         let damping = Spring::new(stiffness_n_m, memory.load_n, DAMPING_RATIO, conditions).damping_n_s_m;
-        let at_rest = 1.0 / (1.0 + (slide.ahead_m_s / SWAY_M_S).powi(2));
-        let force_n = -stiffness_n_m * stretch_m - damping * slide.left_m_s * at_rest;
+        let at_rest = 1.0 / (1.0 + (gait.ahead_m_s / SWAY_M_S).powi(2));
+        let force_n = -stiffness_n_m * stretch_m - damping * gait.left_m_s * at_rest;
         force_n.clamp(-most_n, most_n)
     }
 
@@ -272,18 +272,17 @@ impl SlipMap {
         conditions: &Conditions,
     ) -> Wrench {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
-        let velocity = point_velocity(motion, &axle, &stand.arm_m);
-        let slide = velocity - stand.normal * velocity.dot(&stand.normal);
+        let slide = Slide::new(stand.normal, point_velocity(motion, &axle, &stand.arm_m), None, 0.0);
         let friction = Friction { at_rest: self.lateral_friction, sliding: self.lateral_friction };
         let bristle = bearing.bristle(memory, conditions);
-        let held = memory.hold(slide, &stand.normal, stand.normal_n, &friction, &bristle, conditions.dt_s);
+        let held = memory.hold(&slide, stand.normal_n, &friction, &bristle, conditions.dt_s);
         let mut wrench = stand.wrench;
         wrench.add_force_at(held, stand.arm_m);
         wrench
     }
 }
 
-impl Slide {
+impl Gait {
     fn new(motion: &WheelMotion, stand: &Stand, radius_m: f64) -> Option<Self> {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let ahead = axle.cross(&stand.normal).try_normalize(1e-6)?;

@@ -7,6 +7,7 @@ mod bad_input;
 mod driving;
 mod energy;
 mod ground;
+mod motors;
 mod rovers;
 mod steering;
 mod suspension;

@@ -9,7 +9,7 @@ use selene_vehicle::{RoverModel, Shape, WheelTargets};
 
 /// Name, mass (kg), wheels, moving joints.
 const ROVERS: [(&str, f64, usize, usize); 6] = [
-    ("viper", 442.88, 4, 12),
+    ("viper", 442.88, 4, 14),
     ("curiosity", 899.0, 6, 14),
     ("ex1", 21.63, 4, 8),
     ("sorato", 4.0, 4, 6),
