@@ -3,5 +3,6 @@
 mod architecture;
 mod config;
 mod drive;
+mod parked;
 mod rigid_wheel;
 mod soil;

@@ -297,7 +297,13 @@ impl World {
 }
 
 fn wheel_shape(wheel: &Wheel) -> WheelShape {
-    WheelShape { radius_m: wheel.radius_m, width_m: wheel.width_m, ..WheelShape::default() }
+    WheelShape {
+        radius_m: wheel.radius_m,
+        width_m: wheel.width_m,
+        grouser_height_m: wheel.grouser_height_m,
+        grousers: wheel.grousers,
+        ..WheelShape::default()
+    }
 }
 
 /// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.
