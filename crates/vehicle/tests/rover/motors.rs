@@ -2,10 +2,9 @@
 //! ways, encoders; and servos.
 
 use std::f64::consts::TAU;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model};
+use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model, rover_with};
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
 use selene_vehicle::{Forces, JointState, Rover, RoverModel, Targets, WheelTargets, encoder};
@@ -15,24 +14,14 @@ const EFFICIENCY: f64 = 0.8;
 const CONSTANT_NM_A: f64 = 0.1;
 
 /// VIPER with more said of its drive.
-fn viper_with(name: &str, drive: &str) -> Arc<RoverModel> {
-    let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
-    let yaml = std::fs::read_to_string(config.join("viper.yaml")).unwrap();
-    let urdf = config.join("../../urdf/viper/viper.urdf").canonicalize().unwrap();
-    let from = "  encoder_counts_per_turn: 20000\n";
-    assert!(yaml.contains(from));
-    let yaml = yaml.replace(from, drive).replace("../../urdf/viper/viper.urdf", urdf.to_str().unwrap());
-    let file = std::env::temp_dir().join(format!("selene-motors-{name}-{}.yaml", std::process::id()));
-    std::fs::write(&file, yaml).unwrap();
-    let model = RoverModel::load(&file);
-    std::fs::remove_file(&file).unwrap();
-    Arc::new(model.unwrap_or_else(|e| panic!("{e}")))
+fn viper_with(drive: &str) -> Arc<RoverModel> {
+    rover_with("viper", "  encoder_counts_per_turn: 20000\n", drive)
 }
 
-fn geared(name: &str) -> Arc<RoverModel> {
+fn geared() -> Arc<RoverModel> {
     let motor =
         format!("  gear_ratio: {RATIO}\n  gear_efficiency: {EFFICIENCY}\n  torque_constant_nm_a: {CONSTANT_NM_A}\n");
-    viper_with(name, &format!("{motor}  current_limit_a: 10\n"))
+    viper_with(&format!("{motor}  current_limit_a: 10\n"))
 }
 
 fn floating(model: &Arc<RoverModel>) -> Rover {
@@ -57,7 +46,7 @@ fn a_rotor_adds_its_inertia_times_the_ratio_squared_to_the_wheels() {
     const ROUNDING: f64 = 1e-9;
     const WHEEL_KG_M2: f64 = 0.45;
     for (name, rotor) in [("none", 0.0), ("rotor", 4.5e-5)] {
-        let model = viper_with(name, &format!("  gear_ratio: {RATIO}\n  rotor_inertia_kg_m2: {rotor}\n"));
+        let model = viper_with(&format!("  gear_ratio: {RATIO}\n  rotor_inertia_kg_m2: {rotor}\n"));
         let mut rover = floating(&model);
         rover.step(&spin(), &Forces::default());
         let expected = 300.0 / (WHEEL_KG_M2 + rotor * RATIO * RATIO) * STEP_S;
@@ -69,7 +58,7 @@ fn a_rotor_adds_its_inertia_times_the_ratio_squared_to_the_wheels() {
 
 #[test]
 fn current_stays_within_its_limit_and_so_does_torque() {
-    let mut rover = floating(&geared("limit"));
+    let mut rover = floating(&geared());
     rover.step(&spin(), &Forces::default());
     let most_nm = 10.0 * CONSTANT_NM_A * RATIO * EFFICIENCY;
     assert!(
@@ -88,7 +77,7 @@ fn up_a_slope_the_gear_takes_its_share_and_down_it_gives_less_back() {
     let slope_rad = 15_f64.to_radians();
     let down_hill = Vector3::new(-slope_rad.sin(), 0.0, -slope_rad.cos()) * MOON_M_S2;
     for (name, speed_m_s) in [("up", 0.1), ("down", -0.1)] {
-        let mut drive = Drive::of(&geared(name), down_hill, STEP_S);
+        let mut drive = Drive::of(&geared(), down_hill, STEP_S);
         drive.steer_and_run(8.0, speed_m_s, 0.0);
         let lifted_w = drive.rover.model().mass_kg() * MOON_M_S2 * slope_rad.sin() * drive.rover.base_twist().linear.x;
         let powers = drive.rover.drive_power_w();
