@@ -1,7 +1,4 @@
 //! The force of one node on what presses it, and their sum.
-//!
-//! Where a rock's top is above the soil the node is rigid: a stiff, damped penalty
-//! along the solid's own normal with Coulomb friction, and no rut.
 
 use nalgebra::Vector3;
 use selene_terrain::Ground;
@@ -9,16 +6,7 @@ use selene_terrain::Ground;
 use crate::memory::SoilMemory;
 use crate::press::{Hit, Motion, Response, Scratch, Touch};
 use crate::scm::{Scm, mobilise};
-use crate::underside::Underside;
 
-/// Rock: pressure per penetration. 250 N on one node of 2 cm go 0.6 mm deep.
-const ROCK_PA_PER_M: f64 = 1e9;
-/// Rock: damping, about half of critical for 10 kg on ten nodes of 2 cm.
-const ROCK_DAMPING_PA_S_PER_M: f64 = 1e6;
-/// Rock: metal on dry rock.
-const ROCK_FRICTION: f64 = 0.7;
-/// Rock: sliding over which friction builds up.
-const ROCK_SHEAR_M: f64 = 1e-3;
 /// What the forces of a step share.
 pub(crate) struct Law<'a> {
     pub(crate) scm: &'a Scm,
@@ -30,13 +18,7 @@ pub(crate) struct Law<'a> {
 
 impl Law<'_> {
     /// The response, and how far the ground's posts are behind.
-    pub(crate) fn apply(
-        &self,
-        solid: &impl Underside,
-        ground: &Ground,
-        memory: &mut SoilMemory,
-        scratch: &mut Scratch,
-    ) -> (Response, f64) {
+    pub(crate) fn apply(&self, ground: &Ground, memory: &mut SoilMemory, scratch: &mut Scratch) -> (Response, f64) {
         let mut response = Response { normal: self.normal, ..Response::default() };
         let mut lag_m: f64 = 0.0;
         let Scratch { hits, patches, .. } = scratch;
@@ -44,7 +26,6 @@ impl Law<'_> {
             let force = match hit.touch {
                 Touch::Free => continue,
                 Touch::Loose => self.loose(hit, memory),
-                Touch::Rock => self.rock(hit, solid.inward(hit.point_m), memory, &mut response),
                 Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
                     let (modulus, floored) = self.scm.modulus(inverse_b);
@@ -52,10 +33,8 @@ impl Law<'_> {
                     self.soil(hit, modulus, memory, &mut response)
                 }
             };
-            if hit.touch != Touch::Rock {
-                let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
-                lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
-            }
+            let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
+            lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
             response.wrench.add_force_at(force, hit.point_m - self.motion.centre_m);
         }
         (response, lag_m)
@@ -93,24 +72,6 @@ impl Law<'_> {
         node.set_mobilised([after.x, after.y]);
         let area_m2 = self.spacing_m * self.spacing_m * hit.share / cosine;
         (self.normal * sigma_pa + acting * self.scm.strength_pa(sigma_pa)) * area_m2
-    }
-
-    fn rock(&self, hit: &Hit, normal: Vector3<f64>, memory: &mut SoilMemory, response: &mut Response) -> Vector3<f64> {
-        response.contact_nodes += 1;
-        response.rock_nodes += 1;
-        // Along a normal near the horizontal the vertical overlap says nothing.
-        let depth_m = (hit.rock_m - hit.point_m.z) * normal.z.max(0.0);
-        let velocity = self.velocity_m_s(hit.point_m);
-        let rising = velocity.dot(&normal);
-        let sigma_pa = (ROCK_PA_PER_M * depth_m - ROCK_DAMPING_PA_S_PER_M * rising).max(0.0);
-        if depth_m <= 0.0 || sigma_pa == 0.0 {
-            return Vector3::zeros();
-        }
-        let node = memory.touch(hit.node, hit.surface_m);
-        let before = in_plane(node.mobilised(), &normal);
-        let (after, acting) = mobilise(before, velocity - normal * rising, self.dt_s, ROCK_SHEAR_M);
-        node.set_mobilised([after.x, after.y]);
-        (normal + acting * ROCK_FRICTION) * (sigma_pa * self.spacing_m * self.spacing_m * hit.share)
     }
 }
 

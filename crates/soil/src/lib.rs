@@ -11,6 +11,7 @@ mod press;
 pub mod rig;
 mod scm;
 mod soils;
+pub mod solid;
 mod spec;
 mod underside;
 mod wheel;

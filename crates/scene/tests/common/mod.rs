@@ -80,7 +80,7 @@ pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Ground {
             radius_m,
         }
     };
-    Ground::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect(), BTreeMap::new())
+    Ground::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect())
 }
 
 /// A lumpy sphere.
