@@ -12,7 +12,7 @@ use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
-use selene_vehicle::{Rover, VehicleError, Wheel, WheelTargets, steering};
+use selene_vehicle::{Forces, Rover, Targets, VehicleError, Wheel, WheelTargets, steering};
 
 use crate::command::{Command, Driver};
 use crate::hash::StateHash;
@@ -160,7 +160,7 @@ impl World {
     /// When the rover leaves the detailed ground or its state is no longer finite.
     pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
         let before = self.rover.base_twist().linear;
-        let targets = self.targets();
+        let targets = Targets::from(self.targets());
         for _ in 0..self.scenario.heartbeat / self.scenario.step {
             self.step(&targets);
         }
@@ -205,9 +205,9 @@ impl World {
         targets
     }
 
-    fn step(&mut self, targets: &WheelTargets) {
+    fn step(&mut self, targets: &Targets) {
         self.press_soil();
-        self.rover.step(targets, &self.soil_on_wheel, Wrench::default());
+        self.rover.step(targets, &Forces { soil_on_wheel: &self.soil_on_wheel, on_links: &[] });
         self.time += self.scenario.step;
     }
 

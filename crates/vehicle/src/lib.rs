@@ -19,7 +19,7 @@ mod urdf;
 
 pub use error::VehicleError;
 pub use model::{RoverModel, Wheel, read_urdf};
-pub use rover::{JointState, Rover, WheelMotion};
-pub use shape::{Inertial, Joint, JointKind, Link, Shape, Visual};
+pub use rover::{Forces, JointState, Rover, Targets, WheelMotion};
+pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{DriveSpec, LimitsSpec, RoverSpec, SteeringSpec, SuspensionSpec, WheelSpec};
 pub use steering::{WheelTargets, wheel_targets};

@@ -30,6 +30,32 @@ pub struct Rover {
     wheel_inertia_kg_m2: Vec<f64>,
 }
 
+/// What everything that is driven should do, as it stands until told otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Targets {
+    /// The wheels' rates and steering angles.
+    pub wheels: WheelTargets,
+    /// Angle or rate of each servo, rad or rad/s, in the order of the rover's servos.
+    pub servos: Vec<f64>,
+}
+
+impl From<WheelTargets> for Targets {
+    /// Targets for the wheels that leave the servos where they were sent last.
+    fn from(wheels: WheelTargets) -> Self {
+        Self { wheels, servos: Vec::new() }
+    }
+}
+
+/// The outer forces of one step, in world axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forces<'a> {
+    /// Each wheel's wrench about its centre.
+    pub soil_on_wheel: &'a [Wrench],
+    /// Links by index and the wrench on each about the link's origin; a link may
+    /// come more than once.
+    pub on_links: &'a [(usize, Wrench)],
+}
+
 /// How a wheel moves, for the soil.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelMotion {
@@ -82,16 +108,16 @@ impl Rover {
         Ok(rover)
     }
 
-    /// Advances one step. `soil_on_wheel` holds each wheel's wrench about its centre
-    /// and `contacts_on_base` the base's about its origin, in world axes, as they
-    /// act during this step. A target that is NaN or missing leaves that wheel's
-    /// last one in force.
-    pub fn step(&mut self, targets: &WheelTargets, soil_on_wheel: &[Wrench], contacts_on_base: Wrench) {
-        self.take_targets(targets);
+    /// Advances one step. A target that is NaN or missing leaves the last one in
+    /// force; a link that the rover does not have takes no wrench.
+    pub fn step(&mut self, targets: &Targets, forces: &Forces) {
+        self.take_targets(&targets.wheels);
         self.steer();
-        self.articulation.add_wrench(0, &contacts_on_base);
+        for (link, wrench) in forces.on_links.iter().filter(|(link, _)| *link < self.model.links().len()) {
+            self.articulation.add_wrench(*link, wrench);
+        }
         for wheel in 0..self.model.wheels().len() {
-            let soil = soil_on_wheel.get(wheel).copied().unwrap_or_default();
+            let soil = forces.soil_on_wheel.get(wheel).copied().unwrap_or_default();
             self.drive(wheel, &soil);
         }
         self.articulation.step();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_vehicle::{Rover, RoverModel, WheelMotion, WheelTargets, wheel_targets};
+use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelMotion, WheelTargets, wheel_targets};
 
 pub(crate) const MOON_M_S2: f64 = 1.62;
 pub(crate) const STEP_S: f64 = 5e-4;
@@ -45,12 +45,13 @@ impl Drive {
     }
 
     pub(crate) fn run(&mut self, seconds: f64, targets: &WheelTargets) {
+        let targets = Targets::from(targets.clone());
         for _ in 0..(seconds / self.step_s).round() as usize {
             let model = Arc::clone(self.rover.model());
             let motions = self.rover.wheel_motions();
             let soil: Vec<_> = motions.iter().zip(model.wheels()).map(|(m, w)| plane_on_wheel(m, w.radius_m)).collect();
             self.normal_n = soil.iter().map(|wrench| wrench.force.z).collect();
-            self.rover.step(targets, &soil, Wrench::default());
+            self.rover.step(&targets, &Forces { soil_on_wheel: &soil, on_links: &[] });
         }
     }
 
