@@ -10,7 +10,7 @@
 //! then drove wheels to their no-load speed), lost 8e-3 of a tumbling rover's energy
 //! in a second where this loses 3e-5, and took 48 µs a step where this takes 6.
 
-use nalgebra::{Matrix6, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, Matrix6, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
 use crate::body::{Body, Hinge, Seat, bodies};
@@ -234,6 +234,15 @@ impl Articulation {
         let velocity = &self.states[self.seats[link].body].velocity;
         let angular = angular(velocity);
         Twist { linear: linear(velocity) + angular.cross(&arm), angular }
+    }
+
+    /// Mass, centre and inertia about it of the body that a link is part of, world axes.
+    pub(crate) fn mass_of_link(&self, link: usize) -> (f64, Vector3<f64>, Matrix3<f64>) {
+        let index = self.seats[link].body;
+        let (body, pose) = (&self.bodies[index], &self.states[index].world_from_body);
+        let turn = pose.rotation.to_rotation_matrix();
+        let centre = pose * nalgebra::Point3::from(body.com_m);
+        (body.mass_kg, centre.coords, turn * body.inertia_about_com_kg_m2 * turn.transpose())
     }
 
     /// Inertia of the body that a joint leads to about that joint's axis, kg m².

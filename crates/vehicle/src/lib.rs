@@ -5,6 +5,7 @@
 
 mod articulation;
 mod body;
+pub mod contact;
 pub mod drive;
 mod error;
 mod mesh;
