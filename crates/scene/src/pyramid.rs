@@ -156,7 +156,6 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 mod tests {
     use super::Pyramid;
     use selene_terrain::{Ground, Level, Node};
-    use std::collections::BTreeMap;
 
     fn rough(posts: usize) -> Level {
         Level::sample([-1.0, 2.0], 0.1, posts, |x, y| (x * 7.3).sin() * (y * 5.1).cos() + 0.3 * (x * y * 31.0).sin())

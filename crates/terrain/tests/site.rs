@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::input::{load_yaml, parse_yaml};
-use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, Node, SiteSpec};
+use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;

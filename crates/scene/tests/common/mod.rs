@@ -1,8 +1,6 @@
 //! A small rough site with craters and rocks, for tests and the snapshot example.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use std::collections::BTreeMap;
-
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{CameraView, Sun};

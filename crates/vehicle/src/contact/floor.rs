@@ -125,7 +125,8 @@ fn along(length_m: f64, i: usize, steps: usize) -> f64 {
 
 fn box_points(size_m: [f64; 3]) -> Vec<Vector3<f64>> {
     let [x, y, z] = size_m.map(steps);
-    let is_surface = |i: usize, j: usize, k: usize| i % x == 0 || j % y == 0 || k % z == 0;
+    let is_end = |i: usize, last: usize| i == 0 || i == last;
+    let is_surface = |i: usize, j: usize, k: usize| is_end(i, x) || is_end(j, y) || is_end(k, z);
     let mut points = Vec::new();
     for (i, j, k) in (0..=x).flat_map(|i| (0..=y).flat_map(move |j| (0..=z).map(move |k| (i, j, k)))) {
         if is_surface(i, j, k) {
