@@ -3,4 +3,5 @@
 mod architecture;
 mod config;
 mod drive;
+mod rocks;
 mod soil;

@@ -8,7 +8,7 @@ use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 use selene_terrain::{Ground, Level, Rock, RockShape};
 use selene_vehicle::contact::{ContactConditions, ContactForces, ContactState, LooseRocks, forces};
-use selene_vehicle::{Rover, RoverModel};
+use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
 
 const MOON_M_S2: f64 = 1.62;
 
@@ -144,10 +144,9 @@ fn a_block_on_a_slope_stays_within_the_friction_cone_and_slides_beyond_it() {
     let mut yard = Yard::new(shapes(), edge_rad - 0.02, 0.2, 2700.0, 1e-3);
     yard.run(0.4);
     let settled = yard.at();
-    // Pushed a little now and then, so that it does not sleep.
-    for _ in 0..50 {
-        yard.loose.rocks_mut()[0].twist.linear.y += 4e-3;
-        yard.run(0.2);
+    for _ in 0..25 {
+        yard.loose.rocks_mut()[0].wake();
+        yard.run(0.4);
     }
     let crept = (yard.at() - settled).x;
     println!("crept {crept:.2e} m down the slope in 10 s");
@@ -222,4 +221,93 @@ fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
     }
     println!("force up to {greatest:.0} N, change per 0.1 mm up to {change:.1} N");
     assert!(greatest > 100.0 && change < 0.02 * greatest, "{greatest} {change}");
+}
+
+/// A rover alone over `ground`, stepped with its contacts and wheels that stand still.
+struct Fall {
+    ground: Ground,
+    state: ContactState,
+    rover: Rover,
+}
+
+const STEP_S: f64 = 1e-3;
+
+impl Fall {
+    fn new(ground: Ground, world_from_base: Pose) -> Self {
+        let model = viper();
+        let gravity = Vector3::z() * -MOON_M_S2;
+        let rover = Rover::new(&model, world_from_base, gravity, STEP_S).expect("a rover");
+        Self { state: ContactState::new(&model, &ground), ground, rover }
+    }
+
+    fn run(&mut self, seconds: f64) {
+        let (mut loose, conditions) = (LooseRocks::default(), ContactConditions { dt_s: STEP_S });
+        let targets = Targets::from(WheelTargets::rest(self.rover.model().wheels().len()));
+        for _ in 0..(seconds / STEP_S).round() as usize {
+            let touched = forces(&self.rover, &self.ground, &mut loose, &mut self.state, &conditions);
+            self.rover.step(&targets, &Forces { soil_on_wheel: &touched.on_wheels, on_links: &touched.on_links });
+        }
+    }
+
+    fn up(&self) -> Vector3<f64> {
+        self.rover.world_from_base().rotation * Vector3::z()
+    }
+}
+
+/// Centre of mass in the base link, joints at zero.
+fn centre_of_mass_m(model: &RoverModel) -> Vector3<f64> {
+    let (mut mass_kg, mut moment) = (0.0, Vector3::zeros());
+    for (link, pose) in model.links().iter().zip(model.base_from_links_at_zero()) {
+        if let Some(inertial) = link.inertial {
+            mass_kg += inertial.mass_kg;
+            moment += (pose * inertial.link_from_com).translation.vector * inertial.mass_kg;
+        }
+    }
+    moment / mass_kg
+}
+
+/// Rolled to stand on its left wheels' outer rims over a hard slab, VIPER falls back while
+/// its centre of mass is inside of them and over when it is outside: static stability,
+/// tan φ = (half track + half width)/(height of the centre of mass). Rims are rounded.
+#[test]
+fn viper_tips_over_when_the_static_stability_angle_is_exceeded_and_not_before() {
+    let model = viper();
+    let wheel = &model.wheels()[0];
+    let rounding_m = 0.1 * wheel.radius_m.min(0.5 * wheel.width_m);
+    let pivot = Vector3::new(
+        0.0,
+        wheel.centre_in_base_m.y + 0.5 * wheel.width_m - rounding_m,
+        wheel.centre_in_base_m.z - wheel.radius_m + rounding_m,
+    );
+    let arm = pivot - centre_of_mass_m(&model);
+    let critical_rad = arm.y.atan2(-arm.z);
+    println!("critical roll {:.2} deg", critical_rad.to_degrees());
+    for (over_deg, tips) in [(-1.0_f64, false), (1.0, true)] {
+        let slab = block(Vector3::new(1.0, 1.0, 0.2));
+        let at = Pose::translation(0.0, 0.0, -4.0 * half_height(&slab));
+        let rock = Rock { id: 0, shape: 0, world_from_rock: at, radius_m: 4.0 };
+        let level = Level::sample([-10.0, -10.0], 0.5, 41, |_, _| -20.0);
+        let ground = Ground::new(vec![level], vec![rock], vec![slab]);
+        // Rolling left (y down) is about -x.
+        let turn = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -(critical_rad + over_deg.to_radians()));
+        let pose = Pose::from_parts((Vector3::z() * rounding_m - turn * pivot).into(), turn);
+        let mut fall = Fall::new(ground, pose);
+        fall.run(8.0);
+        let tilt = fall.up().z.clamp(-1.0, 1.0).acos().to_degrees();
+        println!("{over_deg:+} deg: ends at {tilt:.1} deg");
+        assert!(if tips { tilt > 70.0 } else { tilt < 10.0 }, "{over_deg} deg ends at {tilt} deg");
+    }
+}
+
+#[test]
+fn a_rover_put_upside_down_comes_to_rest_on_its_body() {
+    let ground = Ground::flat(0.1, 20.0);
+    let turn = UnitQuaternion::from_euler_angles(std::f64::consts::PI - 0.1, 0.05, 0.3);
+    let mut fall = Fall::new(ground, Pose::from_parts(Vector3::new(0.0, 0.0, 4.0).into(), turn));
+    fall.run(30.0);
+    let (twist, at) = (fall.rover.base_twist(), fall.rover.world_from_base().translation);
+    println!("at {at}, up {:?}, {:.1e} m/s {:.1e} rad/s", fall.up(), twist.linear.norm(), twist.angular.norm());
+    assert!(fall.rover.is_finite());
+    assert!(twist.linear.norm() < 1e-3 && twist.angular.norm() < 1e-3, "{twist:?}");
+    assert!(at.z > 0.3 && at.z < 3.0);
 }

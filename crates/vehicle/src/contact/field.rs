@@ -154,7 +154,12 @@ pub fn forces<'a>(
             forces.on_links.push((*link, wrench));
         }
     }
-    pairs.retain(|_, pair| pair.step == *step);
+    // What a sleeping rock holds on to is not looked at, nor forgotten.
+    let sleeps = |id: u32| {
+        let rocks = loose.rocks();
+        rocks.binary_search_by_key(&id, |rock| rock.id).is_ok_and(|at| rocks[at].asleep())
+    };
+    pairs.retain(|(who, _), pair| pair.step == *step || matches!(who, Who::Rock(id) if sleeps(*id)));
     forces
 }
 

@@ -69,26 +69,29 @@ pub(crate) struct Law<'a> {
 }
 
 impl Law<'_> {
-    /// The push of a patch of points with one normal.
+    /// The push of a patch of points that share one grip.
     pub(crate) fn patch(&self, touches: &[Touch], grip: &mut Grip) -> Option<Push> {
-        let normal = touches.first()?.normal;
         let share = Share::of(touches);
-        let (mut sum_n, mut moment) = (0.0, Vector3::zeros());
+        let (mut sum_n, mut moment, mut force_n) = (0.0, Vector3::zeros(), Vector3::zeros());
         for touch in touches {
             let push_n = self.normal_n(touch, &share);
             sum_n += push_n;
             moment += touch.point_m * push_n;
+            force_n += touch.normal * push_n;
         }
-        if sum_n <= 0.0 {
+        let Some(normal) = force_n.try_normalize(0.0) else {
             *grip = Grip::default();
             return None;
-        }
+        };
         let at_m = moment / sum_n;
+        let couple_nm = touches.iter().fold(Vector3::zeros(), |couple, touch| {
+            couple + (touch.point_m - at_m).cross(&touch.normal) * self.normal_n(touch, &share)
+        });
         let spread = |touch: &Touch| (touch.point_m - at_m).norm() * self.normal_n(touch, &share);
         let spread_m = touches.iter().map(spread).sum::<f64>() / sum_n;
-        let hold_n = self.hold(&normal, &at_m, sum_n, 1.0, grip);
+        let hold_n = self.hold(&normal, &at_m, force_n.norm(), 1.0, grip);
         let twist_nm = self.twist(&normal, sum_n * spread_m, grip);
-        Some(Push { force_n: normal * sum_n + hold_n, couple_nm: normal * twist_nm, at_m })
+        Some(Push { force_n: force_n + hold_n, couple_nm: couple_nm + normal * twist_nm, at_m })
     }
 
     /// The push of one point among several that have normals and grips of their own.

@@ -1,13 +1,19 @@
 //! Convex shapes and where two of them touch. A wheel is a cylinder whose edges are
 //! rounded by a tenth of its size: while it is no deeper than that in a rock, the normal
-//! is that of the nearest points and turns smoothly as the wheel rolls over an edge.
-//! Two faces, or a face and a wheel's barrel, touch at the corners of what they share.
+//! is that of the nearest points and turns smoothly as the wheel rolls over an edge. It
+//! touches at its two rims, each by itself, and between them as far as the barrel is
+//! deeper there than either rim: a line of contact has two ends, a stone under the
+//! middle one point, and nothing jumps between the two.
+//! Other shapes touch at the corners of the face that they share.
 
 use nalgebra::{Isometry3, Point3, UnitQuaternion, Vector3};
 use parry3d_f64::math::{Pose as ParryPose, Rotation, Vector as ParryVector};
 use parry3d_f64::query::ContactManifold;
-use parry3d_f64::query::details::contact_manifold_pfm_pfm;
-use parry3d_f64::shape::{ConvexPolyhedron, Cuboid, Cylinder, PolygonalFeature, PolygonalFeatureMap, SupportMap};
+use parry3d_f64::query::details::{contact_manifold_pfm_pfm, contact_support_map_support_map_with_params};
+use parry3d_f64::query::gjk::{GJKResult, VoronoiSimplex};
+use parry3d_f64::shape::{
+    ConvexPolyhedron, Cuboid, Cylinder, PackedFeatureId, PolygonalFeature, PolygonalFeatureMap, SupportMap,
+};
 use selene_base::Pose;
 use selene_terrain::RockShape;
 
@@ -166,6 +172,10 @@ impl Narrow {
         // No warm start: the result depends on the poses alone.
         self.manifold.local_n1 = ParryVector::ZERO;
         let first_from_second = parry_pose(&world_from_first.inv_mul(world_from_second));
+        if let Solid::Wheel { core, rounding_m, .. } = first.solid {
+            self.wheel(core, *rounding_m, world_from_first, second, &first_from_second);
+            return !self.touches.is_empty();
+        }
         let rounding = |scaled: &Scaled| scaled.solid.rounding_m() * scaled.scale;
         contact_manifold_pfm_pfm(
             &first_from_second,
@@ -178,14 +188,66 @@ impl Narrow {
             0.0,
             &mut self.manifold,
         );
-        let normal = world_from_first.rotation * -vector(self.manifold.local_n1);
-        for contact in self.manifold.points.iter().filter(|contact| contact.dist < 0.0) {
-            let on_first = vector(contact.local_p1) + 0.5 * contact.dist * vector(self.manifold.local_n1);
-            let point_m = (world_from_first * Point3::from(on_first)).coords;
-            self.touches.push(Touch { point_m, normal, depth_m: -contact.dist });
+        self.drop_the_nearest_points();
+        let normal = self.manifold.local_n1;
+        for contact in std::mem::take(&mut self.manifold.points).iter().filter(|contact| contact.dist < 0.0) {
+            self.add(world_from_first, contact.local_p1 + 0.5 * contact.dist * normal, normal, -contact.dist);
         }
         !self.touches.is_empty()
     }
+
+    /// A wheel's rims, and its barrel as far as it is deeper than both.
+    fn wheel(&mut self, core: &Cylinder, rounding_m: f64, wheel: &Pose, second: Scaled, wheel_from_second: &ParryPose) {
+        let rounding_m = rounding_m + second.solid.rounding_m() * second.scale;
+        let rim = Cylinder::new(0.0, core.radius);
+        let mut deepest_m: f64 = 0.0;
+        for side in [-core.half_height, core.half_height] {
+            let offset = ParryVector::new(0.0, side, 0.0);
+            let rim_from_second = wheel_from_second.append_translation(-offset);
+            if let Some((point, normal, depth_m)) = overlap(&rim, &second, &rim_from_second, rounding_m) {
+                deepest_m = deepest_m.max(depth_m);
+                self.add(wheel, point + offset, normal, depth_m);
+            }
+        }
+        if let Some((point, normal, depth_m)) = overlap(core, &second, wheel_from_second, rounding_m)
+            && depth_m > deepest_m
+        {
+            self.add(wheel, point, normal, depth_m - deepest_m);
+        }
+    }
+
+    /// A touch given in the first solid's frame; the normal looks out of it.
+    fn add(&mut self, world_from_first: &Pose, point: ParryVector, normal: ParryVector, depth_m: f64) {
+        let point_m = (world_from_first * Point3::from(vector(point))).coords;
+        self.touches.push(Touch { point_m, normal: world_from_first.rotation * -vector(normal), depth_m });
+    }
+
+    /// Parry adds the pair of nearest points to those of the shared face. Beside others it
+    /// would count one of them twice, and another one as soon as the bodies tilt.
+    fn drop_the_nearest_points(&mut self) {
+        let points = &mut self.manifold.points;
+        let is_nearest = points.last().is_some_and(|last| last.fid1 == PackedFeatureId::UNKNOWN);
+        let [others @ .., _] = points.as_slice() else { return };
+        if is_nearest && others.iter().any(|other| other.dist < 0.0) {
+            points.pop();
+        }
+    }
+}
+
+/// Where two support maps, both rounded by `rounding_m` together, overlap most: the point
+/// midway and the normal out of the first in its frame, and the depth.
+fn overlap(
+    first: &impl SupportMap,
+    second: &Scaled,
+    first_from_second: &ParryPose,
+    rounding_m: f64,
+) -> Option<(ParryVector, ParryVector, f64)> {
+    let mut simplex = VoronoiSimplex::new();
+    let nearest =
+        contact_support_map_support_map_with_params(first_from_second, first, second, rounding_m, &mut simplex, None);
+    let GJKResult::ClosestPoints(on_first, on_second, normal) = nearest else { return None };
+    let depth_m = rounding_m - (on_second - on_first).dot(normal);
+    (depth_m > 0.0).then(|| (0.5 * (on_first + on_second + rounding_m * normal), normal, depth_m))
 }
 
 fn vector(v: ParryVector) -> Vector3<f64> {
