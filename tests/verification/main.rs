@@ -5,4 +5,5 @@ mod config;
 mod drive;
 mod parked;
 mod rigid_wheel;
+mod rocks;
 mod soil;

@@ -1,7 +1,8 @@
 //! The world and its step, in a fixed order: the driver's wish becomes wheel
-//! targets; each wheel presses the soil where it stands; the rover moves under the
-//! soil's wrenches; the clock advances. A heartbeat is a whole number of steps and
-//! ends with a snapshot.
+//! targets; each wheel and each loose rock presses the soil where it stands; contacts
+//! with rocks and of the body with the ground add their wrenches; rover and loose rocks
+//! move; the clock advances. A heartbeat is a whole number of steps and ends with a
+//! snapshot.
 //!
 //! The step is a pure function of state and command: wheels are taken one after the
 //! other in the rover's order, since they share the ground.
@@ -10,15 +11,17 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
+use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
+use selene_vehicle::contact::{self, ContactConditions, ContactState, LooseRocks};
 use selene_vehicle::{Forces, Rover, Targets, VehicleError, Wheel, WheelTargets, steering};
 
 use crate::command::{Command, Driver};
 use crate::hash::StateHash;
 use crate::route::RouteFollower;
 use crate::scenario::Scenario;
-use crate::state::{WheelTruth, WorldState};
+use crate::state::{RockPose, WheelTruth, WorldState};
 
 /// How near the detailed ground's border the rover may come, m.
 pub(crate) const BORDER_M: f64 = 2.0;
@@ -71,6 +74,12 @@ pub struct World {
     wheel_memories: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
     soil_on_wheel: Vec<Wrench>,
+    rocks_on_wheel: Vec<u32>,
+    on_links: Vec<(usize, Wrench)>,
+    touching: ContactState,
+    loose: LooseRocks,
+    /// Each loose rock as the soil sees it.
+    solids: Vec<ConvexSolid>,
     driver: Driver,
     limited_commands: u64,
     floored_contacts: u64,
@@ -85,16 +94,26 @@ impl World {
     ///
     /// # Errors
     /// When the rover cannot be built or would stand off the detailed ground.
-    pub fn new(scenario: Arc<Scenario>, ground: Ground) -> Result<Self, WorldError> {
+    pub fn new(scenario: Arc<Scenario>, mut ground: Ground) -> Result<Self, WorldError> {
         let [x, y, drop_m, yaw] = scenario.start;
         let shapes: Vec<_> = scenario.rover.wheels().iter().map(wheel_shape).collect();
         let mut world_from_base = standing_pose(&scenario, &ground, x, y, yaw);
         world_from_base.translation.z += drop_m;
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
         let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
+        let mut memory = SoilMemory::new(&ground);
+        let mut scratch = Scratch::default();
+        let loose = LooseRocks::new(&ground, |rock| scenario.density_kg_m3(&ground, rock.id));
+        let mut bed = Bed { soils: &scenario.soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let solids = bedded(&loose, &mut bed);
         let world = Self {
-            memory: SoilMemory::new(&ground),
-            scratch: Scratch::default(),
+            memory,
+            scratch,
+            touching: ContactState::new(&scenario.rover, &ground),
+            loose,
+            solids,
+            on_links: Vec::new(),
+            rocks_on_wheel: vec![0; shapes.len()],
             wheel_memories: vec![WheelMemory::default(); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
@@ -124,6 +143,12 @@ impl World {
     #[must_use]
     pub fn ground(&self) -> &Ground {
         &self.ground
+    }
+
+    /// The loose rocks as they are now.
+    #[must_use]
+    pub fn loose_rocks(&self) -> &LooseRocks {
+        &self.loose
     }
 
     /// Takes a command from outside.
@@ -183,6 +208,12 @@ impl World {
         self.rover.world_from_links().iter().for_each(|pose| hash.pose(pose));
         hash.twist(&self.rover.base_twist());
         self.rover.joint_states().iter().for_each(|joint| hash.numbers(&[joint.position, joint.velocity]));
+        for rock in self.loose.rocks() {
+            hash.pose(&rock.world_from_rock);
+            hash.twist(&rock.twist);
+            rock.memory().for_each(|value| hash.number(value));
+        }
+        self.touching.memory().for_each(|value| hash.number(value));
         self.ground.all_edits().iter().for_each(|edit| hash.edit(edit));
         for node in self.memory.touched().flat_map(|(_, nodes)| nodes) {
             hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
@@ -207,12 +238,55 @@ impl World {
 
     fn step(&mut self, targets: &Targets) {
         self.press_soil();
-        self.rover.step(targets, &Forces { soil_on_wheel: &self.soil_on_wheel, on_links: &[] });
+        self.rocks_press_soil();
+        self.touch();
+        self.rover.step(targets, &Forces { soil_on_wheel: &self.soil_on_wheel, on_links: &self.on_links });
+        let gravity = Vector3::new(0.0, 0.0, -self.scenario.gravity_m_s2);
+        self.loose.step(&gravity, self.scenario.step.secs_f64());
         self.time += self.scenario.step;
     }
 
+    fn conditions(&self) -> Conditions {
+        Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 }
+    }
+
+    /// Loose rocks that are awake on the soil; on hard ground where the soil's law knows
+    /// wheels alone.
+    fn rocks_press_soil(&mut self) {
+        let conditions = self.conditions();
+        let mut bed = Bed {
+            soils: &self.scenario.soils,
+            ground: &mut self.ground,
+            memory: &mut self.memory,
+            scratch: &mut self.scratch,
+        };
+        for (rock, solid) in self.loose.rocks_mut().iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep())
+        {
+            solid.place(&rock.world_from_rock);
+            let motion =
+                SolidMotion { linear_m_s: rock.twist.linear, angular_rad_s: rock.twist.angular, mass_kg: rock.mass_kg };
+            match solid::step(&mut bed, solid, rock.world_from_rock.translation.vector, &motion, &conditions) {
+                Some(contact) => rock.add(&contact.wrench),
+                None => rock.stand_on(bed.ground, conditions.dt_s),
+            }
+        }
+    }
+
+    /// Contacts of rover and loose rocks with rocks, and of the rover's body with the ground.
+    fn touch(&mut self) {
+        let conditions = ContactConditions { dt_s: self.scenario.step.secs_f64() };
+        let forces = contact::forces(&self.rover, &self.ground, &mut self.loose, &mut self.touching, &conditions);
+        for (i, (soil, rocks)) in self.soil_on_wheel.iter_mut().zip(&forces.on_wheels).enumerate() {
+            soil.force += rocks.force;
+            soil.torque += rocks.torque;
+            self.contacts[i].wrench = *soil;
+            self.rocks_on_wheel[i] = forces.rocks_on_wheel[i];
+        }
+        self.on_links.clone_from(&forces.on_links);
+    }
+
     fn press_soil(&mut self) {
-        let conditions = Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 };
+        let conditions = self.conditions();
         let mut bed = Bed {
             soils: &self.scenario.soils,
             ground: &mut self.ground,
@@ -235,7 +309,7 @@ impl World {
 
     fn check(&self) -> Result<(), WorldError> {
         let time = self.time;
-        if !self.rover.is_finite() {
+        if !self.rover.is_finite() || !self.loose.is_finite() {
             return Err(WorldError::NotFinite { time });
         }
         let at = self.rover.world_from_base().translation;
@@ -264,6 +338,12 @@ impl World {
             base_acceleration,
             wheels: self.wheel_truth(),
             edits,
+            loose_rocks: self
+                .loose
+                .rocks()
+                .iter()
+                .map(|r| RockPose { id: r.id, world_from_rock: r.world_from_rock })
+                .collect(),
             sun_direction: self.scenario.sky.sun(self.scenario.utc.after(self.time)).unit_enu,
         }
     }
@@ -289,11 +369,23 @@ impl World {
                     torque_nm: base_from_world * self.contacts[i].wrench.torque,
                     rate_rad_s,
                     drive_torque_nm: torques[i],
-                    in_contact: self.contacts[i].contact_nodes > 0,
+                    in_contact: self.contacts[i].contact_nodes > 0 || self.rocks_on_wheel[i] > 0,
                 }
             })
             .collect()
     }
+}
+
+/// Each loose rock as the soil sees it; one that is partly in the soil has its bed there.
+fn bedded(loose: &LooseRocks, bed: &mut Bed) -> Vec<ConvexSolid> {
+    let solid = |rock: &contact::LooseRock| {
+        let shape = bed.ground.rock_shapes()[rock.shape].clone();
+        let mut solid = ConvexSolid::new(&shape, rock.radius_m);
+        solid.place(&rock.world_from_rock);
+        solid::bed_in(bed, &solid);
+        solid
+    };
+    loose.rocks().iter().map(solid).collect()
 }
 
 fn wheel_shape(wheel: &Wheel) -> WheelShape {

@@ -1,7 +1,4 @@
 //! The force of one node on what presses it, and their sum.
-//!
-//! Where a rock's top is above the soil the node is rigid: a stiff, damped penalty
-//! along the solid's own normal with Coulomb friction, and no rut.
 
 use nalgebra::Vector3;
 use selene_terrain::Ground;
@@ -13,14 +10,6 @@ use crate::spec::Pressure;
 use crate::underside::Underside;
 use crate::wheel::Conditions;
 
-/// Rock: pressure per penetration. 250 N on one node of 2 cm go 0.6 mm deep.
-const ROCK_PA_PER_M: f64 = 1e9;
-/// Rock: damping, about half of critical for 10 kg on ten nodes of 2 cm.
-const ROCK_DAMPING_PA_S_PER_M: f64 = 1e6;
-/// Rock: metal on dry rock.
-const ROCK_FRICTION: f64 = 0.7;
-/// Rock: sliding over which friction builds up.
-const ROCK_SHEAR_M: f64 = 1e-3;
 /// A surface steeper than this against the terrain presses along the terrain's normal.
 const STEEPEST_COSINE: f64 = 0.2;
 
@@ -77,7 +66,6 @@ impl Law<'_> {
             let force = match hit.touch {
                 Touch::Free => continue,
                 Touch::Loose => self.loose(hit, memory),
-                Touch::Rock => self.rock(hit, solid.inward(hit.point_m), memory, &mut response),
                 Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
                     let (modulus, floored) = self.scm.modulus(inverse_b);
@@ -85,10 +73,8 @@ impl Law<'_> {
                     self.soil(hit, solid, modulus, memory, &mut response)
                 }
             };
-            if hit.touch != Touch::Rock {
-                let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
-                lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
-            }
+            let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
+            lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
             response.wrench.add_force_at(force, hit.point_m - self.motion.centre_m);
         }
         (response, lag_m)
@@ -142,7 +128,7 @@ impl Law<'_> {
     fn facing(&self, solid: &impl Underside, point_m: Vector3<f64>) -> Facing {
         let surface = match self.scm.pressure {
             Pressure::Terrain => self.normal,
-            Pressure::Surface => solid.inward(point_m),
+            Pressure::Surface => solid.inward(point_m).unwrap_or(self.normal),
         };
         let cosine = surface.dot(&self.normal);
         let terrain = self.normal;
@@ -162,24 +148,6 @@ impl Law<'_> {
         let wall_m = self.spacing_m * self.spacing_m / side.band_m;
         let yielding = outward_m_s / (outward_m_s + WALL_SPEED_M_S);
         -side.outward * (self.scm.wall_n_per_m(hit.depth_m, self.conditions.gravity_m_s2) * wall_m * yielding)
-    }
-
-    fn rock(&self, hit: &Hit, normal: Vector3<f64>, memory: &mut SoilMemory, response: &mut Response) -> Vector3<f64> {
-        response.contact_nodes += 1;
-        response.rock_nodes += 1;
-        // Along a normal near the horizontal the vertical overlap says nothing.
-        let depth_m = (hit.rock_m - hit.point_m.z) * normal.z.max(0.0);
-        let velocity = self.velocity_m_s(hit.point_m);
-        let rising = velocity.dot(&normal);
-        let sigma_pa = (ROCK_PA_PER_M * depth_m - ROCK_DAMPING_PA_S_PER_M * rising).max(0.0);
-        if depth_m <= 0.0 || sigma_pa == 0.0 {
-            return Vector3::zeros();
-        }
-        let node = memory.touch(hit.node, hit.surface_m);
-        let before = in_plane(node.mobilised(), &normal);
-        let (after, acting) = mobilise(before, velocity - normal * rising, self.conditions.dt_s, ROCK_SHEAR_M);
-        node.set_mobilised([after.x, after.y]);
-        (normal + acting * ROCK_FRICTION) * (sigma_pa * self.spacing_m * self.spacing_m * hit.share)
     }
 }
 

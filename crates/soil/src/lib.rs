@@ -19,6 +19,7 @@ mod scm;
 mod slip_map;
 mod slip_table;
 mod soils;
+pub mod solid;
 mod spec;
 mod surface;
 mod trace;

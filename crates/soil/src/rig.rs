@@ -347,7 +347,7 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError>
     let ground = flat(grid_m, size_m[0].max(size_m[1]) + 8.0 * grid_m)?;
     let mut level = ground.finest().clone();
     level.origin_m = size_m.map(|size| -0.5 * size - 3.5 * grid_m);
-    Ok(Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new()))
+    Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
 }
 
 #[cfg(test)]

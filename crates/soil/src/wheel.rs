@@ -81,7 +81,7 @@ pub struct WheelMotion {
 /// What the ground does to a wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelContact {
-    /// Force and torque of soil and rocks on the wheel about its centre, map frame.
+    /// Force and torque of the soil on the wheel about its centre, map frame.
     pub wrench: Wrench,
     /// Unit normal of the undisturbed terrain under the wheel; zero without contact.
     pub terrain_normal: Vector3<f64>,
@@ -92,8 +92,6 @@ pub struct WheelContact {
     pub normal_n: f64,
     /// Nodes that carry; for laws without nodes, discs of the wheel that touch.
     pub contact_nodes: u32,
-    /// Those among them that are rock.
-    pub rock_nodes: u32,
     /// Whether Bekker's modulus Kc/b + Kφ of some node was raised to its floor of a
     /// tenth of Kφ: its patch is too small for a soil whose Kc is negative, so the
     /// forces are not those of the fit.
@@ -194,7 +192,6 @@ fn step_scm(
         sinkage_m: response.sinkage_m,
         normal_n: response.wrench.force.dot(&response.normal),
         contact_nodes: response.contact_nodes,
-        rock_nodes: response.rock_nodes,
         modulus_floored: response.modulus_floored,
         ..WheelContact::default()
     }

@@ -6,6 +6,7 @@
 mod articulation;
 mod body;
 mod brake;
+pub mod contact;
 pub mod drive;
 pub mod encoder;
 mod error;

@@ -1,6 +1,6 @@
 //! What can be read off the bodies: joints, poses, motion, energy, momentum.
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, Vector3};
 use selene_base::{Pose, Twist};
 
 use super::{Articulation, Body, Seat, State};
@@ -37,6 +37,15 @@ impl Articulation {
             let state = &self.states[body];
             state.axis.dot(&(state.inertia * state.axis)) + state.armature
         })
+    }
+
+    /// Mass, centre and inertia about it of the body that a link is part of, world axes.
+    pub(crate) fn mass_of_link(&self, link: usize) -> (f64, Vector3<f64>, Matrix3<f64>) {
+        let index = self.seats[link].body;
+        let (body, pose) = (&self.bodies[index], &self.states[index].world_from_body);
+        let turn = pose.rotation.to_rotation_matrix();
+        let centre = pose * nalgebra::Point3::from(body.com_m);
+        (body.mass_kg, centre.coords, turn * body.inertia_about_com_kg_m2 * turn.transpose())
     }
 
     /// Kinetic energy of all bodies and rotors, J.

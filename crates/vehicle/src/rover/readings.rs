@@ -6,6 +6,7 @@ use nalgebra::Vector3;
 use selene_base::{Pose, Twist};
 
 use super::{JointState, Rover, WheelMotion};
+use crate::contact::{Body, Mobility};
 use crate::drive::{self, DrivePower};
 use crate::encoder;
 use crate::model::{RoverModel, Wheel};
@@ -26,6 +27,19 @@ impl Rover {
     fn wheel_motion(&self, link: usize) -> WheelMotion {
         let Twist { linear, angular } = self.articulation.twist_of_link(link);
         WheelMotion { world_from_wheel: self.articulation.world_from_link(link), linear, angular }
+    }
+
+    /// A link as contacts see it.
+    #[must_use]
+    pub fn body_of_link(&self, link: usize) -> Body {
+        let (mass_kg, centre_m, inertia) = self.articulation.mass_of_link(link);
+        let Twist { linear, angular } = self.articulation.twist_of_link(link);
+        Body {
+            world_from_body: self.articulation.world_from_link(link),
+            linear_m_s: linear,
+            angular_rad_s: angular,
+            mobility: Mobility::new(mass_kg, centre_m, &inertia),
+        }
     }
 
     /// Poses of all links, in the order of [`RoverModel::links`].
