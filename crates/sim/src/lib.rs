@@ -6,6 +6,7 @@ mod command;
 mod hash;
 mod route;
 mod scenario;
+mod slope;
 mod state;
 mod world;
 
@@ -13,5 +14,6 @@ pub use command::{Command, Driver};
 pub use hash::StateHash;
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
+pub use slope::{Climb, SlopeError, SlopeRig};
 pub use state::{WheelTruth, WorldState};
 pub use world::{Notices, World, WorldError};
