@@ -16,10 +16,6 @@ pub use hash::StateHash;
 pub use loose::{LooseFromSiteSpec, LooseRockSpec};
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
-<<<<<<< .merge_file_sl08oi
-pub use state::{RockPose, WheelTruth, WorldState};
-=======
 pub use slope::{Climb, SlopeError, SlopeRig};
-pub use state::{WheelTruth, WorldState};
->>>>>>> .merge_file_TLUAgz
+pub use state::{RockPose, WheelTruth, WorldState};
 pub use world::{Notices, World, WorldError};

@@ -6,7 +6,6 @@
 //! site: the data-driven law by the wheel's heading against the vertical, the soil contact
 //! model by its nodes, which sink vertically while pressure is along the plane's normal.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
@@ -175,7 +174,7 @@ impl SlopeRig {
         let rise = slope_deg.to_radians().tan();
         let behind_m = 0.5 * self.wheelbase_m() + self.radius_m() + MARGIN_M;
         let level = Level::sample([-behind_m, -0.5 * side_m], self.grid_m, posts, |x, _| rise * x);
-        Ground::new(vec![level], Vec::new(), Vec::new(), BTreeMap::new())
+        Ground::new(vec![level], Vec::new(), Vec::new())
     }
 }
 
