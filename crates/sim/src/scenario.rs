@@ -262,7 +262,8 @@ impl Scenario {
         let reach_m = 0.5 * self.site.levels.first().map_or(0.0, |finest| finest.side_m) - BORDER_M;
         let start = [self.start[0], self.start[1]];
         let waypoints = self.route.iter().flat_map(|route| route.waypoints_m.iter().map(|at| ("waypoint", *at)));
-        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
+        let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
+        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints).chain(rocks) {
             if x.abs() > reach_m || y.abs() > reach_m {
                 let told = format!(
                     "{what} ({x}, {y}) m is off the site's detailed ground; x and y must be within {reach_m:.1} m of 0"
