@@ -61,6 +61,18 @@ pub struct Notices {
     pub limited_commands: u64,
     /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
     pub floored_contacts: u64,
+    /// Steps of a wheel that was in deeper than its radius.
+    pub buried_wheels: u64,
+    /// Steps of a wheel whose slip, speed, slope or load was outside its soil's fit.
+    pub outside_fit: u64,
+}
+
+impl Notices {
+    fn count(&mut self, contact: &WheelContact) {
+        self.floored_contacts += u64::from(contact.modulus_floored);
+        self.buried_wheels += u64::from(contact.sinkage_beyond_radius);
+        self.outside_fit += u64::from(contact.slip_outside_fit);
+    }
 }
 
 /// Vehicle, soil and light at one instant.
@@ -82,7 +94,7 @@ pub struct World {
     solids: Vec<ConvexSolid>,
     driver: Driver,
     limited_commands: u64,
-    floored_contacts: u64,
+    contact_notices: Notices,
     follower: Option<RouteFollower>,
     time: SimTime,
     sequence: u64,
@@ -119,7 +131,7 @@ impl World {
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
             limited_commands: 0,
-            floored_contacts: 0,
+            contact_notices: Notices::default(),
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
             time: SimTime::ZERO,
             sequence: 0,
@@ -162,7 +174,7 @@ impl World {
         Notices {
             refused_commands: self.driver.refused(),
             limited_commands: self.limited_commands,
-            floored_contacts: self.floored_contacts,
+            ..self.contact_notices
         }
     }
 
@@ -301,7 +313,7 @@ impl World {
             };
             let contact =
                 selene_soil::step(&mut bed, &self.shapes[i], &mut self.wheel_memories[i], &motion, &conditions);
-            self.floored_contacts += u64::from(contact.modulus_floored);
+            self.contact_notices.count(&contact);
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
         }
