@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
-use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
+use selene_sim::{Command, LoadOptions, LooseFromSiteSpec, Scenario, World, WorldState};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Scratch, SoilMemory};
 use selene_terrain::{Ground, Level, Rock, RockShape};
 use selene_tests::repository_file;
+use selene_vehicle::contact::LooseRock;
 
 const MOON_M_S2: f64 = 1.62;
 
@@ -173,4 +174,72 @@ fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
     let one = driven_hash(1);
     assert_eq!(one, driven_hash(2));
     assert_eq!(one, driven_hash(4));
+}
+
+/// A rock that has lain in its bed for ages does not hop out of it.
+const HOP_MAX_M: f64 = 3e-3;
+
+#[test]
+fn rocks_of_the_site_that_are_made_loose_stay_in_their_beds() {
+    let file = repository_file("config/scenario/polar.yaml");
+    let mut scenario = Scenario::load(&file, &LoadOptions::default()).expect("scenario");
+    scenario.route = None;
+    scenario.loose_from_site = Some(LooseFromSiteSpec { diameter_min_m: 0.15, diameter_max_m: 0.5 });
+    let ground = scenario.generate_ground().expect("ground");
+    let before: Vec<_> = ground.loose_rocks().to_vec();
+    assert!(before.len() > 10 && ground.rocks().iter().all(|rock| before.iter().all(|loose| loose.id != rock.id)));
+    let mut world = world(scenario, ground);
+    run(&mut world, 3.0, Some(Command::STOP));
+    let hop = |(rock, before): (&LooseRock, &Rock)| {
+        (rock.world_from_rock.translation.vector - before.world_from_rock.translation.vector).norm()
+    };
+    let hops: Vec<_> = world.loose_rocks().rocks().iter().zip(&before).map(hop).collect();
+    let awake = world.loose_rocks().rocks().iter().filter(|rock| !rock.asleep()).count();
+    let still = hops.iter().filter(|&&hop_m| hop_m < HOP_MAX_M).count();
+    println!(
+        "{} loose, {still} stayed, {awake} awake, farthest {:.4} m",
+        hops.len(),
+        hops.iter().fold(0.0_f64, |a, &b| a.max(b))
+    );
+    assert!(still == hops.len() && awake == 0, "{hops:?}");
+}
+
+#[test]
+fn debug_drive() {
+    let scenario = rocks_scenario();
+    let ground = scenario.generate_ground().expect("ground");
+    let mut world = world(scenario, ground);
+    let t = std::time::Instant::now();
+    for i in 0..16 {
+        let s = run(&mut world, 1.0, None);
+        let b = s.world_from_base();
+        let awake = world.loose_rocks().rocks().iter().filter(|rock| !rock.asleep()).count();
+        println!(
+            "{i} x {:.2} y {:.2} z {:.3} v {:.3} awake {awake} wall {:.1}",
+            b.translation.x,
+            b.translation.y,
+            b.translation.z,
+            s.base_twist.linear.norm(),
+            t.elapsed().as_secs_f64()
+        );
+    }
+    for r in &s_last(&world) {
+        println!("{r}");
+    }
+}
+fn s_last(world: &World) -> Vec<String> {
+    world
+        .loose_rocks()
+        .rocks()
+        .iter()
+        .map(|r| {
+            format!(
+                "{} {:.3?} {:.2?} asleep {}",
+                r.id,
+                r.world_from_rock.translation.vector,
+                r.twist.linear.norm(),
+                r.asleep()
+            )
+        })
+        .collect()
 }
