@@ -28,7 +28,7 @@ const FREQUENCY_MAX: f64 = 0.5;
 /// Damping of that motion, share of critical, at most.
 const DAMPING_MAX: f64 = 0.5;
 /// Rolling resistance over load times radius: our choice for stones in loose sand.
-const ROLLING: f64 = 0.15;
+const ROLLING: f64 = 0.3;
 /// Turn rate at which about half of it acts, rad/s.
 const ROLLING_RATE_RAD_S: f64 = 0.1;
 /// A face steeper than this is a wall: no vertical meets it from below.
