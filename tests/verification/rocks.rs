@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
 use selene_sim::{Command, LoadOptions, LooseFromSiteSpec, Scenario, World, WorldState};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Bed, Scratch, SoilMemory};
+use selene_soil::{Bed, Conditions, Scratch, SoilMemory};
 use selene_terrain::{Ground, Level, Rock, RockShape};
 use selene_tests::repository_file;
 
@@ -79,12 +79,14 @@ fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
     let mut solid = ConvexSolid::new(&ground.rock_shapes()[0].clone(), rock.radius_m);
     let (soils, mut memory, mut scratch) = (rocks_scenario().soils, SoilMemory::new(&ground), Scratch::default());
     let mass_kg = weight_n / MOON_M_S2;
+    let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: MOON_M_S2 };
     let mut pose = rock.world_from_rock;
     for _ in 0..20_000 {
         solid.place(&pose);
         let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let still = SolidMotion { linear_m_s: Vector3::zeros(), angular_rad_s: Vector3::zeros(), mass_kg };
-        let contact = solid::step(&mut bed, &solid, pose.translation.vector, &still, 1e-3).expect("a law for solids");
+        let contact =
+            solid::step(&mut bed, &solid, pose.translation.vector, &still, &conditions).expect("a law for solids");
         let missing = 1.0 - contact.wrench.force.z / weight_n;
         if missing.abs() < 1e-3 {
             break;

@@ -7,6 +7,7 @@ mod hash;
 mod loose;
 mod route;
 mod scenario;
+mod slope;
 mod state;
 mod world;
 
@@ -15,5 +16,6 @@ pub use hash::StateHash;
 pub use loose::{LooseFromSiteSpec, LooseRockSpec};
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
+pub use slope::{Climb, SlopeError, SlopeRig};
 pub use state::{RockPose, WheelTruth, WorldState};
 pub use world::{Notices, World, WorldError};

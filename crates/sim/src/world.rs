@@ -61,6 +61,18 @@ pub struct Notices {
     pub limited_commands: u64,
     /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
     pub floored_contacts: u64,
+    /// Steps of a wheel that was in deeper than its radius.
+    pub buried_wheels: u64,
+    /// Steps of a wheel whose slip, speed, slope or load was outside its soil's fit.
+    pub outside_fit: u64,
+}
+
+impl Notices {
+    fn count(&mut self, contact: &WheelContact) {
+        self.floored_contacts += u64::from(contact.modulus_floored);
+        self.buried_wheels += u64::from(contact.sinkage_beyond_radius);
+        self.outside_fit += u64::from(contact.slip_outside_fit);
+    }
 }
 
 /// Vehicle, soil and light at one instant.
@@ -82,7 +94,7 @@ pub struct World {
     solids: Vec<ConvexSolid>,
     driver: Driver,
     limited_commands: u64,
-    floored_contacts: u64,
+    contact_notices: Notices,
     follower: Option<RouteFollower>,
     time: SimTime,
     sequence: u64,
@@ -119,7 +131,7 @@ impl World {
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
             limited_commands: 0,
-            floored_contacts: 0,
+            contact_notices: Notices::default(),
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
             time: SimTime::ZERO,
             sequence: 0,
@@ -162,7 +174,7 @@ impl World {
         Notices {
             refused_commands: self.driver.refused(),
             limited_commands: self.limited_commands,
-            floored_contacts: self.floored_contacts,
+            ..self.contact_notices
         }
     }
 
@@ -246,10 +258,14 @@ impl World {
         self.time += self.scenario.step;
     }
 
+    fn conditions(&self) -> Conditions {
+        Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 }
+    }
+
     /// Loose rocks that are awake on the soil; on hard ground where the soil's law knows
     /// wheels alone.
     fn rocks_press_soil(&mut self) {
-        let dt_s = self.scenario.step.secs_f64();
+        let conditions = self.conditions();
         let mut bed = Bed {
             soils: &self.scenario.soils,
             ground: &mut self.ground,
@@ -261,9 +277,9 @@ impl World {
             solid.place(&rock.world_from_rock);
             let motion =
                 SolidMotion { linear_m_s: rock.twist.linear, angular_rad_s: rock.twist.angular, mass_kg: rock.mass_kg };
-            match solid::step(&mut bed, solid, rock.world_from_rock.translation.vector, &motion, dt_s) {
+            match solid::step(&mut bed, solid, rock.world_from_rock.translation.vector, &motion, &conditions) {
                 Some(contact) => rock.add(&contact.wrench),
-                None => rock.stand_on(bed.ground, dt_s),
+                None => rock.stand_on(bed.ground, conditions.dt_s),
             }
         }
     }
@@ -282,7 +298,7 @@ impl World {
     }
 
     fn press_soil(&mut self) {
-        let conditions = Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 };
+        let conditions = self.conditions();
         let mut bed = Bed {
             soils: &self.scenario.soils,
             ground: &mut self.ground,
@@ -297,7 +313,7 @@ impl World {
             };
             let contact =
                 selene_soil::step(&mut bed, &self.shapes[i], &mut self.wheel_memories[i], &motion, &conditions);
-            self.floored_contacts += u64::from(contact.modulus_floored);
+            self.contact_notices.count(&contact);
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
         }
@@ -385,7 +401,13 @@ fn bedded(loose: &LooseRocks, bed: &mut Bed) -> Vec<ConvexSolid> {
 }
 
 fn wheel_shape(wheel: &Wheel) -> WheelShape {
-    WheelShape { radius_m: wheel.radius_m, width_m: wheel.width_m, ..WheelShape::default() }
+    WheelShape {
+        radius_m: wheel.radius_m,
+        width_m: wheel.width_m,
+        grouser_height_m: wheel.grouser_height_m,
+        grousers: wheel.grousers,
+        ..WheelShape::default()
+    }
 }
 
 /// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.

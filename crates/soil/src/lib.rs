@@ -3,25 +3,42 @@
 //! parameters (`Scm`), motion, ground and soil memory; nothing else is kept.
 
 mod bulldozing;
+mod data;
+mod data_spec;
+pub mod drive_rig;
+mod footing;
 mod force;
+mod grip;
 mod law;
 mod memory;
 mod patch;
 mod press;
 pub mod rig;
+mod rigid;
 mod scm;
+mod slip_map;
+mod slip_table;
 mod soils;
 pub mod solid;
 mod spec;
+mod surface;
+mod trace;
 mod underside;
 mod wheel;
+mod wheel_memory;
 
+pub use data::{DataDriven, Fitted};
+pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
 pub use memory::{NodeMemory, SoilMemory};
 pub use press::Scratch;
+pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};
+pub use slip_map::{SlipMap, SlipMapSpec, SlipTable};
+pub use slip_table::{Interpolation, SlipRow};
 pub use soils::Soils;
-pub use spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
+pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 pub use wheel::{
-    Bed, Conditions, WheelContact, WheelForces, WheelMemory, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
+    Bed, Conditions, WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
 };
+pub use wheel_memory::WheelMemory;

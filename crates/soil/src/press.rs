@@ -23,6 +23,7 @@ use crate::memory::SoilMemory;
 use crate::patch::Patches;
 use crate::scm::Scm;
 use crate::underside::Underside;
+use crate::wheel::Conditions;
 
 /// Largest lag of a stored rut behind the true one while a wheel presses it.
 const RUT_STEP_M: f64 = 5e-4;
@@ -98,12 +99,14 @@ pub(crate) struct Hit {
     pub(crate) touch: Touch,
 }
 
-/// One step of `solid` on the ground.
+/// One step of `solid`, whose skin holds `grip` of the soil's strength, on the ground.
+#[expect(clippy::too_many_arguments, reason = "law, solid, motion and the three kinds of state are apart")]
 pub(crate) fn press(
     scm: &Scm,
     solid: &impl Underside,
+    grip: f64,
     motion: &Motion,
-    dt_s: f64,
+    conditions: &Conditions,
     ground: &mut Ground,
     memory: &mut SoilMemory,
     scratch: &mut Scratch,
@@ -115,8 +118,8 @@ pub(crate) fn press(
         return Response::default();
     }
     scratch.find_patches(scm, ground.finest().spacing_m);
-    let law = Law { scm, normal, motion, dt_s, spacing_m: ground.finest().spacing_m };
-    let (response, lag_m) = law.apply(ground, memory, scratch);
+    let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.finest().spacing_m };
+    let (response, lag_m) = law.apply(solid, ground, memory, scratch);
     if lag_m > RUT_STEP_M {
         bulldozing::settle(scm, motion.linear_m_s, ground, memory, scratch);
     }

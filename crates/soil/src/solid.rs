@@ -20,7 +20,7 @@ use crate::law::Law;
 use crate::press::{Motion, press};
 use crate::scm::Scm;
 use crate::underside::{Low, Underside};
-use crate::wheel::Bed;
+use crate::wheel::{Bed, Conditions};
 
 /// Angular frequency of a solid on unloading soil, per step: half of it leaves room for
 /// rocking, which is up to 1.6 times faster.
@@ -158,13 +158,14 @@ pub fn step(
     solid: &ConvexSolid,
     origin_m: Vector3<f64>,
     motion: &SolidMotion,
-    dt_s: f64,
+    conditions: &Conditions,
 ) -> Option<SolidContact> {
-    let Law::Scm(scm) = bed.soils.at(origin_m.x, origin_m.y);
+    let Law::Scm(scm) = bed.soils.at(origin_m.x, origin_m.y) else { return None };
+    let dt_s = conditions.dt_s;
     let mass_kg = motion.mass_kg;
     let scm = softened(scm, mass_kg, solid.footprint_m2(), dt_s);
     let motion = Motion { centre_m: origin_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
-    let response = press(&scm, solid, &motion, dt_s, bed.ground, bed.memory, bed.scratch);
+    let response = press(&scm, solid, 1.0, &motion, conditions, bed.ground, bed.memory, bed.scratch);
     let mut wrench = response.wrench;
     let load_n = wrench.force.dot(&response.normal).max(0.0);
     wrench.torque -= motion.angular_rad_s * rolling_nm_s(load_n, mass_kg, solid.scale_m, &motion, dt_s);

@@ -1,6 +1,7 @@
-//! Soil files (`config/soil/*.yaml`). The keys are the soil contact model's own
-//! parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports give
-//! them; values that no soil has are refused with file, line and what is allowed.
+//! Soil files (`config/soil/*.yaml`): a name and one law. The soil contact model's keys
+//! are its own parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports
+//! give them; the other laws' keys are beside those laws. Values that no soil has are
+//! refused with file, line and what is allowed.
 
 use std::path::Path;
 
@@ -8,6 +9,10 @@ use garde::Validate;
 use selene_base::InputError;
 use selene_base::input::{load_yaml, non_negative, positive, within};
 use serde::Deserialize;
+
+use crate::data_spec::DataSpec;
+use crate::rigid::RigidSpec;
+use crate::slip_map::SlipMapSpec;
 
 /// A soil file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -20,17 +25,36 @@ pub struct SoilSpec {
     #[garde(dive)]
     pub law: SoilLaw,
     /// How pressed soil moves aside; without it, ruts sink and nothing rises.
-    #[garde(dive)]
+    #[garde(dive, custom(of_scm_alone(&self.law)))]
     #[serde(default)]
     pub bulldozing: Option<BulldozingSpec>,
 }
 
 /// The closed set of laws.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(from = "LawKeys")]
+#[serde(try_from = "LawKeys")]
 pub enum SoilLaw {
     /// The soil contact model (Krenn and Hirzinger 2009).
     Scm(ScmSpec),
+    /// Regressions of measured slip and sinkage.
+    Data(DataSpec),
+    /// Rigid ground with Coulomb friction.
+    Rigid(RigidSpec),
+    /// Drawbar against slip from a table.
+    SlipMap(SlipMapSpec),
+}
+
+impl SoilLaw {
+    /// Its key in a soil file.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Scm(_) => "scm",
+            Self::Data(_) => "data",
+            Self::Rigid(_) => "rigid",
+            Self::SlipMap(_) => "slip_map",
+        }
+    }
 }
 
 /// The law as the file has it. A mapping and not serde's enum, whose values lose
@@ -38,12 +62,23 @@ pub enum SoilLaw {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LawKeys {
-    scm: ScmSpec,
+    scm: Option<ScmSpec>,
+    data: Option<DataSpec>,
+    rigid: Option<RigidSpec>,
+    slip_map: Option<SlipMapSpec>,
 }
 
-impl From<LawKeys> for SoilLaw {
-    fn from(keys: LawKeys) -> Self {
-        Self::Scm(keys.scm)
+impl TryFrom<LawKeys> for SoilLaw {
+    type Error = &'static str;
+
+    fn try_from(keys: LawKeys) -> Result<Self, Self::Error> {
+        match keys {
+            LawKeys { scm: Some(scm), data: None, rigid: None, slip_map: None } => Ok(Self::Scm(scm)),
+            LawKeys { scm: None, data: Some(data), rigid: None, slip_map: None } => Ok(Self::Data(data)),
+            LawKeys { scm: None, data: None, rigid: Some(rigid), slip_map: None } => Ok(Self::Rigid(rigid)),
+            LawKeys { scm: None, data: None, rigid: None, slip_map: Some(map) } => Ok(Self::SlipMap(map)),
+            _ => Err("law must be exactly one of scm, data, rigid and slip_map"),
+        }
     }
 }
 
@@ -52,8 +87,14 @@ impl Validate for SoilLaw {
     type Context = ();
 
     fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
-        let Self::Scm(spec) = self;
-        spec.validate_into(&(), &mut garde::util::nested_path!(parent, "scm"), report);
+        let key = self.key();
+        let mut path = garde::util::nested_path!(parent, key);
+        match self {
+            Self::Scm(spec) => spec.validate_into(&(), &mut path, report),
+            Self::Data(spec) => spec.validate_into(&(), &mut path, report),
+            Self::Rigid(spec) => spec.validate_into(&(), &mut path, report),
+            Self::SlipMap(spec) => spec.validate_into(&(), &mut path, report),
+        }
     }
 }
 
@@ -85,6 +126,46 @@ pub struct ScmSpec {
     /// Damping R, Pa s/m.
     #[garde(custom(non_negative))]
     pub damping_pa_s_per_m: f64,
+    /// Along what the pressure acts.
+    #[garde(skip)]
+    #[serde(default)]
+    pub pressure: Pressure,
+    /// How much further a slipping wheel sinks; not at all without it.
+    #[garde(dive)]
+    #[serde(default)]
+    pub slip_sinkage: Option<SlipSinkage>,
+    /// Bulk density, kg/m³: the weight of the soil that a wheel's side pushes aside; zero
+    /// leaves cohesion alone to resist.
+    #[garde(custom(within(0.0, 4000.0)))]
+    #[serde(default)]
+    pub density_kg_m3: f64,
+}
+
+/// Slip-sinkage: sheared soil flows and bears less, so that a slipping wheel sinks further.
+/// Bekker's modulus falls to `1 − loss (1 − e^(−j/displacement_m))` of itself over the sheared
+/// length j. A form of Selene's own, found from single-wheel tests (docs/validation.md).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SlipSinkage {
+    /// Share of the modulus that is lost in the end, 0 to 0.95.
+    #[garde(custom(within(0.0, 0.95)))]
+    pub loss: f64,
+    /// Sheared length over which it is lost, m.
+    #[garde(custom(positive))]
+    pub displacement_m: f64,
+}
+
+/// Along what the pressure of the soil on a wheel acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pressure {
+    /// The normal of the undisturbed terrain, as in Chrono's code: what compacting the soil
+    /// costs is felt as torque.
+    #[default]
+    Terrain,
+    /// The normal of the wheel's surface (Wong and Reece 1967): what compacting the soil
+    /// costs is felt as a resistance to the way ahead.
+    Surface,
 }
 
 /// How pressed soil moves aside.
@@ -118,6 +199,16 @@ impl SoilSpec {
     /// When it cannot be read, or a value is missing, unknown or out of range.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         load_yaml(path)
+    }
+}
+
+fn of_scm_alone(law: &SoilLaw) -> impl FnOnce(&Option<BulldozingSpec>, &()) -> garde::Result {
+    move |bulldozing, ()| match (bulldozing, law) {
+        (None, _) | (Some(_), SoilLaw::Scm(_)) => Ok(()),
+        (Some(_), law) => {
+            let what = format!("bulldozing is not allowed with law {}: scm alone moves soil aside", law.key());
+            Err(garde::Error::new(what))
+        }
     }
 }
 

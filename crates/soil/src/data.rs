@@ -1,0 +1,267 @@
+//! The data-driven law (Kern et al., DATA): slip and sinkage come from regressions of
+//! what a rover did on a soil, not from stresses.
+//!
+//! Along: a physics wheel of radius R rolls on the ground by stiff Coulomb friction at
+//! the slip-adjusted speed v = (1 − s(ωR, α)) ωR, or ωR/(1 + s) in skid, while the wheel
+//! that is seen turns at ω. Here both are one wheel: friction works toward v instead of
+//! ωR, and the torque about the axle is F R, so that s F ωR is lost in the soil. α is the
+//! slope along the wheel's heading; downhill the slope's part of the fit changes sign (the
+//! paper has none there) and skid is bounded. v gains speed no faster than a piecewise
+//! limit allows; it loses speed at once, and the body by dynamic friction.
+//!
+//! Across: the same friction, and a rolling wheel yields in proportion to the force (creep);
+//! the paper leaves side-slip out.
+//!
+//! Normal: k = F/(z(s, F) + h), c = 2√(k m), with the load F as followed in the wheel's
+//! memory, m = F/g, and grousers h counted since R is to their tips. At low speed the
+//! depth may only grow; the paper lets it shrink never again, here rolling on does, within
+//! half a radius: the hold belongs to the place where the wheel stopped.
+
+use nalgebra::Vector3;
+use selene_base::Wrench;
+
+use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
+use crate::footing::{DISCS, Footing, Stand, point_velocity};
+use crate::grip::{Friction, Slide, Spring};
+use crate::surface::Surface;
+use crate::trace::Trace;
+use crate::wheel::{Bed, Conditions, WheelContact, WheelMotion, WheelShape, slip_ratio};
+use crate::wheel_memory::WheelMemory;
+
+/// The bristle's stretch at a pull of the load, m: a wheel is held this stiffly.
+const STRETCH_M: f64 = 1e-3;
+/// Slip of a wheel slower than this counts for less: at rest it has none, m/s.
+const CRAWL_M_S: f64 = 1e-3;
+/// What is beyond the fit by less than this share of its edge counts as on it.
+const EDGE: f64 = 1e-3;
+/// Share of the radius within which rolling on forgets a held depth.
+const FORGET_RADII: f64 = 0.5;
+
+/// Validated data-driven law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataDriven {
+    slip: SlipFitSpec,
+    sinkage: SinkageFitSpec,
+    up_to_m_s: Vec<f64>,
+    limit_m_s2: Vec<f64>,
+    friction: Friction,
+    lateral_creep: f64,
+    trace: TraceSpec,
+}
+
+impl From<&DataSpec> for DataDriven {
+    fn from(spec: &DataSpec) -> Self {
+        Self {
+            slip: spec.slip,
+            sinkage: spec.sinkage,
+            up_to_m_s: spec.acceleration.up_to_m_s.clone(),
+            limit_m_s2: spec.acceleration.limit_m_s2.clone(),
+            friction: Friction { at_rest: spec.friction.static_friction, sliding: spec.friction.dynamic_friction },
+            lateral_creep: spec.friction.lateral_creep,
+            trace: spec.trace,
+        }
+    }
+}
+
+/// What a fit says, and whether it was asked beyond what it covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted {
+    /// The value.
+    pub value: f64,
+    /// Whether the nearest covered value stood in.
+    pub is_outside: bool,
+}
+
+/// A wheel's motion along the ground.
+struct Rolling {
+    /// Along the ground, square to the axle; none for a wheel on its side.
+    ahead: Option<Vector3<f64>>,
+    rate_rad_s: f64,
+    rim_m_s: f64,
+    ahead_m_s: f64,
+}
+
+impl DataDriven {
+    /// Slip at a wheel speed of `rim_m_s` = ωR up a slope of `slope_rad` along the way it
+    /// turns, negative downhill; in the sense of [`slip_ratio`].
+    #[must_use]
+    pub fn slip(&self, rim_m_s: f64, slope_rad: f64) -> Fitted {
+        let (fit, speed_m_s, slope_deg) = (&self.slip, rim_m_s.abs(), slope_rad.abs().to_degrees());
+        let (v, a) = (speed_m_s.min(fit.speed_max_m_s), slope_deg.min(fit.slope_max_deg));
+        let by_slope = (fit.per_deg2_per_m_s * v + fit.per_deg2) * a * a;
+        let raw = fit.per_m_s * v + fit.at_rest + by_slope.copysign(by_slope * slope_rad);
+        let value = raw.clamp(-fit.skid_max, fit.slip_max);
+        Fitted { value, is_outside: value != raw || speed_m_s - v > EDGE * v || slope_deg - a > EDGE * a }
+    }
+
+    /// Depth of the wheel's base radius below the undisturbed ground at a slip under a
+    /// load, m.
+    #[must_use]
+    pub fn depth_m(&self, slip: f64, load_n: f64) -> Fitted {
+        let fit = &self.sinkage;
+        let excess_n = load_n - fit.reference_n;
+        let within_n = excess_n.clamp(-fit.load_range_n, fit.load_range_n);
+        let raw_mm = fit.static_mm + fit.per_slip_mm * slip.abs() + fit.per_newton_mm * within_n;
+        let depth_mm = raw_mm.max(fit.least_mm);
+        Fitted { value: 1e-3 * depth_mm, is_outside: within_n != excess_n }
+    }
+
+    /// Most gain of speed at `speed_m_s`, m/s².
+    #[must_use]
+    pub fn acceleration_limit_m_s2(&self, speed_m_s: f64) -> f64 {
+        let piece = self.up_to_m_s.iter().take_while(|&&up_to| speed_m_s.abs() > up_to).count();
+        self.limit_m_s2[piece]
+    }
+
+    pub(crate) fn step(
+        &self,
+        bed: &mut Bed,
+        wheel: &WheelShape,
+        memory: &mut WheelMemory,
+        motion: &WheelMotion,
+        conditions: &Conditions,
+    ) -> WheelContact {
+        if memory.load_n == 0.0 {
+            memory.load_n = self.sinkage.reference_n;
+        }
+        let surface = Surface::undisturbed(bed.ground, bed.memory);
+        let Some(footing) = Footing::find(&surface, wheel, motion) else {
+            memory.leave();
+            return WheelContact::default();
+        };
+        let rolling = Rolling::new(motion, &footing.normal, wheel.radius_m);
+        memory.turn(rolling.rate_rad_s, conditions.dt_s);
+        let load_is_outside = self.yield_under(memory, &rolling, wheel, conditions);
+        let spring = self.spring(memory, wheel, conditions);
+        let Some(stand) = footing.stand(motion, |depth_m, closing_m_s| disc_n(&spring, depth_m, closing_m_s)) else {
+            memory.leave();
+            return WheelContact::default();
+        };
+        let slip_is_outside = self.drive(memory, &rolling, conditions);
+        memory.is_down = true;
+        let held_n = self.hold(memory, &rolling, &stand, motion, conditions);
+        memory.follow_load(stand.normal_n, false, conditions.dt_s);
+        let sinkage_m = (stand.depth_m - wheel.grouser_height_m).max(0.0);
+        let trace = self.trace(&rolling, memory, wheel);
+        trace.leave(bed.ground, bed.memory, wheel, motion, sinkage_m);
+        WheelContact {
+            wrench: rolling.wrench(&stand, held_n, motion, wheel.radius_m),
+            terrain_normal: stand.normal,
+            sinkage_m,
+            normal_n: stand.normal_n,
+            contact_nodes: stand.discs,
+            sinkage_beyond_radius: sinkage_m > wheel.radius_m,
+            slip_outside_fit: slip_is_outside || load_is_outside,
+            ..WheelContact::default()
+        }
+    }
+
+    /// Moves on the depth that the soil gives way to; whether the load was outside the fit.
+    fn yield_under(
+        &self,
+        memory: &mut WheelMemory,
+        rolling: &Rolling,
+        wheel: &WheelShape,
+        conditions: &Conditions,
+    ) -> bool {
+        let fitted = self.depth_m(rolling.slip(), memory.load_n);
+        let rolled = rolling.ahead_m_s.abs() * conditions.dt_s / (FORGET_RADII * wheel.radius_m);
+        let is_slow = rolling.ahead_m_s.abs() <= self.sinkage.hold_below_m_s;
+        memory.yielded_m = if is_slow && fitted.value < memory.yielded_m {
+            memory.yielded_m + (fitted.value - memory.yielded_m) * rolled.min(1.0)
+        } else {
+            fitted.value
+        };
+        fitted.is_outside
+    }
+
+    /// The secant stiffness that stands at the yielded depth under the followed load.
+    fn spring(&self, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Spring {
+        let stiffness_n_m = memory.load_n / (memory.yielded_m + wheel.grouser_height_m);
+        Spring::new(stiffness_n_m, memory.load_n, 1.0, conditions)
+    }
+
+    /// Moves on the speed that the ground lets the wheel drive at; whether the fit was
+    /// left.
+    fn drive(&self, memory: &mut WheelMemory, rolling: &Rolling, conditions: &Conditions) -> bool {
+        let Some(ahead) = rolling.ahead else {
+            memory.drive_m_s = 0.0;
+            return false;
+        };
+        let rim_m_s = rolling.rim_m_s;
+        let fitted = self.slip(rim_m_s, ahead.z.asin() * rim_m_s.signum());
+        let goal_m_s =
+            if fitted.value >= 0.0 { (1.0 - fitted.value) * rim_m_s } else { rim_m_s / (1.0 + fitted.value) };
+        let from_m_s = if memory.is_down { memory.drive_m_s } else { rolling.ahead_m_s };
+        // Speed is lost at once, also where the wheel turns back.
+        let from_m_s = from_m_s.clamp(goal_m_s.min(0.0), goal_m_s.max(0.0));
+        let most_m_s = self.acceleration_limit_m_s2(from_m_s) * conditions.dt_s;
+        memory.drive_m_s = from_m_s + (goal_m_s - from_m_s).clamp(-most_m_s, most_m_s);
+        fitted.is_outside && rim_m_s.abs() > CRAWL_M_S
+    }
+
+    /// Friction toward the drive speed, N.
+    fn hold(
+        &self,
+        memory: &mut WheelMemory,
+        rolling: &Rolling,
+        stand: &Stand,
+        motion: &WheelMotion,
+        conditions: &Conditions,
+    ) -> Vector3<f64> {
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let velocity = point_velocity(motion, &axle, &stand.arm_m);
+        let driven = rolling.ahead.map_or(Vector3::zeros(), |ahead| ahead * memory.drive_m_s);
+        let bristle = Spring::new(memory.load_n / STRETCH_M, memory.load_n, 1.0, conditions);
+        // Steady across: v_across = creep |v| F/N.
+        let fading = self.lateral_creep * memory.drive_m_s.abs() * conditions.dt_s / STRETCH_M;
+        let slide = Slide::new(stand.normal, velocity - driven, rolling.ahead, fading);
+        memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s)
+    }
+
+    fn trace(&self, rolling: &Rolling, memory: &WheelMemory, wheel: &WheelShape) -> Trace {
+        let slip = rolling.slip().clamp(-1.0, 1.0);
+        let clear = (1.0 - slip.abs() / self.trace.pattern_gone_at_slip).max(0.0);
+        Trace {
+            amplitude_m: self.trace.pattern_share * wheel.grouser_height_m * clear,
+            pitch_m: Trace::pitch_m(wheel, slip),
+            turned_rad: memory.turned_rad,
+        }
+    }
+}
+
+fn disc_n(spring: &Spring, depth_m: f64, closing_m_s: f64) -> f64 {
+    (spring.stiffness_n_m * depth_m + spring.damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
+}
+
+impl Rolling {
+    fn new(motion: &WheelMotion, normal: &Vector3<f64>, radius_m: f64) -> Self {
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let ahead = axle.cross(normal).try_normalize(1e-6);
+        let rate_rad_s = motion.angular_rad_s.dot(&axle);
+        let ahead_m_s = ahead.map_or(0.0, |ahead| motion.linear_m_s.dot(&ahead));
+        Self { ahead, rate_rad_s, rim_m_s: rate_rad_s * radius_m, ahead_m_s }
+    }
+
+    /// The true slip; it fades where nothing moves.
+    fn slip(&self) -> f64 {
+        let speed_m_s = self.rim_m_s.abs().max(self.ahead_m_s.abs());
+        slip_ratio(self.ahead_m_s, self.rim_m_s).clamp(-1.0, 1.0) * speed_m_s / (speed_m_s + CRAWL_M_S)
+    }
+
+    /// Carrying and holding forces on the wheel, with the torque about the axle that
+    /// drives the physics wheel: F R, and less where that would give more power to the
+    /// wheel than the body loses.
+    fn wrench(&self, stand: &Stand, held_n: Vector3<f64>, motion: &WheelMotion, radius_m: f64) -> Wrench {
+        let mut wrench = stand.wrench;
+        wrench.add_force_at(held_n, stand.arm_m);
+        let Some(ahead) = self.ahead else { return wrench };
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let ahead_n = held_n.dot(&ahead);
+        let gives_power = ahead_n * (self.ahead_m_s - self.rim_m_s) > 0.0;
+        let arm_m = if gives_power { (self.ahead_m_s / self.rate_rad_s).clamp(0.0, radius_m) } else { radius_m };
+        let arm_m = if arm_m.is_finite() { arm_m } else { radius_m };
+        wrench.torque -= axle * (wrench.torque.dot(&axle) + ahead_n * arm_m);
+        wrench
+    }
+}

@@ -1,0 +1,143 @@
+//! The data-driven law's part of a soil file: regressions of slip and sinkage and what
+//! goes with them. Every coefficient is data, so another pair of rover and soil is
+//! another file; the units are those in which such fits are printed.
+
+use garde::Validate;
+use selene_base::input::{finite, non_negative, positive, within};
+use serde::Deserialize;
+
+/// Coefficients of the data-driven law.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct DataSpec {
+    /// Slip over wheel speed and slope.
+    #[garde(dive)]
+    pub slip: SlipFitSpec,
+    /// Sinkage over slip and load.
+    #[garde(dive)]
+    pub sinkage: SinkageFitSpec,
+    /// How fast a wheel gains speed.
+    #[garde(dive)]
+    pub acceleration: AccelerationSpec,
+    /// Friction toward the speed that the fit allows.
+    #[garde(dive)]
+    pub friction: DataFrictionSpec,
+    /// The trace left in the ground.
+    #[garde(dive)]
+    pub trace: TraceSpec,
+}
+
+/// s = (a v + b) α² + c v + d: slip s, wheel speed v = ωR in m/s, slope α in degrees.
+/// Downhill the slope's part counts against the rest and may turn slip into skid.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SlipFitSpec {
+    /// a, 1/(m/s deg²).
+    #[garde(custom(finite))]
+    pub per_deg2_per_m_s: f64,
+    /// b, 1/deg².
+    #[garde(custom(finite))]
+    pub per_deg2: f64,
+    /// c, 1/(m/s).
+    #[garde(custom(finite))]
+    pub per_m_s: f64,
+    /// d.
+    #[garde(custom(within(-0.99, 0.99)))]
+    pub at_rest: f64,
+    /// Highest wheel speed that was measured, m/s; faster ones slip as it does.
+    #[garde(custom(positive))]
+    pub speed_max_m_s: f64,
+    /// Steepest slope that was measured, degrees; steeper ones slip as it does.
+    #[garde(custom(within(0.0, 60.0)))]
+    pub slope_max_deg: f64,
+    /// Most slip taken from the fit: it may leave 0 to 1 at its corners.
+    #[garde(custom(within(0.0, 0.999)))]
+    pub slip_max: f64,
+    /// Most skid taken from the fit, as a positive number.
+    #[garde(custom(within(0.0, 0.999)))]
+    pub skid_max: f64,
+}
+
+/// Depth = static + per slip · |s| + per newton · (F − reference).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SinkageFitSpec {
+    /// Depth at rest under the reference load, mm.
+    #[garde(custom(non_negative))]
+    pub static_mm: f64,
+    /// Depth that full slip adds, mm.
+    #[garde(custom(non_negative))]
+    pub per_slip_mm: f64,
+    /// Depth that a newton adds, mm/N.
+    #[garde(custom(non_negative))]
+    pub per_newton_mm: f64,
+    /// Load that the fit is about, N.
+    #[garde(custom(positive))]
+    pub reference_n: f64,
+    /// How far from it loads were measured, N; others sink as the nearest of these.
+    #[garde(custom(within(0.0, self.reference_n)))]
+    pub load_range_n: f64,
+    /// Least depth: a fit that says less would ask for an infinite stiffness, mm.
+    #[garde(custom(positive))]
+    pub least_mm: f64,
+    /// At this speed and below a wheel may sink deeper and not rise, m/s.
+    #[garde(custom(non_negative))]
+    pub hold_below_m_s: f64,
+}
+
+/// Most gain of speed, piecewise over speed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct AccelerationSpec {
+    /// Speeds up to which each limit but the last holds, m/s, rising.
+    #[garde(length(max = 16), inner(custom(positive)), custom(rising))]
+    pub up_to_m_s: Vec<f64>,
+    /// The limits, m/s²: one more than speeds.
+    #[garde(inner(custom(positive)), custom(one_more_than(self.up_to_m_s.len())))]
+    pub limit_m_s2: Vec<f64>,
+}
+
+/// Friction between the ground and a rim that moves at the slip-adjusted speed.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct DataFrictionSpec {
+    /// Friction over normal force up to which it does not slide.
+    #[garde(custom(within(0.0, 10.0)))]
+    pub static_friction: f64,
+    /// Friction over normal force while it slides; not above the static one.
+    #[garde(custom(within(0.0, self.static_friction)))]
+    pub dynamic_friction: f64,
+    /// Tangent of the angle by which a rolling wheel yields to a force across it that
+    /// equals its load; in proportion for smaller ones.
+    #[garde(custom(within(0.0, 10.0)))]
+    pub lateral_creep: f64,
+}
+
+/// Depth and grouser pattern left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// Amplitude of the grousers' pattern without slip, over their height.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub pattern_share: f64,
+    /// Slip at which the pattern is gone; in between it falls in proportion.
+    #[garde(custom(within(0.01, 1.0)))]
+    pub pattern_gone_at_slip: f64,
+}
+
+fn rising(values: &[f64], (): &()) -> garde::Result {
+    match values.windows(2).find(|pair| pair[1] <= pair[0]) {
+        Some(pair) => Err(garde::Error::new(format!("{} after {} is not allowed: must be rising", pair[1], pair[0]))),
+        None => Ok(()),
+    }
+}
+
+fn one_more_than(speeds: usize) -> impl FnOnce(&Vec<f64>, &()) -> garde::Result {
+    move |limits, ()| {
+        if limits.len() == speeds + 1 {
+            return Ok(());
+        }
+        let allowed = format!("must be one more than the {speeds} speeds of up_to_m_s");
+        Err(garde::Error::new(format!("{} limits are not allowed: {allowed}", limits.len())))
+    }
+}

@@ -1,0 +1,216 @@
+//! A rig that drives: a point of mass on one wheel, on level ground or up and down a
+//! slope, whose wheel turns at a commanded speed. It shows how a law accelerates, brakes
+//! and slips, as a rover on equal wheels does: each wheel carries its share of the mass
+//! and the attitude stays that of the slope.
+
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_terrain::{Ground, Level};
+
+use crate::law::Law;
+use crate::memory::SoilMemory;
+use crate::press::Scratch;
+use crate::rig::RigError;
+use crate::soils::Soils;
+use crate::wheel::{Bed, Conditions, WheelMotion, WheelShape, slip_ratio, step};
+use crate::wheel_memory::WheelMemory;
+
+/// Posts on a side of the rig's ground at most: 64 MB.
+const POSTS_MAX: f64 = 4096.0;
+/// Steps of a run at most.
+const STEPS_MAX: f64 = 1e7;
+/// A wheel this far off the ground was thrown.
+const LOST_RADII: f64 = 10.0;
+
+/// A change of the commanded wheel speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeedCommand {
+    /// From when on, s.
+    pub from_s: f64,
+    /// Wheel speed ωR, m/s.
+    pub rim_m_s: f64,
+}
+
+/// The driving rig.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveRig {
+    /// The soil.
+    pub law: Law,
+    /// The wheel.
+    pub wheel: WheelShape,
+    /// Mass that the wheel carries, kg.
+    pub mass_kg: f64,
+    /// Free-fall acceleration, m/s².
+    pub gravity_m_s2: f64,
+    /// Slope, degrees; positive ahead is up.
+    pub slope_deg: f64,
+    /// Heading across the slope, degrees from straight up, counter-clockwise.
+    pub heading_deg: f64,
+    /// Wheel speeds, in order of time; before the first the wheel stands.
+    pub commands: Vec<SpeedCommand>,
+    /// Fastest change of the wheel speed (the motor's), m/s².
+    pub motor_m_s2: f64,
+    /// Spacing of the posts, m.
+    pub grid_m: f64,
+    /// Time step, s.
+    pub step_s: f64,
+    /// Length of the run, s.
+    pub duration_s: f64,
+}
+
+/// A moment of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DriveSample {
+    /// Since the start, s.
+    pub time_s: f64,
+    /// Wheel speed v_w = ωR, m/s.
+    pub rim_m_s: f64,
+    /// Speed of the body along its heading, m/s.
+    pub speed_m_s: f64,
+    /// Speed of the body to its left, m/s.
+    pub left_m_s: f64,
+    /// Slip.
+    pub slip: f64,
+    /// Sinkage as [`crate::WheelContact::sinkage_m`] has it, m.
+    pub sinkage_m: f64,
+    /// Normal force, N.
+    pub normal_n: f64,
+    /// Torque of the ground about the axle, N m.
+    pub torque_nm: f64,
+    /// Whether the law was beyond its fit or table.
+    pub slip_outside_fit: bool,
+}
+
+impl DriveRig {
+    /// A wheel that is told `rim_m_s` at once, on level ground on the Moon, for 5 s in
+    /// steps of 1 ms.
+    #[must_use]
+    pub fn new(law: Law, wheel: WheelShape, mass_kg: f64, rim_m_s: f64) -> Self {
+        Self {
+            law,
+            wheel,
+            mass_kg,
+            gravity_m_s2: 1.62,
+            slope_deg: 0.0,
+            heading_deg: 0.0,
+            commands: vec![SpeedCommand { from_s: 0.0, rim_m_s }],
+            motor_m_s2: f64::INFINITY,
+            grid_m: 0.02,
+            step_s: 1e-3,
+            duration_s: 5.0,
+        }
+    }
+
+    fn check(&self) -> Result<(), RigError> {
+        let value = |what, value: f64, good: bool, allowed| {
+            if good { Ok(()) } else { Err(RigError::Value { what, value, allowed }) }
+        };
+        for (what, number) in [
+            ("radius", self.wheel.radius_m),
+            ("width", self.wheel.width_m),
+            ("mass", self.mass_kg),
+            ("gravity", self.gravity_m_s2),
+            ("motor acceleration", self.motor_m_s2),
+            ("grid", self.grid_m),
+            ("step", self.step_s),
+            ("duration", self.duration_s),
+        ] {
+            value(what, number, number > 0.0, "more than 0")?;
+        }
+        value("slope", self.slope_deg, self.slope_deg.abs() <= 60.0, "-60 to 60")?;
+        value("heading", self.heading_deg, self.heading_deg.is_finite(), "a finite number")?;
+        let steps = self.duration_s / self.step_s;
+        value("duration over step", steps, steps <= STEPS_MAX, "at most 10 million steps")?;
+        self.commands
+            .iter()
+            .try_for_each(|command| value("wheel speed", command.rim_m_s, command.rim_m_s.is_finite(), "finite"))
+    }
+
+    fn commanded_m_s(&self, time_s: f64) -> f64 {
+        self.commands.iter().take_while(|command| command.from_s <= time_s).last().map_or(0.0, |last| last.rim_m_s)
+    }
+
+    fn ground(&self) -> Result<Ground, RigError> {
+        let fastest = self.commands.iter().fold(0.0, |most: f64, command| most.max(command.rim_m_s.abs()));
+        let half_m = fastest * self.duration_s + 4.0 * self.wheel.radius_m + 1.0;
+        let posts = (2.0 * half_m / self.grid_m).ceil() + 1.0;
+        if posts > POSTS_MAX {
+            let what = "posts a side of the ground";
+            return Err(RigError::TooFine { what, needed: posts, allowed: POSTS_MAX, grid_m: self.grid_m });
+        }
+        let rise = self.slope_deg.to_radians().tan();
+        let level = Level::sample([-half_m, -half_m], self.grid_m, posts as usize, |x, _| rise * x);
+        Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
+    }
+}
+
+/// Runs the driving rig: a sample a step, and the ground with its traces.
+///
+/// # Errors
+/// When a value is out of range, the ground too large, or the run diverges.
+pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, Ground), RigError> {
+    rig.check()?;
+    let mut ground = rig.ground()?;
+    let mut memory = SoilMemory::new(&ground);
+    let (soils, mut scratch) = (Soils::uniform(rig.law.clone()), Scratch::default());
+    let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let mut body = Body::new(rig);
+    let steps = (rig.duration_s / rig.step_s).round() as usize;
+    let samples = (0..steps).map(|i| body.step(rig, &mut bed, i as f64 * rig.step_s)).collect::<Result<_, _>>()?;
+    Ok((samples, ground))
+}
+
+struct Body {
+    world_from_wheel: Pose,
+    velocity_m_s: Vector3<f64>,
+    rim_m_s: f64,
+    wheel_memory: WheelMemory,
+    up: Vector3<f64>,
+}
+
+impl Body {
+    fn new(rig: &DriveRig) -> Self {
+        let pitch = UnitQuaternion::from_euler_angles(0.0, -rig.slope_deg.to_radians(), 0.0);
+        let rotation = pitch * UnitQuaternion::from_euler_angles(0.0, 0.0, rig.heading_deg.to_radians());
+        let up = pitch * Vector3::z();
+        Self {
+            world_from_wheel: Pose::from_parts((up * rig.wheel.radius_m).into(), rotation),
+            velocity_m_s: Vector3::zeros(),
+            rim_m_s: 0.0,
+            wheel_memory: WheelMemory::carrying(rig.mass_kg * rig.gravity_m_s2 * up.z),
+            up,
+        }
+    }
+
+    fn step(&mut self, rig: &DriveRig, bed: &mut Bed, time_s: f64) -> Result<DriveSample, RigError> {
+        let most_m_s = rig.motor_m_s2 * rig.step_s;
+        self.rim_m_s += (rig.commanded_m_s(time_s) - self.rim_m_s).clamp(-most_m_s, most_m_s);
+        let axle = self.world_from_wheel.rotation * Vector3::y();
+        let motion = WheelMotion {
+            world_from_wheel: self.world_from_wheel,
+            linear_m_s: self.velocity_m_s,
+            angular_rad_s: axle * (self.rim_m_s / rig.wheel.radius_m),
+        };
+        let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
+        let contact = step(bed, &rig.wheel, &mut self.wheel_memory, &motion, &conditions);
+        let ahead_m_s = self.velocity_m_s.dot(&axle.cross(&self.up));
+        let acceleration = contact.wrench.force / rig.mass_kg - Vector3::z() * rig.gravity_m_s2;
+        self.velocity_m_s += acceleration * rig.step_s;
+        self.world_from_wheel.translation.vector += self.velocity_m_s * rig.step_s;
+        let height_m = self.world_from_wheel.translation.vector.dot(&self.up);
+        if !(height_m.abs() < LOST_RADII * rig.wheel.radius_m) {
+            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+        }
+        Ok(DriveSample {
+            time_s,
+            rim_m_s: self.rim_m_s,
+            speed_m_s: ahead_m_s,
+            left_m_s: motion.linear_m_s.dot(&axle),
+            slip: slip_ratio(ahead_m_s, self.rim_m_s),
+            sinkage_m: contact.sinkage_m,
+            normal_n: contact.normal_n,
+            torque_nm: contact.wrench.torque.dot(&axle),
+            slip_outside_fit: contact.slip_outside_fit,
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Rigid ground: the wheel is a cylinder on a surface that keeps its shape, with Coulomb
+//! friction. Contact is a stiff damped spring (`grip`): a wheel that carries F goes
+//! δ = 0.5 mm (F/100 N)^¼ deep, so that its bounce has ω² = g/δ (57 rad/s for 100 N on the
+//! Moon), stable in steps of 2 ms; the more a wheel carries the deeper it is, which
+//! shares out the load of a rover without springs. Beyond four times that depth
+//! spring and damper are the stiffest that the step allows: a blow does not sink in.
+//!
+//! Along the surface one bristle holds (`grip`), half as stiff. Rolling carries its
+//! stretch across the wheel away within a wheel's radius, as fresh points of the rim come
+//! to bear, so that forces of wheels against each other fade as a rover drives.
+
+use garde::Validate;
+use nalgebra::Vector3;
+use selene_base::input::within;
+use serde::Deserialize;
+
+use crate::footing::{DISCS, Footing, Stand};
+use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring, most_damping_n_s_m, stiffest_n_m};
+use crate::surface::Surface;
+use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
+use crate::wheel_memory::WheelMemory;
+
+/// Depth under the reference load, m, and that load, N.
+const DEPTH_M: f64 = 5e-4;
+const DEPTH_LOAD_N: f64 = 100.0;
+/// Depths beyond which the spring is as stiff as the step allows.
+const STOP_DEPTHS: f64 = 4.0;
+/// Damping over critical.
+const DAMPING_RATIO: f64 = 0.7;
+/// The bristle's stiffness over the normal spring's.
+const BRISTLE: f64 = 0.5;
+
+/// Coefficients of rigid ground.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RigidSpec {
+    /// Friction over normal force up to which a wheel holds.
+    #[garde(custom(within(0.0, 10.0)))]
+    pub static_friction: f64,
+    /// Friction over normal force while it slides; not above the static one.
+    #[garde(custom(within(0.0, self.static_friction)))]
+    pub dynamic_friction: f64,
+}
+
+/// Validated rigid ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rigid {
+    friction: Friction,
+}
+
+impl From<&RigidSpec> for Rigid {
+    fn from(spec: &RigidSpec) -> Self {
+        Self { friction: Friction { at_rest: spec.static_friction, sliding: spec.dynamic_friction } }
+    }
+}
+
+/// The spring of rigid ground under one wheel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearing {
+    pub(crate) spring: Spring,
+    stop_m: f64,
+    stop: Spring,
+}
+
+impl Bearing {
+    pub(crate) fn new(memory: &WheelMemory, conditions: &Conditions) -> Self {
+        let load_n = memory.load_n.max(LOAD_MIN_N);
+        let depth_m = DEPTH_M * (load_n / DEPTH_LOAD_N).sqrt().sqrt();
+        let spring = Spring::new(load_n / depth_m, load_n, DAMPING_RATIO, conditions);
+        let stop = Spring {
+            stiffness_n_m: stiffest_n_m(load_n, conditions).max(spring.stiffness_n_m),
+            damping_n_s_m: most_damping_n_s_m(load_n, conditions),
+        };
+        Self { spring, stop_m: STOP_DEPTHS * depth_m, stop }
+    }
+
+    /// Force of one disc, N, never pulling.
+    pub(crate) fn disc_n(&self, depth_m: f64, closing_m_s: f64) -> f64 {
+        if depth_m <= 0.0 {
+            return 0.0;
+        }
+        let (spring, stop) = (&self.spring, &self.stop);
+        let beyond_m = (depth_m - self.stop_m).max(0.0);
+        let elastic_n = spring.stiffness_n_m * (depth_m - beyond_m) + stop.stiffness_n_m * beyond_m;
+        let stopping = (beyond_m / self.stop_m).min(1.0);
+        let damping_n_s_m = spring.damping_n_s_m + (stop.damping_n_s_m - spring.damping_n_s_m) * stopping;
+        (elastic_n + damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
+    }
+
+    pub(crate) fn is_stopping(&self, depth_m: f64) -> bool {
+        depth_m > self.stop_m
+    }
+
+    /// The bristle's spring.
+    pub(crate) fn bristle(&self, memory: &WheelMemory, conditions: &Conditions) -> Spring {
+        Spring::new(BRISTLE * self.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
+    }
+}
+
+impl Rigid {
+    pub(crate) fn step(
+        &self,
+        surface: &Surface,
+        wheel: &WheelShape,
+        memory: &mut WheelMemory,
+        motion: &WheelMotion,
+        conditions: &Conditions,
+    ) -> WheelContact {
+        memory.is_down = true;
+        let bearing = Bearing::new(memory, conditions);
+        let footing = Footing::find(surface, wheel, motion);
+        let Some(stand) = footing.and_then(|f| f.stand(motion, |depth, closing| bearing.disc_n(depth, closing))) else {
+            memory.leave();
+            return WheelContact::default();
+        };
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&stand.arm_m);
+        let ahead = axle.cross(&stand.normal).try_normalize(1e-6);
+        let rolled_m = ahead.map_or(0.0, |ahead| motion.linear_m_s.dot(&ahead).abs() * conditions.dt_s);
+        let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled_m / wheel.radius_m);
+        let bristle = bearing.bristle(memory, conditions);
+        let held_n = memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
+        memory.follow_load(stand.normal_n, bearing.is_stopping(stand.depth_m), conditions.dt_s);
+        contact(&stand, held_n, wheel)
+    }
+}
+
+fn contact(stand: &Stand, held_n: Vector3<f64>, wheel: &WheelShape) -> WheelContact {
+    let mut wrench = stand.wrench;
+    wrench.add_force_at(held_n, stand.arm_m);
+    WheelContact {
+        wrench,
+        terrain_normal: stand.normal,
+        sinkage_m: stand.depth_m,
+        normal_n: stand.normal_n,
+        contact_nodes: stand.discs,
+        sinkage_beyond_radius: stand.depth_m > wheel.radius_m,
+        ..WheelContact::default()
+    }
+}

@@ -1,0 +1,121 @@
+//! The trace that a wheel leaves which does not press node by node (DATA, III-E): under
+//! the wheel's lowest line the ground is as deep as the deepest pass (Δd = min(0, d −
+//! d_xy)), and carries the grousers' pattern of the last one (Δw = w − w_xy). The depth is
+//! the nodes' plastic sinkage; the pattern is what the post's height has beside it, so it
+//! needs no memory of its own.
+//!
+//! The pattern is a sine along the trace with the grousers' pitch, shortened by slip:
+//! (1 − s) 2πR/grousers. One finer than two posts cannot be shown and is left out.
+
+use nalgebra::Vector3;
+use selene_terrain::{Ground, Node};
+
+use crate::memory::SoilMemory;
+use crate::wheel::{WheelMotion, WheelShape};
+use crate::wheel_memory::WheelMemory;
+
+/// Smaller changes of a post are not told, m.
+const TOLD_M: f64 = 1e-4;
+/// A wheel leaning more than this leaves no trace: sine of 30° between axle and level.
+const LEAN_MAX: f64 = 0.5;
+
+/// The pattern of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Trace {
+    pub(crate) amplitude_m: f64,
+    /// Distance between two grousers' prints, m; zero without.
+    pub(crate) pitch_m: f64,
+    /// Angle turned by the wheel, rad.
+    pub(crate) turned_rad: f64,
+}
+
+/// The wheel's lowest line seen from above.
+struct Line {
+    middle_m: Vector3<f64>,
+    ahead: [f64; 2],
+    half_width_m: f64,
+}
+
+impl Trace {
+    /// Depth alone.
+    pub(crate) const PLAIN: Self = Self { amplitude_m: 0.0, pitch_m: 0.0, turned_rad: 0.0 };
+
+    /// The pitch of a wheel's prints at a slip.
+    pub(crate) fn pitch_m(wheel: &WheelShape, slip: f64) -> f64 {
+        let travelled = if slip >= 0.0 { 1.0 - slip } else { 1.0 / (1.0 + slip).max(1e-3) };
+        let turn_m = std::f64::consts::TAU * wheel.radius_m * travelled;
+        if wheel.grousers == 0 { 0.0 } else { turn_m / f64::from(wheel.grousers) }
+    }
+
+    /// Writes the trace of a wheel that stands `depth_m` deep.
+    pub(crate) fn leave(
+        &self,
+        ground: &mut Ground,
+        memory: &mut SoilMemory,
+        wheel: &WheelShape,
+        motion: &WheelMotion,
+        depth_m: f64,
+    ) {
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let Some(across) = Vector3::new(axle.x, axle.y, 0.0).try_normalize(1e-9) else { return };
+        if depth_m <= 0.0 || axle.z.abs() > LEAN_MAX {
+            return;
+        }
+        let line = Line {
+            middle_m: motion.world_from_wheel.translation.vector,
+            ahead: [across.y, -across.x],
+            half_width_m: 0.5 * wheel.width_m,
+        };
+        let spacing_m = ground.finest().spacing_m;
+        let is_shown = self.pitch_m >= 2.0 * spacing_m;
+        for (node, ahead_m) in line.nodes(ground) {
+            let phase = f64::from(wheel.grousers) * self.turned_rad + std::f64::consts::TAU * ahead_m / self.pitch_m;
+            let pattern_m = if is_shown { self.amplitude_m * phase.sin() } else { 0.0 };
+            print(ground, memory, node, depth_m, pattern_m);
+        }
+    }
+}
+
+fn print(ground: &mut Ground, memory: &mut SoilMemory, node: Node, depth_m: f64, pattern_m: f64) {
+    let now_m = ground.node_height_m(node);
+    let soil = memory.touch(node, now_m as f32);
+    soil.plastic_m = soil.plastic_m.max(depth_m as f32);
+    let height_m = f64::from(soil.initial_m - soil.plastic_m) + pattern_m;
+    if (height_m - now_m).abs() > TOLD_M {
+        ground.set_node_height(node, height_m);
+    }
+}
+
+impl Line {
+    /// Nodes within half a post of the line, with their distance ahead of it.
+    fn nodes(&self, ground: &Ground) -> impl Iterator<Item = (Node, f64)> + use<> {
+        let level = ground.finest();
+        let (spacing_m, posts, origin_m) = (level.spacing_m, level.posts, level.origin_m);
+        let ([ahead_x, ahead_y], half_width_m) = (self.ahead, self.half_width_m);
+        let (half_length_m, middle_m) = (0.5 * spacing_m, self.middle_m);
+        let [reach_x, reach_y] =
+            [[ahead_x, ahead_y], [ahead_y, ahead_x]].map(|[a, b]| a.abs() * half_length_m + b.abs() * half_width_m);
+        let range = |at_m: f64, reach_m: f64, origin_m: f64| {
+            let first = ((at_m - reach_m - origin_m) / spacing_m).ceil().max(0.0) as usize;
+            let last = ((at_m + reach_m - origin_m) / spacing_m).floor().min(posts as f64 - 1.0);
+            first..if last < 0.0 { 0 } else { last as usize + 1 }
+        };
+        let columns = range(middle_m.x, reach_x, origin_m[0]);
+        range(middle_m.y, reach_y, origin_m[1]).flat_map(move |row| {
+            columns.clone().filter_map(move |column| {
+                let x = origin_m[0] + column as f64 * spacing_m - middle_m.x;
+                let y = origin_m[1] + row as f64 * spacing_m - middle_m.y;
+                let (along_m, across_m) = (x * ahead_x + y * ahead_y, y * ahead_x - x * ahead_y);
+                let is_under = along_m.abs() <= half_length_m && across_m.abs() <= half_width_m;
+                is_under.then_some((Node { column: column as u32, row: row as u32 }, along_m))
+            })
+        })
+    }
+}
+
+impl WheelMemory {
+    /// Turns about the axle by one step.
+    pub(crate) fn turn(&mut self, rate_rad_s: f64, dt_s: f64) {
+        self.turned_rad = (self.turned_rad + rate_rad_s * dt_s) % std::f64::consts::TAU;
+    }
+}
