@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
-use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
+use selene_sim::{Command, LoadOptions, LooseFromSiteSpec, Scenario, World, WorldState};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory};
 use selene_terrain::{Ground, Level, Rock, RockShape};
@@ -175,4 +175,41 @@ fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
     let one = driven_hash(1);
     assert_eq!(one, driven_hash(2));
     assert_eq!(one, driven_hash(4));
+}
+
+/// What free fall gives in 50 ms, and half as much again.
+const THROWN_M_S: f64 = 1.5 * MOON_M_S2 * 0.05;
+
+/// Rocks are drawn leaning and half buried. Loose, some roll into a better place, but the
+/// soil that they lie in does not throw them out.
+#[test]
+fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
+    let file = repository_file("config/scenario/polar.yaml");
+    let mut scenario = Scenario::load(&file, &LoadOptions::default()).expect("scenario");
+    scenario.route = None;
+    scenario.loose_from_site = Some(LooseFromSiteSpec { diameter_min_m: 0.25, diameter_max_m: 0.5 });
+    let ground = scenario.generate_ground().expect("ground");
+    let loose = ground.loose_rocks().to_vec();
+    assert!(loose.len() > 10 && ground.rocks().iter().all(|rock| loose.iter().all(|loose| loose.id != rock.id)));
+    let mut world = world(scenario, ground);
+    run(&mut world, 0.05, Some(Command::STOP));
+    let fastest = world.loose_rocks().rocks().iter().map(|rock| rock.twist.linear.norm()).fold(0.0, f64::max);
+    println!("{} loose, at most {fastest:.3} m/s", loose.len());
+    assert!(fastest < THROWN_M_S, "{fastest}");
+}
+
+/// A boulder laid on soil rocks to and fro and comes to rest.
+#[test]
+fn boulders_laid_on_soil_come_to_rest_and_sleep() {
+    let mut scenario = rocks_scenario();
+    scenario.route = None;
+    let ground = scenario.generate_ground().expect("ground");
+    let mut world = world(scenario, ground);
+    let mut awake = 6;
+    while awake > 0 && world.time() < SimTime::from_secs_f64(15.0) {
+        run(&mut world, 1.0, Some(Command::STOP));
+        awake = world.loose_rocks().rocks().iter().filter(|rock| !rock.asleep()).count();
+        println!("{awake} awake at {}", world.time());
+    }
+    assert_eq!(awake, 0);
 }
