@@ -19,9 +19,10 @@ use selene_base::Wrench;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
 
+use crate::bearing::Bearing;
 use crate::footing::{Footing, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
-use crate::rigid::Bearing;
+use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
 use crate::surface::Surface;
 use crate::trace::Trace;
@@ -162,7 +163,7 @@ impl SlipMap {
         } else {
             Surface::now(bed.ground)
         };
-        let bearing = Bearing::new(memory, conditions);
+        let bearing = bearing(memory, conditions);
         let lowered_m = memory.yielded_m;
         let footing = Footing::find(&surface, wheel, motion);
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - lowered_m, closing_m_s);
@@ -176,7 +177,7 @@ impl SlipMap {
             Some(gait) => self.pull(gait, &stand, memory, wheel, conditions),
             None => self.rub(&stand, memory, motion, &bearing, conditions),
         };
-        let is_deep = bearing.is_stopping(stand.depth_m - lowered_m);
+        let is_deep = bearing.is_too_soft(&stand, lowered_m);
         memory.follow_load(stand.normal_n, is_deep, conditions.dt_s);
         if let (Some(sinkage_m), Some(gait)) = (&self.sinkage_m, &gait) {
             let rolled = gait.speed_m_s() * conditions.dt_s / wheel.radius_m;
@@ -274,7 +275,7 @@ impl SlipMap {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let slide = Slide::new(stand.normal, point_velocity(motion, &axle, &stand.arm_m), None, 0.0);
         let friction = Friction { at_rest: self.lateral_friction, sliding: self.lateral_friction };
-        let bristle = bearing.bristle(memory, conditions);
+        let bristle = bristle(bearing, memory, conditions);
         let held = memory.hold(&slide, stand.normal_n, &friction, &bristle, conditions.dt_s);
         let mut wrench = stand.wrench;
         wrench.add_force_at(held, stand.arm_m);
