@@ -92,10 +92,11 @@ impl World {
         world_from_base.translation.z += drop_m;
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
         let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
+        let wheel_load_n = scenario.rover.mass_kg() * scenario.gravity_m_s2 / shapes.len().max(1) as f64;
         let world = Self {
             memory: SoilMemory::new(&ground),
             scratch: Scratch::default(),
-            wheel_memories: vec![WheelMemory::default(); shapes.len()],
+            wheel_memories: vec![WheelMemory::carrying(wheel_load_n); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
@@ -188,6 +189,7 @@ impl World {
             hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
             hash.numbers(&node.mobilised());
         }
+        self.wheel_memories.iter().for_each(|wheel| hash.numbers(&wheel.numbers()));
         hash.finish()
     }
 

@@ -13,6 +13,8 @@
 //! from the body, or from the drive where the wheel is dragged against its turning, so
 //! that neither ever gives any.
 
+use std::cmp::Ordering;
+
 use garde::Validate;
 use nalgebra::Vector3;
 use selene_base::Wrench;
@@ -67,7 +69,9 @@ pub struct SlipMapSpec {
 fn without_free_pull(interpolation: Interpolation) -> impl FnOnce(&SlipTable, &()) -> garde::Result {
     move |table, ()| {
         let rows = &table.0;
-        if rows.len() < 2 || rows.windows(2).any(|pair| !(pair[1].slip > pair[0].slip)) {
+        let rises = |pair: &[SlipRow]| pair[1].slip.partial_cmp(&pair[0].slip) == Some(Ordering::Greater);
+        // What is wrong with single rows is told by them.
+        if rows.len() < 2 || !rows.windows(2).all(rises) {
             return Ok(());
         }
         let column = |value: fn(&SlipRow) -> f64| rows.iter().map(value).collect();
