@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 use selene_base::{InputError, SimTime, input};
 use selene_sensors::{CameraSpec, SensorSpec};
 use selene_sky::{SiteSky, Utc};
-use selene_soil::{Law, SoilSpec, Soils};
+use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Ground, SiteSpec, TerrainError};
 use selene_vehicle::{RoverModel, VehicleError};
 use serde::Deserialize;
@@ -49,9 +49,9 @@ pub struct ScenarioSpec {
     /// The site's file.
     #[garde(skip)]
     pub site: PathBuf,
-    /// The soil's file.
-    #[garde(skip)]
-    pub soil: PathBuf,
+    /// The soil's file, or a default soil with areas of others.
+    #[garde(dive)]
+    pub soil: SoilsSpec,
     /// The rover.
     #[garde(dive)]
     pub rover: RoverPlacement,
@@ -186,24 +186,23 @@ impl Scenario {
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
         let mut spec: ScenarioSpec = input::load_yaml(path)?;
         spec.rover.replace(options)?;
-        let near = |file: &PathBuf| path.parent().unwrap_or(Path::new("")).join(file);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let near = |file: &PathBuf| folder.join(file);
+        let seed = options.seed.unwrap_or(spec.seed);
         let site_file = near(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
-        let soil: SoilSpec = input::load_yaml(&near(&spec.soil))?;
         let rover = RoverModel::load(&near(&spec.rover.file))?;
         let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
         let scenario = Self {
             name: spec.name,
-            seed: options.seed.unwrap_or(spec.seed),
+            seed,
             utc: spec.utc,
             gravity_m_s2: spec.gravity_m_s2,
             step: SimTime::from_secs_f64(spec.step_s),
             heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
             sky: SiteSky::new(site.latitude_deg, site.longitude_deg),
             site,
-            soils: Law::try_from(&soil)
-                .map(Soils::uniform)
-                .map_err(|error| InputError::content(&near(&spec.soil), error.to_string()))?,
+            soils: Soils::load(&spec.soil, folder, seed)?,
             rover: Arc::new(rover),
             namespace: spec.rover.namespace,
             start: [spec.rover.x_m, spec.rover.y_m, spec.rover.z_m, spec.rover.yaw_deg.to_radians()],

@@ -118,6 +118,7 @@ impl World {
         let loose = LooseRocks::new(&ground, |rock| scenario.density_kg_m3(&ground, rock.id));
         let mut bed = Bed { soils: &scenario.soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let solids = bedded(&loose, &mut bed);
+        let wheel_load_n = scenario.rover.mass_kg() * scenario.gravity_m_s2 / shapes.len().max(1) as f64;
         let world = Self {
             memory,
             scratch,
@@ -126,7 +127,7 @@ impl World {
             solids,
             on_links: Vec::new(),
             rocks_on_wheel: vec![0; shapes.len()],
-            wheel_memories: vec![WheelMemory::default(); shapes.len()],
+            wheel_memories: vec![WheelMemory::carrying(wheel_load_n); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
@@ -231,6 +232,7 @@ impl World {
             hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
             hash.numbers(&node.mobilised());
         }
+        self.wheel_memories.iter().for_each(|wheel| hash.numbers(&wheel.numbers()));
         hash.finish()
     }
 

@@ -20,8 +20,9 @@
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
+use crate::bearing::Bearing;
 use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
-use crate::footing::{DISCS, Footing, Stand, point_velocity};
+use crate::footing::{Footing, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
 use crate::surface::Surface;
 use crate::trace::Trace;
@@ -30,6 +31,8 @@ use crate::wheel_memory::WheelMemory;
 
 /// The bristle's stretch at a pull of the load, m: a wheel is held this stiffly.
 const STRETCH_M: f64 = 1e-3;
+/// Depths beyond which the ground stops a wheel.
+const STOP_DEPTHS: f64 = 4.0;
 /// Slip of a wheel slower than this counts for less: at rest it has none, m/s.
 const CRAWL_M_S: f64 = 1e-3;
 /// What is beyond the fit by less than this share of its edge counts as on it.
@@ -132,15 +135,16 @@ impl DataDriven {
         let rolling = Rolling::new(motion, &footing.normal, wheel.radius_m);
         memory.turn(rolling.rate_rad_s, conditions.dt_s);
         let load_is_outside = self.yield_under(memory, &rolling, wheel, conditions);
-        let spring = self.spring(memory, wheel, conditions);
-        let Some(stand) = footing.stand(motion, |depth_m, closing_m_s| disc_n(&spring, depth_m, closing_m_s)) else {
+        let bearing = self.bearing(memory, wheel, conditions);
+        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m, closing_m_s);
+        let Some(stand) = footing.stand(motion, disc_n) else {
             memory.leave();
             return WheelContact::default();
         };
         let slip_is_outside = self.drive(memory, &rolling, conditions);
         memory.is_down = true;
         let held_n = self.hold(memory, &rolling, &stand, motion, conditions);
-        memory.follow_load(stand.normal_n, false, conditions.dt_s);
+        memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, 0.0), conditions.dt_s);
         let sinkage_m = (stand.depth_m - wheel.grouser_height_m).max(0.0);
         let trace = self.trace(&rolling, memory, wheel);
         trace.leave(bed.ground, bed.memory, wheel, motion, sinkage_m);
@@ -176,9 +180,10 @@ impl DataDriven {
     }
 
     /// The secant stiffness that stands at the yielded depth under the followed load.
-    fn spring(&self, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Spring {
-        let stiffness_n_m = memory.load_n / (memory.yielded_m + wheel.grouser_height_m);
-        Spring::new(stiffness_n_m, memory.load_n, 1.0, conditions)
+    fn bearing(&self, memory: &WheelMemory, wheel: &WheelShape, conditions: &Conditions) -> Bearing {
+        let depth_m = memory.yielded_m + wheel.grouser_height_m;
+        let spring = Spring::new(memory.load_n / depth_m, memory.load_n, 1.0, conditions);
+        Bearing::new(spring, STOP_DEPTHS * depth_m, memory.load_n, conditions)
     }
 
     /// Moves on the speed that the ground lets the wheel drive at; whether the fit was
@@ -228,10 +233,6 @@ impl DataDriven {
             turned_rad: memory.turned_rad,
         }
     }
-}
-
-fn disc_n(spring: &Spring, depth_m: f64, closing_m_s: f64) -> f64 {
-    (spring.stiffness_n_m * depth_m + spring.damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
 }
 
 impl Rolling {

@@ -198,7 +198,8 @@ impl Body {
         self.velocity_m_s += acceleration * rig.step_s;
         self.world_from_wheel.translation.vector += self.velocity_m_s * rig.step_s;
         let height_m = self.world_from_wheel.translation.vector.dot(&self.up);
-        if !(height_m.abs() < LOST_RADII * rig.wheel.radius_m) {
+        let is_near = height_m.abs() < LOST_RADII * rig.wheel.radius_m;
+        if !is_near {
             return Err(RigError::Diverged { time_s, step_s: rig.step_s });
         }
         Ok(DriveSample {

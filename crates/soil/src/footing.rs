@@ -63,6 +63,8 @@ pub(crate) struct Stand {
     pub(crate) arm_m: Vector3<f64>,
     /// Depth of the deepest disc along the normal, m.
     pub(crate) depth_m: f64,
+    /// Speed at which that grows, m/s.
+    pub(crate) closing_m_s: f64,
     /// Discs that carry.
     pub(crate) discs: u32,
 }
@@ -89,12 +91,14 @@ impl Footing {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let cosine = self.normal.z;
         let (mut wrench, mut moment, mut sum_n) = (Wrench::default(), Vector3::zeros(), 0.0);
-        let (mut depth_m, mut discs): (f64, _) = (0.0, 0);
+        let (mut depth_m, mut fastest_m_s, mut discs) = (0.0, 0.0, 0);
         for disc in self.discs.iter().filter(|disc| disc.depth_m > 0.0) {
             let arm_m = disc.point_m - centre_m;
-            let closing_m_s = -point_velocity(motion, &axle, &arm_m).dot(&disc.up);
-            depth_m = depth_m.max(disc.depth_m * cosine);
-            let disc_n = force_n(disc.depth_m * cosine, closing_m_s * cosine);
+            let closing_m_s = -point_velocity(motion, &axle, &arm_m).dot(&disc.up) * cosine;
+            if disc.depth_m * cosine > depth_m {
+                (depth_m, fastest_m_s) = (disc.depth_m * cosine, closing_m_s);
+            }
+            let disc_n = force_n(disc.depth_m * cosine, closing_m_s);
             if disc_n > 0.0 {
                 wrench.add_force_at(disc.up * (disc_n * cosine), arm_m);
                 moment += arm_m * disc_n;
@@ -106,7 +110,7 @@ impl Footing {
         let normal = wrench.force.try_normalize(0.0)?;
         // A smooth cylinder cannot be turned by what pushes on its skin.
         wrench.torque -= axle * wrench.torque.dot(&axle);
-        Some(Stand { wrench, normal, normal_n, arm_m: moment / sum_n, depth_m, discs })
+        Some(Stand { wrench, normal, normal_n, arm_m: moment / sum_n, depth_m, closing_m_s: fastest_m_s, discs })
     }
 }
 

@@ -1,7 +1,9 @@
-//! Wheel–soil laws: from a wheel's geometry and motion over the nodes of the ground
-//! to the wrench on the wheel and the rut it leaves. A law is a pure function of
-//! parameters (`Scm`), motion, ground and soil memory; nothing else is kept.
+//! Wheel–soil laws: from a wheel's geometry and motion over the ground to the wrench on
+//! the wheel and the rut it leaves, and which law holds where. A law is a pure function of
+//! its parameters, the motion, the ground, the soil's memory and the wheel's; nothing else
+//! is kept.
 
+mod bearing;
 mod bulldozing;
 mod data;
 mod data_spec;
@@ -18,6 +20,8 @@ mod rigid;
 mod scm;
 mod slip_map;
 mod slip_table;
+mod soil_area;
+mod soil_map;
 mod soils;
 pub mod solid;
 mod spec;
@@ -36,6 +40,9 @@ pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};
 pub use slip_map::{SlipMap, SlipMapSpec, SlipTable};
 pub use slip_table::{Interpolation, SlipRow};
+pub use soil_map::{
+    AreaSpec, CircleSpec, HalfPlaneSpec, ImageSpec, PatchesSpec, PolygonSpec, RectangleSpec, ShapeSpec, SoilsSpec,
+};
 pub use soils::Soils;
 pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 pub use wheel::{

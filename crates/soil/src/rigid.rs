@@ -14,8 +14,9 @@ use nalgebra::Vector3;
 use selene_base::input::within;
 use serde::Deserialize;
 
-use crate::footing::{DISCS, Footing, Stand};
-use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring, most_damping_n_s_m, stiffest_n_m};
+use crate::bearing::Bearing;
+use crate::footing::{Footing, Stand};
+use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring};
 use crate::surface::Surface;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
@@ -54,47 +55,17 @@ impl From<&RigidSpec> for Rigid {
     }
 }
 
-/// The spring of rigid ground under one wheel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bearing {
-    pub(crate) spring: Spring,
-    stop_m: f64,
-    stop: Spring,
+/// The bearing of rigid ground under a wheel.
+pub(crate) fn bearing(memory: &WheelMemory, conditions: &Conditions) -> Bearing {
+    let load_n = memory.load_n.max(LOAD_MIN_N);
+    let depth_m = DEPTH_M * (load_n / DEPTH_LOAD_N).sqrt().sqrt();
+    let spring = Spring::new(load_n / depth_m, load_n, DAMPING_RATIO, conditions);
+    Bearing::new(spring, STOP_DEPTHS * depth_m, load_n, conditions)
 }
 
-impl Bearing {
-    pub(crate) fn new(memory: &WheelMemory, conditions: &Conditions) -> Self {
-        let load_n = memory.load_n.max(LOAD_MIN_N);
-        let depth_m = DEPTH_M * (load_n / DEPTH_LOAD_N).sqrt().sqrt();
-        let spring = Spring::new(load_n / depth_m, load_n, DAMPING_RATIO, conditions);
-        let stop = Spring {
-            stiffness_n_m: stiffest_n_m(load_n, conditions).max(spring.stiffness_n_m),
-            damping_n_s_m: most_damping_n_s_m(load_n, conditions),
-        };
-        Self { spring, stop_m: STOP_DEPTHS * depth_m, stop }
-    }
-
-    /// Force of one disc, N, never pulling.
-    pub(crate) fn disc_n(&self, depth_m: f64, closing_m_s: f64) -> f64 {
-        if depth_m <= 0.0 {
-            return 0.0;
-        }
-        let (spring, stop) = (&self.spring, &self.stop);
-        let beyond_m = (depth_m - self.stop_m).max(0.0);
-        let elastic_n = spring.stiffness_n_m * (depth_m - beyond_m) + stop.stiffness_n_m * beyond_m;
-        let stopping = (beyond_m / self.stop_m).min(1.0);
-        let damping_n_s_m = spring.damping_n_s_m + (stop.damping_n_s_m - spring.damping_n_s_m) * stopping;
-        (elastic_n + damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
-    }
-
-    pub(crate) fn is_stopping(&self, depth_m: f64) -> bool {
-        depth_m > self.stop_m
-    }
-
-    /// The bristle's spring.
-    pub(crate) fn bristle(&self, memory: &WheelMemory, conditions: &Conditions) -> Spring {
-        Spring::new(BRISTLE * self.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
-    }
+/// The bristle that goes with it.
+pub(crate) fn bristle(bearing: &Bearing, memory: &WheelMemory, conditions: &Conditions) -> Spring {
+    Spring::new(BRISTLE * bearing.spring.stiffness_n_m, memory.load_n.max(LOAD_MIN_N), DAMPING_RATIO, conditions)
 }
 
 impl Rigid {
@@ -107,9 +78,10 @@ impl Rigid {
         conditions: &Conditions,
     ) -> WheelContact {
         memory.is_down = true;
-        let bearing = Bearing::new(memory, conditions);
+        let bearing = bearing(memory, conditions);
         let footing = Footing::find(surface, wheel, motion);
-        let Some(stand) = footing.and_then(|f| f.stand(motion, |depth, closing| bearing.disc_n(depth, closing))) else {
+        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m, closing_m_s);
+        let Some(stand) = footing.and_then(|footing| footing.stand(motion, disc_n)) else {
             memory.leave();
             return WheelContact::default();
         };
@@ -118,9 +90,9 @@ impl Rigid {
         let ahead = axle.cross(&stand.normal).try_normalize(1e-6);
         let rolled_m = ahead.map_or(0.0, |ahead| motion.linear_m_s.dot(&ahead).abs() * conditions.dt_s);
         let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled_m / wheel.radius_m);
-        let bristle = bearing.bristle(memory, conditions);
+        let bristle = bristle(&bearing, memory, conditions);
         let held_n = memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
-        memory.follow_load(stand.normal_n, bearing.is_stopping(stand.depth_m), conditions.dt_s);
+        memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, 0.0), conditions.dt_s);
         contact(&stand, held_n, wheel)
     }
 }

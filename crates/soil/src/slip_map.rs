@@ -13,15 +13,18 @@
 //! from the body, or from the drive where the wheel is dragged against its turning, so
 //! that neither ever gives any.
 
+use std::cmp::Ordering;
+
 use garde::Validate;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
 
+use crate::bearing::Bearing;
 use crate::footing::{Footing, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
-use crate::rigid::Bearing;
+use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
 use crate::surface::Surface;
 use crate::trace::Trace;
@@ -66,7 +69,9 @@ pub struct SlipMapSpec {
 fn without_free_pull(interpolation: Interpolation) -> impl FnOnce(&SlipTable, &()) -> garde::Result {
     move |table, ()| {
         let rows = &table.0;
-        if rows.len() < 2 || rows.windows(2).any(|pair| !(pair[1].slip > pair[0].slip)) {
+        let rises = |pair: &[SlipRow]| pair[1].slip.partial_cmp(&pair[0].slip) == Some(Ordering::Greater);
+        // What is wrong with single rows is told by them.
+        if rows.len() < 2 || !rows.windows(2).all(rises) {
             return Ok(());
         }
         let column = |value: fn(&SlipRow) -> f64| rows.iter().map(value).collect();
@@ -162,7 +167,7 @@ impl SlipMap {
         } else {
             Surface::now(bed.ground)
         };
-        let bearing = Bearing::new(memory, conditions);
+        let bearing = bearing(memory, conditions);
         let lowered_m = memory.yielded_m;
         let footing = Footing::find(&surface, wheel, motion);
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - lowered_m, closing_m_s);
@@ -176,7 +181,7 @@ impl SlipMap {
             Some(gait) => self.pull(gait, &stand, memory, wheel, conditions),
             None => self.rub(&stand, memory, motion, &bearing, conditions),
         };
-        let is_deep = bearing.is_stopping(stand.depth_m - lowered_m);
+        let is_deep = bearing.is_too_soft(&stand, lowered_m);
         memory.follow_load(stand.normal_n, is_deep, conditions.dt_s);
         if let (Some(sinkage_m), Some(gait)) = (&self.sinkage_m, &gait) {
             let rolled = gait.speed_m_s() * conditions.dt_s / wheel.radius_m;
@@ -274,7 +279,7 @@ impl SlipMap {
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let slide = Slide::new(stand.normal, point_velocity(motion, &axle, &stand.arm_m), None, 0.0);
         let friction = Friction { at_rest: self.lateral_friction, sliding: self.lateral_friction };
-        let bristle = bearing.bristle(memory, conditions);
+        let bristle = bristle(bearing, memory, conditions);
         let held = memory.hold(&slide, stand.normal_n, &friction, &bristle, conditions.dt_s);
         let mut wrench = stand.wrench;
         wrench.add_force_at(held, stand.arm_m);

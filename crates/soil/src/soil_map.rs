@@ -1,0 +1,245 @@
+//! Which soil lies where, as a scenario has it: a soil file, or a default with areas over
+//! it. An area is a soil file and one shape: circle, rectangle, polygon, half-plane, a grey
+//! picture, or patches of smooth noise. Later areas lie over earlier ones. Files are
+//! relative to the scenario.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use garde::Validate;
+use selene_base::input::{finite, finite_array, positive, within};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+/// Areas of one site at most.
+const AREAS_MAX: usize = 256;
+
+/// A scenario's soils.
+#[derive(Clone, Debug, PartialEq, Validate)]
+pub struct SoilsSpec {
+    /// The soil where no area lies.
+    #[garde(skip)]
+    pub default: PathBuf,
+    /// Other soils, each where its shape says.
+    #[garde(length(max = AREAS_MAX), dive)]
+    pub areas: Vec<AreaSpec>,
+}
+
+impl SoilsSpec {
+    /// One soil everywhere.
+    #[must_use]
+    pub fn uniform(file: PathBuf) -> Self {
+        Self { default: file, areas: Vec::new() }
+    }
+}
+
+/// A path, or a mapping. By hand, since serde's untagged enums lose lines.
+impl<'de> Deserialize<'de> for SoilsSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PathOrAreas)
+    }
+}
+
+struct PathOrAreas;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SoilsKeys {
+    default: PathBuf,
+    #[serde(default)]
+    areas: Vec<AreaSpec>,
+}
+
+impl<'de> Visitor<'de> for PathOrAreas {
+    type Value = SoilsSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a soil file, or default and areas")
+    }
+
+    fn visit_str<E: Error>(self, file: &str) -> Result<SoilsSpec, E> {
+        Ok(SoilsSpec::uniform(PathBuf::from(file)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SoilsSpec, A::Error> {
+        let SoilsKeys { default, areas } = SoilsKeys::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(SoilsSpec { default, areas })
+    }
+}
+
+/// A soil and where it lies.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "AreaKeys")]
+pub struct AreaSpec {
+    /// The soil's file.
+    pub soil: PathBuf,
+    /// Where it lies.
+    pub shape: ShapeSpec,
+}
+
+/// Where a soil lies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShapeSpec {
+    /// Within a circle.
+    Circle(CircleSpec),
+    /// Within a rectangle along the map's axes.
+    Rectangle(RectangleSpec),
+    /// Within a polygon.
+    Polygon(PolygonSpec),
+    /// On one side of a line.
+    HalfPlane(HalfPlaneSpec),
+    /// Where a picture has certain greys.
+    Image(ImageSpec),
+    /// In patches of smooth noise.
+    Patches(PatchesSpec),
+}
+
+/// A circle.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CircleSpec {
+    /// Its centre, map x and y, m.
+    #[garde(custom(finite_array))]
+    pub centre_m: [f64; 2],
+    /// Its radius, m.
+    #[garde(custom(positive))]
+    pub radius_m: f64,
+}
+
+/// A rectangle along the map's axes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RectangleSpec {
+    /// Its south-west corner, map x and y, m.
+    #[garde(custom(finite_array))]
+    pub from_m: [f64; 2],
+    /// Its north-east corner, m.
+    #[garde(custom(finite_array), custom(beyond(self.from_m)))]
+    pub to_m: [f64; 2],
+}
+
+/// A polygon; where its sides cross, inside is what an odd number of them surrounds.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct PolygonSpec {
+    /// Its corners in order, map x and y, m.
+    #[garde(length(min = 3, max = 4096), inner(custom(finite_array)))]
+    pub corners_m: Vec<[f64; 2]>,
+}
+
+/// One side of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct HalfPlaneSpec {
+    /// A point of the line, map x and y, m.
+    #[garde(custom(finite_array))]
+    pub through_m: [f64; 2],
+    /// Direction from the line into the soil, degrees from map x, counter-clockwise.
+    #[garde(custom(within(-360.0, 360.0)))]
+    pub toward_deg: f64,
+}
+
+/// A grey picture laid over the map, its first row in the north.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ImageSpec {
+    /// A grey PNG of 8 or 16 bits.
+    #[garde(skip)]
+    pub file: PathBuf,
+    /// South-west corner of the picture, map x and y, m.
+    #[garde(custom(finite_array))]
+    pub from_m: [f64; 2],
+    /// North-east corner of the picture, m.
+    #[garde(custom(finite_array), custom(beyond(self.from_m)))]
+    pub to_m: [f64; 2],
+    /// Least and greatest grey of the soil, 0 (black) to 1 (white).
+    #[garde(custom(shares))]
+    pub grey: [f64; 2],
+}
+
+/// Patches of smooth noise over the whole site, by the scenario's seed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct PatchesSpec {
+    /// Distance between patches, about, m.
+    #[garde(custom(within(0.05, 1e5)))]
+    pub wavelength_m: f64,
+    /// Share of the ground that they cover.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub coverage: f64,
+    /// Tells patches of one scenario from others.
+    #[garde(skip)]
+    #[serde(default)]
+    pub variant: u64,
+}
+
+/// An area as the file has it. A mapping and not serde's enum, whose values lose their
+/// lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AreaKeys {
+    soil: PathBuf,
+    circle: Option<CircleSpec>,
+    rectangle: Option<RectangleSpec>,
+    polygon: Option<PolygonSpec>,
+    half_plane: Option<HalfPlaneSpec>,
+    image: Option<ImageSpec>,
+    patches: Option<PatchesSpec>,
+}
+
+impl TryFrom<AreaKeys> for AreaSpec {
+    type Error = &'static str;
+
+    fn try_from(keys: AreaKeys) -> Result<Self, Self::Error> {
+        let shapes = [
+            keys.circle.map(ShapeSpec::Circle),
+            keys.rectangle.map(ShapeSpec::Rectangle),
+            keys.polygon.map(ShapeSpec::Polygon),
+            keys.half_plane.map(ShapeSpec::HalfPlane),
+            keys.image.map(ShapeSpec::Image),
+            keys.patches.map(ShapeSpec::Patches),
+        ];
+        let mut given = shapes.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(shape), None) => Ok(Self { soil: keys.soil, shape }),
+            _ => Err("an area must have exactly one of circle, rectangle, polygon, half_plane, image and patches"),
+        }
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for AreaSpec {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        let mut at = |key: &'static str, shape: &dyn Fn(&mut dyn FnMut() -> garde::Path, &mut garde::Report)| {
+            shape(&mut garde::util::nested_path!(parent, key), report);
+        };
+        match &self.shape {
+            ShapeSpec::Circle(shape) => at("circle", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::Rectangle(shape) => at("rectangle", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::Polygon(shape) => at("polygon", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::HalfPlane(shape) => at("half_plane", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::Image(shape) => at("image", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::Patches(shape) => at("patches", &|path, report| shape.validate_into(&(), path, report)),
+        }
+    }
+}
+
+fn beyond(from_m: [f64; 2]) -> impl FnOnce(&[f64; 2], &()) -> garde::Result {
+    move |to_m, ()| {
+        if to_m.iter().zip(from_m).all(|(to, from)| *to > from) {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("{to_m:?} is not allowed: must be north-east of from_m {from_m:?}")))
+    }
+}
+
+fn shares(grey: &[f64; 2], (): &()) -> garde::Result {
+    grey.iter().try_for_each(|value| finite(value, &()).and_then(|()| within(0.0, 1.0)(value, &())))?;
+    if grey[0] <= grey[1] {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("{grey:?} is not allowed: the least grey must come first")))
+}
