@@ -5,7 +5,7 @@ use std::path::Path;
 
 use selene_sensors::SensorSpec;
 use selene_sim::{LoadOptions, Scenario, ScenarioError};
-use selene_soil::{Scm, SoilSpec};
+use selene_soil::{Law, SoilSpec};
 use selene_terrain::{SiteSpec, TerrainError};
 use selene_vehicle::{RoverModel, read_urdf};
 
@@ -77,7 +77,7 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static 
         Kind::Rover => RoverModel::load(file).map(drop).map_err(|e| e.to_string())?,
         Kind::Soil => {
             let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
-            Scm::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
+            Law::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Kind::Sensor => SensorSpec::load(file).map(drop).map_err(|e| e.to_string())?,
         Kind::Site => selene_base::input::load_yaml::<SiteSpec>(file).map(drop).map_err(|e| e.to_string())?,
