@@ -3,10 +3,12 @@
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
 
+mod ackermann;
 mod bad_input;
 mod driving;
 mod energy;
 mod ground;
+mod platform;
 mod steering;
 mod suspension;
 mod viper;
