@@ -46,6 +46,26 @@ pub struct AckermannState {
 }
 
 impl AckermannState {
+    /// What wheels that turn and are steered like this amount to: the mean of their
+    /// forward speeds, and the mean angle that those steered in front of the centre of
+    /// rotation stand for.
+    #[must_use]
+    pub fn of_wheels(model: &RoverModel, rate_rad_s: &[f64], steer_rad: &[f64]) -> Self {
+        let (mut speed_m_s, mut angle_rad, mut steered) = (0.0, 0.0, 0.0);
+        let wheels = model.wheels();
+        for (wheel, (rate, steer)) in wheels.iter().zip(rate_rad_s.iter().zip(steer_rad)) {
+            speed_m_s += rate * wheel.radius_m * steer.cos() / wheels.len() as f64;
+            let ahead_m = wheel.centre_in_base_m.x - centre_x_m(model);
+            if wheel.steer_joint.is_some() && ahead_m > WHEELBASE_MIN_M {
+                let curvature = steer.tan() / (ahead_m + wheel.centre_in_base_m.y * steer.tan());
+                angle_rad += (curvature * wheelbase_m(model).unwrap_or(ahead_m)).atan();
+                steered += 1.0;
+            }
+        }
+        let steering_angle_rad = if steered > 0.0 { angle_rad / steered } else { 0.0 };
+        Self { speed_m_s, acceleration_m_s2: 0.0, steering_angle_rad }
+    }
+
     /// Moves toward what is asked for `dt_s`.
     pub fn advance(&mut self, asked: &Ackermann, dt_s: f64) {
         let turned = asked.steering_angle_rad - self.steering_angle_rad;

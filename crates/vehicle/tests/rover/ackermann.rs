@@ -103,3 +103,12 @@ fn a_jerk_limit_ramps_the_acceleration_and_ends_without_overshoot() {
     // Up in 0.5 s, down in about 0.5 s, 1.5 s at full acceleration between.
     assert!((f64::from(steps) * DT_S - 2.5).abs() < 0.05, "{steps} steps");
 }
+
+#[test]
+fn wheels_of_a_car_tell_its_speed_and_angle() {
+    for (model, speed, angle) in [(truck(), 1.0, 0.3), (truck(), -0.7, -0.2), ((*viper()).clone(), 0.1, 0.25)] {
+        let targets = ackermann_targets(&model, &at(speed, angle));
+        let told = AckermannState::of_wheels(&model, &targets.rate_rad_s, &targets.steer_rad);
+        assert!((told.speed_m_s - speed).abs() < 1e-9 && (told.steering_angle_rad - angle).abs() < 1e-9, "{told:?}");
+    }
+}
