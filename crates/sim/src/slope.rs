@@ -14,7 +14,7 @@ use selene_soil::{
     Bed, Conditions, Law, Scratch, SoilMemory, Soils, WheelMemory, WheelMotion, WheelShape, slip_ratio, step,
 };
 use selene_terrain::{Ground, Level};
-use selene_vehicle::{Forces, Rover, RoverModel, Targets, VehicleError, Wheel, steering};
+use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, VehicleError, Wheel, steering};
 
 /// Posts on a side of the ground at most: 64 MB.
 const POSTS_MAX: f64 = 4096.0;
@@ -241,7 +241,7 @@ impl Run {
 
     fn step(&mut self, speed_m_s: f64) -> Result<(), SlopeError> {
         let model = Arc::clone(self.rover.model());
-        let targets = steering::wheel_targets(&model, speed_m_s, 0.0, &self.rover.steer_angles_rad());
+        let targets = steering::wheel_targets(&model, &BodyTwist::arc(speed_m_s, 0.0), &self.rover.steer_angles_rad());
         let wrenches = self.press();
         self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &wrenches, on_links: &[] });
         self.time_s += self.conditions.dt_s;
