@@ -62,7 +62,7 @@ fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
         let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
         let rig = WheelRig { grid_m, ..WheelRig::new(Law::Scm(lunar()), wheel, load_n, slip) };
         let ours = rig::wheel(&rig).expect("runs");
-        let theirs = SteadyState { sinkage_m, drawbar_n, normal_n, torque_nm, floored_share: 0.0 };
+        let theirs = SteadyState { sinkage_m, drawbar_n, normal_n, torque_nm, ..SteadyState::default() };
         print_row(load_n, slip, &ours, &theirs);
         let mut require = |what, value: f64, reference: f64, tolerance, from, to| {
             if (from..=to).contains(&slip) && (value / reference - 1.0).abs() > tolerance {

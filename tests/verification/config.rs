@@ -58,6 +58,39 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
 }
 
 #[test]
+fn loose_rocks_that_cannot_be_are_refused() {
+    let folder = std::env::temp_dir().join(format!("selene-loose-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let good = std::fs::read_to_string(repository_file("config/scenario/curiosity_rocks.yaml")).expect("scenario");
+    let config = repository_file("config").canonicalize().expect("config");
+    let good = good.replace("../", &format!("{}/", config.display()));
+    for (from, to, parts) in [
+        ("diameter_m: 0.15", "diameter_m: -0.15", ["line", "-0.15", "0.02 to 10"]),
+        ("diameter_m: 0.15", "diameter_m: 0.15, density_kg_m3: 0", ["line", "0", "100 to 20000"]),
+        ("x_m: -1.0", "x_m: 400", ["loose rock", "400", "detailed ground"]),
+        (
+            "loose_rocks: ",
+            "loose_from_site: {diameter_min_m: 0.4, diameter_max_m: 0.1}\nloose_rocks: ",
+            ["line", "0.1", "diameter_min_m (0.4)"],
+        ),
+    ] {
+        assert_eq!(good.matches(from).count(), 1, "{from}");
+        let file = folder.join("scenario.yaml");
+        std::fs::write(&file, good.replace(from, to)).expect("write");
+        let error = Scenario::load(&file, &LoadOptions::default()).expect_err(to).to_string();
+        for part in parts {
+            assert!(error.contains(part), "'{part}' is missing in: {error}");
+        }
+    }
+    let file = folder.join("shape.yaml");
+    std::fs::write(&file, good.replace("diameter_m: 0.15", "diameter_m: 0.15, shape: 99")).expect("write");
+    let scenario = Scenario::load(&file, &LoadOptions::default()).expect("loads");
+    let error = scenario.generate_ground().expect_err("no such shape").to_string();
+    assert!(error.contains("shape 99") && error.contains("0 to 7"), "{error}");
+    std::fs::remove_dir_all(&folder).expect("clean");
+}
+
+#[test]
 fn a_value_deep_in_a_site_is_told_with_its_own_line() {
     for (site, from, to) in [
         ("polar", "at_m: [0, 0], height_m: 160", "at_m: [0, 0], height_m: 99999"),

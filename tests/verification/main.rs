@@ -3,4 +3,7 @@
 mod architecture;
 mod config;
 mod drive;
+mod parked;
+mod rigid_wheel;
+mod rocks;
 mod soil;

@@ -12,7 +12,7 @@ use selene_soil::{
 };
 use selene_terrain::{Ground, Level, Node};
 
-const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20, grouser_height_m: 0.0, grousers: 0 };
+const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
 const STEP_S: f64 = 5e-4;
 
 /// One step of the test's wheel.
@@ -44,7 +44,7 @@ fn soil(name: &str) -> Scm {
 /// The lunar soil without damping, as the quasi-static formulas have it.
 fn undamped() -> Scm {
     let mut spec = spec("lunar");
-    let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is a soil of SCM") };
+    let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is an SCM soil") };
     law.damping_pa_s_per_m = 0.0;
     Scm::try_from(&spec).expect("valid")
 }
@@ -131,7 +131,7 @@ fn level_motion(x: f64, sinkage_m: f64, linear: [f64; 3], omega: f64) -> WheelMo
 const SHEAR_TOLERANCE: f64 = 1e-3;
 
 /// Janosi and Hanamoto: F = (c A + N tan φ)(1 − e^(−j/J)) for a locked wheel dragged
-/// sideways by j at constant depth; the soil answers 40 µm ahead.
+/// ahead by j at constant depth; the soil answers 40 µm ahead.
 #[test]
 fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
     let (mut ground, speed) = (Ground::flat(0.01, 2.0), 0.01);
@@ -139,16 +139,16 @@ fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
     let scm = undamped();
     let still = drive(&scm, &mut ground, &mut memory, 1, |_, _| level_motion(0.0, 0.01, [0.0; 3], 0.0))[0];
     // The wheel stays: only the velocity says that it slides, so the patch does not change.
-    let slid = drive(&scm, &mut ground, &mut memory, 4000, |_, _| level_motion(0.0, 0.01, [0.0, speed, 0.0], 0.0));
+    let slid = drive(&scm, &mut ground, &mut memory, 4000, |_, _| level_motion(0.0, 0.01, [speed, 0.0, 0.0], 0.0));
     for (i, contact) in slid.iter().enumerate() {
         let j = speed * (i + 1) as f64 * STEP_S + 4e-5;
         let area_m2 = strength_area_m2(&ground, &memory);
         let strength = 170.0 * area_m2 + still.normal_n * 35.0_f64.to_radians().tan();
         let expected = -strength * (1.0 - (-j / 0.0178_f64).exp());
         assert!(
-            (contact.wrench.force.y / expected - 1.0).abs() < SHEAR_TOLERANCE,
+            (contact.wrench.force.x / expected - 1.0).abs() < SHEAR_TOLERANCE,
             "{i} {} {expected}",
-            contact.wrench.force.y
+            contact.wrench.force.x
         );
     }
 }
@@ -231,7 +231,7 @@ fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre()
 fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     let slope = 15.0_f64.to_radians();
     let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| x * slope.tan());
-    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
     let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
     let mut body = Body::new(100.0, 0.0);
     body.centre_m.z = WHEEL.radius_m / slope.cos();
@@ -287,7 +287,7 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
     for name in ["lunar", "soft"] {
         let height = 7.3;
         let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, y| height + 0.01 * (9.0 * x).sin() * (7.0 * y).cos());
-        let mut ground = Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+        let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
         let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
         let before = ground.clone();
         let scm = soil(name).with_bulldozing(Some(Bulldozing::default()));
@@ -327,65 +327,4 @@ fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
         ruts += usize::from(known.plastic_m > 0.008);
     }
     assert!(ruts > 200, "{ruts}");
-}
-
-#[test]
-fn a_wheel_rests_on_a_rock_without_a_rut() {
-    let level = Level::sample([-1.0, -1.0], 0.02, 101, |_, _| 0.0);
-    let tops = (0..101 * 101_u32).filter(|i| i % 101 > 45 && i % 101 < 55 && i / 101 > 30 && i / 101 < 70);
-    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new(), tops.map(|i| (i, 0.05)).collect());
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-    let mut body = Body::new(100.0, 0.0);
-    body.centre_m.z += 0.06;
-    let mut contact = WheelContact::default();
-    for _ in 0..8000 {
-        contact = body.fall(&soil("soft"), &mut ground, &mut memory, &mut scratch);
-    }
-    assert!(contact.rock_nodes > 0 && contact.rock_nodes == contact.contact_nodes);
-    assert!((contact.wrench.force.z - 100.0).abs() < 1.0, "{contact:?}");
-    assert!((body.centre_m.z - WHEEL.radius_m - 0.05).abs() < 1e-3, "{}", body.centre_m.z);
-    assert_eq!(ground.edit_count(), 0);
-}
-
-#[test]
-fn absurd_motion_gives_finite_forces_or_none() {
-    let mut ground = Ground::flat(0.02, 2.0);
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-    let mut press = |motion: WheelMotion| step(&soil("grc1"), &motion, &mut ground, &mut memory, &mut scratch);
-    assert_eq!(press(level_motion(f64::NAN, 0.01, [0.0; 3], 0.0)), WheelContact::default());
-    assert_eq!(press(level_motion(1e9, 0.01, [0.0; 3], 0.0)), WheelContact::default());
-    for (x, sinkage, speed, omega) in [(0.0, 0.4, 100.0, 1e4), (0.97, 0.1, -50.0, -1e6), (0.0, 3.0, 1e3, 0.0)] {
-        let contact = press(level_motion(x, sinkage, [speed, 0.0, -speed], omega));
-        assert!(contact.wrench.force.iter().chain(contact.wrench.torque.iter()).all(|v| v.is_finite()));
-    }
-    let flat_on_its_side = UnitQuaternion::from_euler_angles(std::f64::consts::FRAC_PI_2, 0.0, 0.0);
-    let mut motion = level_motion(0.0, 0.17, [0.0; 3], 0.0);
-    motion.world_from_wheel.rotation = flat_on_its_side;
-    assert!(press(motion).normal_n > 0.0);
-}
-
-#[test]
-fn the_same_steps_give_the_same_bytes_with_any_scratch() {
-    let run = |fresh: bool| {
-        let mut ground = Ground::flat(0.02, 3.0);
-        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-        let mut body = Body::new(100.0, -0.5);
-        body.omega_rad_s = 1.0;
-        for _ in 0..2000 {
-            if fresh {
-                scratch = Scratch::default();
-            }
-            body.velocity_m_s.x = 0.2;
-            let scm = soil_cached();
-            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
-        }
-        (ground.all_edits(), body.centre_m.map(f64::to_bits))
-    };
-    assert_eq!(run(false), run(true));
-}
-
-fn soil_cached() -> Scm {
-    use std::sync::LazyLock;
-    static LUNAR: LazyLock<Scm> = LazyLock::new(|| soil("lunar").with_bulldozing(Some(Bulldozing::default())));
-    *LUNAR
 }

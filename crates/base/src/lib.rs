@@ -6,8 +6,10 @@
 pub mod frames;
 pub mod input;
 pub mod random;
+mod table;
 mod time;
 
 pub use frames::{Pose, Twist, Wrench};
 pub use input::InputError;
+pub use table::Table;
 pub use time::SimTime;

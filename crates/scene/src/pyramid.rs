@@ -156,7 +156,6 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 mod tests {
     use super::Pyramid;
     use selene_terrain::{Ground, Level, Node};
-    use std::collections::BTreeMap;
 
     fn rough(posts: usize) -> Level {
         Level::sample([-1.0, 2.0], 0.1, posts, |x, y| (x * 7.3).sin() * (y * 5.1).cos() + 0.3 * (x * y * 31.0).sin())
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn edits_give_the_pyramid_that_building_anew_gives() {
-        let mut ground = Ground::new(vec![rough(150), rough(40)], Vec::new(), Vec::new(), BTreeMap::new());
+        let mut ground = Ground::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
         let mut edited = Pyramid::new(ground.levels());
         for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
             ground.set_node_height(Node { column, row }, height_m);

@@ -4,14 +4,18 @@
 
 mod command;
 mod hash;
+mod loose;
 mod route;
 mod scenario;
+mod slope;
 mod state;
 mod world;
 
 pub use command::{Command, Driver};
 pub use hash::StateHash;
+pub use loose::{LooseFromSiteSpec, LooseRockSpec};
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
-pub use state::{WheelTruth, WorldState};
+pub use slope::{Climb, SlopeError, SlopeRig};
+pub use state::{RockPose, WheelTruth, WorldState};
 pub use world::{Notices, World, WorldError};

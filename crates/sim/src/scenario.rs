@@ -16,6 +16,7 @@ use selene_terrain::{Ground, SiteSpec, TerrainError};
 use selene_vehicle::{RoverModel, VehicleError};
 use serde::Deserialize;
 
+use crate::loose::{self, LooseFromSiteSpec, LooseRockSpec};
 use crate::route::RouteSpec;
 use crate::world::BORDER_M;
 
@@ -60,6 +61,14 @@ pub struct ScenarioSpec {
     /// What the built-in driver follows when nobody drives.
     #[garde(dive)]
     pub route: Option<RouteSpec>,
+    /// Loose rocks laid on the ground.
+    #[garde(dive, length(max = 1000))]
+    #[serde(default)]
+    pub loose_rocks: Vec<LooseRockSpec>,
+    /// Which of the site's own rocks are loose.
+    #[garde(dive)]
+    #[serde(default)]
+    pub loose_from_site: Option<LooseFromSiteSpec>,
 }
 
 /// Which rover, under what name, and where it starts.
@@ -146,6 +155,11 @@ pub struct Scenario {
     pub sensors: Vec<SensorSpec>,
     /// The route, if any.
     pub route: Option<RouteSpec>,
+    /// Loose rocks laid on the ground; ground made by others must have them too.
+    pub loose_rocks: Vec<LooseRockSpec>,
+    /// Which of the site's own rocks are loose.
+    pub loose_from_site: Option<LooseFromSiteSpec>,
+    file: PathBuf,
     site_file: PathBuf,
     data_dir: Option<PathBuf>,
 }
@@ -194,6 +208,9 @@ impl Scenario {
             start: [spec.rover.x_m, spec.rover.y_m, spec.rover.z_m, spec.rover.yaw_deg.to_radians()],
             sensors,
             route: spec.route,
+            loose_rocks: spec.loose_rocks,
+            loose_from_site: spec.loose_from_site,
+            file: path.to_owned(),
             site_file,
             data_dir: options.data_dir.clone(),
         };
@@ -208,7 +225,18 @@ impl Scenario {
     /// # Errors
     /// When the site's elevation data are missing or refused.
     pub fn generate_ground(&self) -> Result<Ground, ScenarioError> {
-        Ok(Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?)
+        let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
+        loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
+        Ok(ground)
+    }
+
+    /// Density of a loose rock of `ground`, kg/m³. The scenario's own rocks are the last.
+    #[must_use]
+    pub fn density_kg_m3(&self, ground: &Ground, id: u32) -> f64 {
+        let loose = ground.loose_rocks();
+        let own = loose.len().saturating_sub(self.loose_rocks.len());
+        let place = loose.iter().position(|rock| rock.id == id).and_then(|place| place.checked_sub(own));
+        place.and_then(|place| self.loose_rocks.get(place)).map_or(loose::DENSITY_KG_M3, |rock| rock.density_kg_m3)
     }
 
     /// The index of a sensor's link among the rover's links. That it is one was checked
@@ -233,7 +261,8 @@ impl Scenario {
         let reach_m = 0.5 * self.site.levels.first().map_or(0.0, |finest| finest.side_m) - BORDER_M;
         let start = [self.start[0], self.start[1]];
         let waypoints = self.route.iter().flat_map(|route| route.waypoints_m.iter().map(|at| ("waypoint", *at)));
-        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
+        let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
+        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints).chain(rocks) {
             if x.abs() > reach_m || y.abs() > reach_m {
                 let told = format!(
                     "{what} ({x}, {y}) m is off the site's detailed ground; x and y must be within {reach_m:.1} m of 0"

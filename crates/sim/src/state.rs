@@ -28,6 +28,15 @@ pub struct WheelTruth {
     pub in_contact: bool,
 }
 
+/// Where a loose rock is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RockPose {
+    /// Its number on the site.
+    pub id: u32,
+    /// Its pose in the map frame.
+    pub world_from_rock: Pose,
+}
+
 /// The world at a heartbeat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorldState {
@@ -54,6 +63,8 @@ pub struct WorldState {
     pub wheels: Vec<WheelTruth>,
     /// Ground that changed since the last snapshot.
     pub edits: Vec<Edit>,
+    /// Loose rocks, in order of their id.
+    pub loose_rocks: Vec<RockPose>,
     /// Toward the Sun's centre, unit, map frame.
     pub sun_direction: Vector3<f64>,
 }
@@ -75,8 +86,20 @@ impl WorldState {
     /// Pose of link `link` at `time` between `self` and the `next` snapshot.
     #[must_use]
     pub fn link_at(&self, next: &Self, link: usize, time: SimTime) -> Pose {
-        let span = (next.time - self.time).secs_f64();
-        let fraction = if span > 0.0 { ((time - self.time).secs_f64() / span).clamp(0.0, 1.0) } else { 1.0 };
+        let fraction = self.fraction(next, time);
         frames::interpolate(&self.world_from_links[link], &next.world_from_links[link], fraction)
+    }
+
+    /// Pose of the loose rock at place `rock` at `time` between `self` and the `next`
+    /// snapshot; none when they do not both tell it.
+    #[must_use]
+    pub fn rock_at(&self, next: &Self, rock: usize, time: SimTime) -> Option<Pose> {
+        let (before, after) = (self.loose_rocks.get(rock)?, next.loose_rocks.get(rock)?);
+        Some(frames::interpolate(&before.world_from_rock, &after.world_from_rock, self.fraction(next, time)))
+    }
+
+    fn fraction(&self, next: &Self, time: SimTime) -> f64 {
+        let span = (next.time - self.time).secs_f64();
+        if span > 0.0 { ((time - self.time).secs_f64() / span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }

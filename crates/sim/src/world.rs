@@ -1,7 +1,8 @@
 //! The world and its step, in a fixed order: the driver's wish becomes wheel
-//! targets; each wheel presses the soil where it stands; the rover moves under the
-//! soil's wrenches; the clock advances. A heartbeat is a whole number of steps and
-//! ends with a snapshot.
+//! targets; each wheel and each loose rock presses the soil where it stands; contacts
+//! with rocks and of the body with the ground add their wrenches; rover and loose rocks
+//! move; the clock advances. A heartbeat is a whole number of steps and ends with a
+//! snapshot.
 //!
 //! The step is a pure function of state and command: wheels are taken one after the
 //! other in the rover's order, since they share the ground.
@@ -10,15 +11,17 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
+use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
-use selene_vehicle::{Rover, VehicleError, Wheel, WheelTargets, steering};
+use selene_vehicle::contact::{self, ContactConditions, ContactState, LooseRocks};
+use selene_vehicle::{Forces, Rover, Targets, VehicleError, Wheel, WheelTargets, steering};
 
 use crate::command::{Command, Driver};
 use crate::hash::StateHash;
 use crate::route::RouteFollower;
 use crate::scenario::Scenario;
-use crate::state::{WheelTruth, WorldState};
+use crate::state::{RockPose, WheelTruth, WorldState};
 
 /// How near the detailed ground's border the rover may come, m.
 pub(crate) const BORDER_M: f64 = 2.0;
@@ -58,6 +61,18 @@ pub struct Notices {
     pub limited_commands: u64,
     /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
     pub floored_contacts: u64,
+    /// Steps of a wheel that was in deeper than its radius.
+    pub buried_wheels: u64,
+    /// Steps of a wheel whose slip, speed, slope or load was outside its soil's fit.
+    pub outside_fit: u64,
+}
+
+impl Notices {
+    fn count(&mut self, contact: &WheelContact) {
+        self.floored_contacts += u64::from(contact.modulus_floored);
+        self.buried_wheels += u64::from(contact.sinkage_beyond_radius);
+        self.outside_fit += u64::from(contact.slip_outside_fit);
+    }
 }
 
 /// Vehicle, soil and light at one instant.
@@ -71,9 +86,15 @@ pub struct World {
     wheel_memories: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
     soil_on_wheel: Vec<Wrench>,
+    rocks_on_wheel: Vec<u32>,
+    on_links: Vec<(usize, Wrench)>,
+    touching: ContactState,
+    loose: LooseRocks,
+    /// Each loose rock as the soil sees it.
+    solids: Vec<ConvexSolid>,
     driver: Driver,
     limited_commands: u64,
-    floored_contacts: u64,
+    contact_notices: Notices,
     follower: Option<RouteFollower>,
     time: SimTime,
     sequence: u64,
@@ -85,7 +106,7 @@ impl World {
     ///
     /// # Errors
     /// When the rover cannot be built or would stand off the detailed ground.
-    pub fn new(scenario: Arc<Scenario>, ground: Ground) -> Result<Self, WorldError> {
+    pub fn new(scenario: Arc<Scenario>, mut ground: Ground) -> Result<Self, WorldError> {
         let [x, y, drop_m, yaw] = scenario.start;
         let shapes: Vec<_> = scenario.rover.wheels().iter().map(wheel_shape).collect();
         let mut world_from_base = standing_pose(&scenario, &ground, x, y, yaw);
@@ -93,15 +114,25 @@ impl World {
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
         let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
         let wheel_load_n = scenario.rover.mass_kg() * scenario.gravity_m_s2 / shapes.len().max(1) as f64;
+        let mut memory = SoilMemory::new(&ground);
+        let mut scratch = Scratch::default();
+        let loose = LooseRocks::new(&ground, |rock| scenario.density_kg_m3(&ground, rock.id));
+        let mut bed = Bed { soils: &scenario.soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let solids = bedded(&loose, &mut bed);
         let world = Self {
-            memory: SoilMemory::new(&ground),
-            scratch: Scratch::default(),
+            memory,
+            scratch,
+            touching: ContactState::new(&scenario.rover, &ground),
+            loose,
+            solids,
+            on_links: Vec::new(),
+            rocks_on_wheel: vec![0; shapes.len()],
             wheel_memories: vec![WheelMemory::carrying(wheel_load_n); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
             driver: Driver::default(),
             limited_commands: 0,
-            floored_contacts: 0,
+            contact_notices: Notices::default(),
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
             time: SimTime::ZERO,
             sequence: 0,
@@ -127,6 +158,12 @@ impl World {
         &self.ground
     }
 
+    /// The loose rocks as they are now.
+    #[must_use]
+    pub fn loose_rocks(&self) -> &LooseRocks {
+        &self.loose
+    }
+
     /// Takes a command from outside.
     pub fn drive(&mut self, command: Command) {
         self.driver.take(command, self.time);
@@ -138,7 +175,7 @@ impl World {
         Notices {
             refused_commands: self.driver.refused(),
             limited_commands: self.limited_commands,
-            floored_contacts: self.floored_contacts,
+            ..self.contact_notices
         }
     }
 
@@ -161,7 +198,7 @@ impl World {
     /// When the rover leaves the detailed ground or its state is no longer finite.
     pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
         let before = self.rover.base_twist().linear;
-        let targets = self.targets();
+        let targets = Targets::from(self.targets());
         for _ in 0..self.scenario.heartbeat / self.scenario.step {
             self.step(&targets);
         }
@@ -184,6 +221,12 @@ impl World {
         self.rover.world_from_links().iter().for_each(|pose| hash.pose(pose));
         hash.twist(&self.rover.base_twist());
         self.rover.joint_states().iter().for_each(|joint| hash.numbers(&[joint.position, joint.velocity]));
+        for rock in self.loose.rocks() {
+            hash.pose(&rock.world_from_rock);
+            hash.twist(&rock.twist);
+            rock.memory().for_each(|value| hash.number(value));
+        }
+        self.touching.memory().for_each(|value| hash.number(value));
         self.ground.all_edits().iter().for_each(|edit| hash.edit(edit));
         for node in self.memory.touched().flat_map(|(_, nodes)| nodes) {
             hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
@@ -207,14 +250,57 @@ impl World {
         targets
     }
 
-    fn step(&mut self, targets: &WheelTargets) {
+    fn step(&mut self, targets: &Targets) {
         self.press_soil();
-        self.rover.step(targets, &self.soil_on_wheel, Wrench::default());
+        self.rocks_press_soil();
+        self.touch();
+        self.rover.step(targets, &Forces { soil_on_wheel: &self.soil_on_wheel, on_links: &self.on_links });
+        let gravity = Vector3::new(0.0, 0.0, -self.scenario.gravity_m_s2);
+        self.loose.step(&gravity, self.scenario.step.secs_f64());
         self.time += self.scenario.step;
     }
 
+    fn conditions(&self) -> Conditions {
+        Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 }
+    }
+
+    /// Loose rocks that are awake on the soil; on hard ground where the soil's law knows
+    /// wheels alone.
+    fn rocks_press_soil(&mut self) {
+        let conditions = self.conditions();
+        let mut bed = Bed {
+            soils: &self.scenario.soils,
+            ground: &mut self.ground,
+            memory: &mut self.memory,
+            scratch: &mut self.scratch,
+        };
+        for (rock, solid) in self.loose.rocks_mut().iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep())
+        {
+            solid.place(&rock.world_from_rock);
+            let motion =
+                SolidMotion { linear_m_s: rock.twist.linear, angular_rad_s: rock.twist.angular, mass_kg: rock.mass_kg };
+            match solid::step(&mut bed, solid, rock.world_from_rock.translation.vector, &motion, &conditions) {
+                Some(contact) => rock.add(&contact.wrench),
+                None => rock.stand_on(bed.ground, conditions.dt_s),
+            }
+        }
+    }
+
+    /// Contacts of rover and loose rocks with rocks, and of the rover's body with the ground.
+    fn touch(&mut self) {
+        let conditions = ContactConditions { dt_s: self.scenario.step.secs_f64() };
+        let forces = contact::forces(&self.rover, &self.ground, &mut self.loose, &mut self.touching, &conditions);
+        for (i, (soil, rocks)) in self.soil_on_wheel.iter_mut().zip(&forces.on_wheels).enumerate() {
+            soil.force += rocks.force;
+            soil.torque += rocks.torque;
+            self.contacts[i].wrench = *soil;
+            self.rocks_on_wheel[i] = forces.rocks_on_wheel[i];
+        }
+        self.on_links.clone_from(&forces.on_links);
+    }
+
     fn press_soil(&mut self) {
-        let conditions = Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 };
+        let conditions = self.conditions();
         let mut bed = Bed {
             soils: &self.scenario.soils,
             ground: &mut self.ground,
@@ -229,7 +315,7 @@ impl World {
             };
             let contact =
                 selene_soil::step(&mut bed, &self.shapes[i], &mut self.wheel_memories[i], &motion, &conditions);
-            self.floored_contacts += u64::from(contact.modulus_floored);
+            self.contact_notices.count(&contact);
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
         }
@@ -237,7 +323,7 @@ impl World {
 
     fn check(&self) -> Result<(), WorldError> {
         let time = self.time;
-        if !self.rover.is_finite() {
+        if !self.rover.is_finite() || !self.loose.is_finite() {
             return Err(WorldError::NotFinite { time });
         }
         let at = self.rover.world_from_base().translation;
@@ -266,6 +352,12 @@ impl World {
             base_acceleration,
             wheels: self.wheel_truth(),
             edits,
+            loose_rocks: self
+                .loose
+                .rocks()
+                .iter()
+                .map(|r| RockPose { id: r.id, world_from_rock: r.world_from_rock })
+                .collect(),
             sun_direction: self.scenario.sky.sun(self.scenario.utc.after(self.time)).unit_enu,
         }
     }
@@ -291,15 +383,33 @@ impl World {
                     torque_nm: base_from_world * self.contacts[i].wrench.torque,
                     rate_rad_s,
                     drive_torque_nm: torques[i],
-                    in_contact: self.contacts[i].contact_nodes > 0,
+                    in_contact: self.contacts[i].contact_nodes > 0 || self.rocks_on_wheel[i] > 0,
                 }
             })
             .collect()
     }
 }
 
+/// Each loose rock as the soil sees it; one that is partly in the soil has its bed there.
+fn bedded(loose: &LooseRocks, bed: &mut Bed) -> Vec<ConvexSolid> {
+    let solid = |rock: &contact::LooseRock| {
+        let shape = bed.ground.rock_shapes()[rock.shape].clone();
+        let mut solid = ConvexSolid::new(&shape, rock.radius_m);
+        solid.place(&rock.world_from_rock);
+        solid::bed_in(bed, &solid);
+        solid
+    };
+    loose.rocks().iter().map(solid).collect()
+}
+
 fn wheel_shape(wheel: &Wheel) -> WheelShape {
-    WheelShape { radius_m: wheel.radius_m, width_m: wheel.width_m, ..WheelShape::default() }
+    WheelShape {
+        radius_m: wheel.radius_m,
+        width_m: wheel.width_m,
+        grouser_height_m: wheel.grouser_height_m,
+        grousers: wheel.grousers,
+        ..WheelShape::default()
+    }
 }
 
 /// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.

@@ -140,7 +140,7 @@ impl DriveRig {
         }
         let rise = self.slope_deg.to_radians().tan();
         let level = Level::sample([-half_m, -half_m], self.grid_m, posts as usize, |x, _| rise * x);
-        Ok(Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new()))
+        Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
     }
 }
 

@@ -188,16 +188,16 @@ mod tests {
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
     use selene_terrain::{Ground, Level};
-    use std::collections::BTreeMap;
 
-    const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0 };
+    const WHEEL: WheelShape =
+        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
     /// Neighbouring points of a rim add a share of the blend length.
     const DEPTH_TOLERANCE_M: f64 = 5e-5;
 
     fn slope(deg: f64) -> Ground {
         let rise = deg.to_radians().tan();
         let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| rise * x);
-        Ground::new(vec![level], Vec::new(), Vec::new(), BTreeMap::new())
+        Ground::new(vec![level], Vec::new(), Vec::new())
     }
 
     fn motion(centre_m: Vector3<f64>, roll: f64, pitch: f64, yaw: f64) -> WheelMotion {

@@ -1,7 +1,4 @@
 //! The force of one node on what presses it, and their sum.
-//!
-//! Where a rock's top is above the soil the node is rigid: a stiff, damped penalty
-//! along the solid's own normal with Coulomb friction, and no rut.
 
 use nalgebra::Vector3;
 use selene_terrain::Ground;
@@ -9,23 +6,48 @@ use selene_terrain::Ground;
 use crate::memory::SoilMemory;
 use crate::press::{Hit, Motion, Response, Scratch, Touch};
 use crate::scm::{Scm, mobilise};
+use crate::spec::Pressure;
 use crate::underside::Underside;
+use crate::wheel::Conditions;
 
-/// Rock: pressure per penetration. 250 N on one node of 2 cm go 0.6 mm deep.
-const ROCK_PA_PER_M: f64 = 1e9;
-/// Rock: damping, about half of critical for 10 kg on ten nodes of 2 cm.
-const ROCK_DAMPING_PA_S_PER_M: f64 = 1e6;
-/// Rock: metal on dry rock.
-const ROCK_FRICTION: f64 = 0.7;
-/// Rock: sliding over which friction builds up.
-const ROCK_SHEAR_M: f64 = 1e-3;
+/// A surface steeper than this against the terrain presses along the terrain's normal.
+const STEEPEST_COSINE: f64 = 0.2;
+
+/// Speed at which the soil beside a side wall resists with half of its passive pressure: slow
+/// beside any wheel's, so that the wall's force grows without a jump.
+const WALL_SPEED_M_S: f64 = 1e-3;
+
 /// What the forces of a step share.
 pub(crate) struct Law<'a> {
     pub(crate) scm: &'a Scm,
     pub(crate) normal: Vector3<f64>,
+    /// Share of the soil's strength that the solid's skin holds.
+    pub(crate) grip: f64,
     pub(crate) motion: &'a Motion,
-    pub(crate) dt_s: f64,
+    pub(crate) conditions: &'a Conditions,
     pub(crate) spacing_m: f64,
+}
+
+/// The directions of a contact. Mobilised strength is kept in the terrain's plane and
+/// turned to the surface's by the least rotation, so that its size is kept while a wheel's
+/// surface turns past a node.
+struct Facing {
+    terrain: Vector3<f64>,
+    normal: Vector3<f64>,
+    /// Of the angle between the two.
+    cosine: f64,
+}
+
+impl Facing {
+    fn to_surface(&self, in_terrain: Vector3<f64>) -> Vector3<f64> {
+        let turned = in_terrain.dot(&self.normal) / (1.0 + self.cosine);
+        in_terrain - (self.terrain + self.normal) * turned
+    }
+
+    fn to_terrain(&self, in_surface: Vector3<f64>) -> Vector3<f64> {
+        let turned = in_surface.dot(&self.terrain) / (1.0 + self.cosine);
+        in_surface - (self.terrain + self.normal) * turned
+    }
 }
 
 impl Law<'_> {
@@ -44,18 +66,15 @@ impl Law<'_> {
             let force = match hit.touch {
                 Touch::Free => continue,
                 Touch::Loose => self.loose(hit, memory),
-                Touch::Rock => self.rock(hit, solid.inward(hit.point_m), memory, &mut response),
                 Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
                     let (modulus, floored) = self.scm.modulus(inverse_b);
                     response.modulus_floored |= floored;
-                    self.soil(hit, modulus, memory, &mut response)
+                    self.soil(hit, solid, modulus, memory, &mut response)
                 }
             };
-            if hit.touch != Touch::Rock {
-                let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
-                lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
-            }
+            let rut_m = f64::from(hit.surface_m) - hit.plastic_m;
+            lag_m = lag_m.max(ground.node_height_m(hit.node) - rut_m);
             response.wrench.add_force_at(force, hit.point_m - self.motion.centre_m);
         }
         (response, lag_m)
@@ -74,43 +93,61 @@ impl Law<'_> {
         self.motion.linear_m_s + self.motion.angular_rad_s.cross(&(point_m - self.motion.centre_m))
     }
 
-    fn soil(&self, hit: &mut Hit, modulus: f64, memory: &mut SoilMemory, response: &mut Response) -> Vector3<f64> {
+    fn soil(
+        &self,
+        hit: &mut Hit,
+        solid: &impl Underside,
+        modulus: f64,
+        memory: &mut SoilMemory,
+        response: &mut Response,
+    ) -> Vector3<f64> {
         let cosine = self.normal.z;
         let (sinkage_m, plastic_m) = (hit.depth_m * cosine, hit.plastic_m * cosine);
         let node = memory.touch(hit.node, hit.surface_m);
-        let pressed = self.scm.normal(modulus, sinkage_m, plastic_m);
+        let flat = in_plane(node.mobilised(), &self.normal);
+        let pressed = self.scm.normal(modulus * self.scm.bearing_share(flat.norm(), self.grip), sinkage_m, plastic_m);
         hit.plastic_m = pressed.plastic_m / cosine;
         node.plastic_m = hit.plastic_m as f32;
         response.sinkage_m = response.sinkage_m.max(sinkage_m);
         response.contact_nodes += 1;
 
+        let facing = self.facing(solid, hit.point_m);
         let velocity = self.velocity_m_s(hit.point_m);
-        let rising = velocity.dot(&self.normal);
+        let rising = velocity.dot(&facing.normal);
         let sigma_pa = self.scm.damped_pa(pressed.sigma_pa, rising);
-        let slide = velocity - self.normal * rising;
-        let before = in_plane(node.mobilised(), &self.normal);
-        let (after, acting) = mobilise(before, slide, self.dt_s, self.scm.janosi_m);
+        let slide = facing.to_terrain(velocity - facing.normal * rising);
+        let (after, acting) = mobilise(flat, slide, self.conditions.dt_s, self.scm.janosi_m);
         node.set_mobilised([after.x, after.y]);
-        let area_m2 = self.spacing_m * self.spacing_m * hit.share / cosine;
-        (self.normal * sigma_pa + acting * self.scm.strength_pa(sigma_pa)) * area_m2
+        let area_m2 = self.spacing_m * self.spacing_m * hit.share / (cosine * facing.cosine);
+        let shear = facing.to_surface(acting) * (self.grip * self.scm.strength_pa(sigma_pa));
+        let force = (facing.normal * sigma_pa + shear) * area_m2;
+        force + self.side_wall(hit, solid, &velocity)
     }
 
-    fn rock(&self, hit: &Hit, normal: Vector3<f64>, memory: &mut SoilMemory, response: &mut Response) -> Vector3<f64> {
-        response.contact_nodes += 1;
-        response.rock_nodes += 1;
-        // Along a normal near the horizontal the vertical overlap says nothing.
-        let depth_m = (hit.rock_m - hit.point_m.z) * normal.z.max(0.0);
-        let velocity = self.velocity_m_s(hit.point_m);
-        let rising = velocity.dot(&normal);
-        let sigma_pa = (ROCK_PA_PER_M * depth_m - ROCK_DAMPING_PA_S_PER_M * rising).max(0.0);
-        if depth_m <= 0.0 || sigma_pa == 0.0 {
+    /// Along what pressure and shear act on a point of the solid.
+    fn facing(&self, solid: &impl Underside, point_m: Vector3<f64>) -> Facing {
+        let surface = match self.scm.pressure {
+            Pressure::Terrain => self.normal,
+            Pressure::Surface => solid.inward(point_m).unwrap_or(self.normal),
+        };
+        let cosine = surface.dot(&self.normal);
+        let terrain = self.normal;
+        if cosine < STEEPEST_COSINE {
+            return Facing { terrain, normal: terrain, cosine: 1.0 };
+        }
+        Facing { terrain, normal: surface, cosine }
+    }
+
+    /// What the soil beside a sunk side wall resists with when the wall moves into it.
+    fn side_wall(&self, hit: &Hit, solid: &impl Underside, velocity: &Vector3<f64>) -> Vector3<f64> {
+        let Some(side) = solid.side(hit.point_m) else { return Vector3::zeros() };
+        let outward_m_s = velocity.dot(&side.outward);
+        if outward_m_s <= 0.0 {
             return Vector3::zeros();
         }
-        let node = memory.touch(hit.node, hit.surface_m);
-        let before = in_plane(node.mobilised(), &normal);
-        let (after, acting) = mobilise(before, velocity - normal * rising, self.dt_s, ROCK_SHEAR_M);
-        node.set_mobilised([after.x, after.y]);
-        (normal + acting * ROCK_FRICTION) * (sigma_pa * self.spacing_m * self.spacing_m * hit.share)
+        let wall_m = self.spacing_m * self.spacing_m / side.band_m;
+        let yielding = outward_m_s / (outward_m_s + WALL_SPEED_M_S);
+        -side.outward * (self.scm.wall_n_per_m(hit.depth_m, self.conditions.gravity_m_s2) * wall_m * yielding)
     }
 }
 

@@ -23,6 +23,7 @@ mod slip_table;
 mod soil_area;
 mod soil_map;
 mod soils;
+pub mod solid;
 mod spec;
 mod surface;
 mod trace;
@@ -43,7 +44,7 @@ pub use soil_map::{
     AreaSpec, CircleSpec, HalfPlaneSpec, ImageSpec, PatchesSpec, PolygonSpec, RectangleSpec, ShapeSpec, SoilsSpec,
 };
 pub use soils::Soils;
-pub use spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
+pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 pub use wheel::{
     Bed, Conditions, WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
 };

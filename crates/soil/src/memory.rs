@@ -2,8 +2,6 @@
 //! height it had before, its plastic sinkage and the strength mobilised in shear:
 //! 16 bytes. Tiles of 64 × 64 nodes are made when a wheel first touches them and
 //! found by index in a dense table, so that a step costs the same after an hour.
-//! Tops of rocks are looked up once a tile, since rocks that the ground knows of
-//! stand still.
 
 use selene_terrain::{Ground, Node, TILE_NODES};
 
@@ -26,24 +24,14 @@ const MOBILISED_ONE: f64 = 2_147_483_648.0;
 
 /// A node that no wheel has touched; told by its height.
 const UNTOUCHED: NodeMemory = NodeMemory { initial_m: f32::NAN, plastic_m: 0.0, mobilised: [0; 2] };
-/// Where no rock stands.
-const NO_ROCK: f32 = f32::NEG_INFINITY;
 const TILE: usize = TILE_NODES;
 
 type Tile = Box<[NodeMemory]>;
-
-#[derive(Clone, Debug)]
-enum RockTile {
-    Unknown,
-    Bare,
-    Tops(Box<[f32]>),
-}
 
 /// The soil's memory over one ground.
 #[derive(Clone, Debug)]
 pub struct SoilMemory {
     tiles: Vec<Option<Tile>>,
-    rocks: Vec<RockTile>,
     tiles_a_row: usize,
     /// Displaced soil too little to change a stored height, m³.
     pub(crate) crumbs_m3: f64,
@@ -55,7 +43,7 @@ impl SoilMemory {
     pub fn new(ground: &Ground) -> Self {
         let tiles_a_row = ground.finest().posts.div_ceil(TILE);
         let count = tiles_a_row * tiles_a_row;
-        Self { tiles: vec![None; count], rocks: vec![RockTile::Unknown; count], tiles_a_row, crumbs_m3: 0.0 }
+        Self { tiles: vec![None; count], tiles_a_row, crumbs_m3: 0.0 }
     }
 
     /// What a node remembers; none if no wheel has touched it.
@@ -107,19 +95,6 @@ impl SoilMemory {
         }
     }
 
-    /// Writes tops of rocks over a row that starts at `column`.
-    pub(crate) fn overlay_rocks(&mut self, ground: &Ground, column: usize, row: usize, tops_m: &mut [f32]) {
-        tops_m.fill(NO_ROCK);
-        for (tile, within, at, count) in segments(self.tiles_a_row, column, row, tops_m.len()) {
-            if matches!(self.rocks[tile], RockTile::Unknown) {
-                self.rocks[tile] = rock_tile(ground, tile % self.tiles_a_row, tile / self.tiles_a_row);
-            }
-            if let RockTile::Tops(tops) = &self.rocks[tile] {
-                tops_m[at..at + count].copy_from_slice(&tops[within..within + count]);
-            }
-        }
-    }
-
     fn place(&self, node: Node) -> (usize, usize) {
         let (column, row) = (node.column as usize, node.row as usize);
         (row / TILE * self.tiles_a_row + column / TILE, row % TILE * TILE + column % TILE)
@@ -163,19 +138,6 @@ fn segments(
         at += count;
         Some(segment)
     })
-}
-
-fn rock_tile(ground: &Ground, tile_column: usize, tile_row: usize) -> RockTile {
-    let posts = ground.finest().posts;
-    let top = |within: usize| {
-        let [column, row] = [tile_column * TILE + within % TILE, tile_row * TILE + within / TILE];
-        if column >= posts || row >= posts {
-            return NO_ROCK;
-        }
-        ground.rock_top_m(Node { column: column as u32, row: row as u32 }).map_or(NO_ROCK, |top| top as f32)
-    };
-    let tops: Box<[f32]> = (0..TILE * TILE).map(top).collect();
-    if tops.iter().all(|&top| top == NO_ROCK) { RockTile::Bare } else { RockTile::Tops(tops) }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::memory::SoilMemory;
 use crate::patch::Patches;
 use crate::scm::Scm;
 use crate::underside::Underside;
+use crate::wheel::Conditions;
 
 /// Largest lag of a stored rut behind the true one while a wheel presses it.
 const RUT_STEP_M: f64 = 5e-4;
@@ -48,7 +49,6 @@ pub(crate) struct Response {
     pub(crate) normal: Vector3<f64>,
     pub(crate) sinkage_m: f64,
     pub(crate) contact_nodes: u32,
-    pub(crate) rock_nodes: u32,
     pub(crate) modulus_floored: bool,
 }
 
@@ -59,7 +59,6 @@ pub struct Scratch {
     pub(crate) window: Window,
     surface_m: Vec<f32>,
     plastic_m: Vec<f32>,
-    rock_m: Vec<f32>,
     pub(crate) hits: Vec<Hit>,
     pub(crate) patches: Patches,
     pub(crate) bulldozing: bulldozing::Work,
@@ -81,7 +80,6 @@ pub(crate) enum Touch {
     /// Pushes down loose soil, which carries nothing.
     Loose,
     Soil,
-    Rock,
 }
 
 /// A node under the solid.
@@ -98,16 +96,17 @@ pub(crate) struct Hit {
     /// Vertical depth below it.
     pub(crate) depth_m: f64,
     pub(crate) plastic_m: f64,
-    pub(crate) rock_m: f64,
     pub(crate) touch: Touch,
 }
 
-/// One step of `solid` on the ground.
+/// One step of `solid`, whose skin holds `grip` of the soil's strength, on the ground.
+#[expect(clippy::too_many_arguments, reason = "law, solid, motion and the three kinds of state are apart")]
 pub(crate) fn press(
     scm: &Scm,
     solid: &impl Underside,
+    grip: f64,
     motion: &Motion,
-    dt_s: f64,
+    conditions: &Conditions,
     ground: &mut Ground,
     memory: &mut SoilMemory,
     scratch: &mut Scratch,
@@ -119,7 +118,7 @@ pub(crate) fn press(
         return Response::default();
     }
     scratch.find_patches(scm, ground.finest().spacing_m);
-    let law = Law { scm, normal, motion, dt_s, spacing_m: ground.finest().spacing_m };
+    let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.finest().spacing_m };
     let (response, lag_m) = law.apply(solid, ground, memory, scratch);
     if lag_m > RUT_STEP_M {
         bulldozing::settle(scm, motion.linear_m_s, ground, memory, scratch);
@@ -151,24 +150,20 @@ impl Window {
 }
 
 impl Scratch {
-    /// Reads undisturbed heights, plastic sinkage and rocks of the window and a
-    /// border one node wide.
-    fn load(&mut self, window: Window, ground: &Ground, memory: &mut SoilMemory) {
+    /// Reads undisturbed heights and plastic sinkage of the window and a border one
+    /// node wide.
+    fn load(&mut self, window: Window, ground: &Ground, memory: &SoilMemory) {
         let (stride, posts) = (window.stride(), ground.finest().posts);
         let nodes = stride * (window.rows + 2);
         self.window = window;
         self.surface_m.resize(nodes, 0.0);
         self.plastic_m.clear();
         self.plastic_m.resize(nodes, 0.0);
-        self.rock_m.resize(if ground.has_rocks() { nodes } else { 0 }, 0.0);
         for r in 0..window.rows + 2 {
             let (column, row) = (window.column - 1, window.row + r - 1);
             let (from, to) = (row * posts + column, r * stride..(r + 1) * stride);
             self.surface_m[to.clone()].copy_from_slice(&ground.finest().heights_m[from..from + stride]);
-            memory.overlay(column, row, &mut self.surface_m[to.clone()], &mut self.plastic_m[to.clone()]);
-            if ground.has_rocks() {
-                memory.overlay_rocks(ground, column, row, &mut self.rock_m[to]);
-            }
+            memory.overlay(column, row, &mut self.surface_m[to.clone()], &mut self.plastic_m[to]);
         }
     }
 
@@ -183,9 +178,8 @@ impl Scratch {
             for column in columns.clone() {
                 let at = (row + 1) * stride + column + 1;
                 let x = level.origin_m[0] + (window.column + column) as f64 * level.spacing_m;
-                let rock = self.rock_m.get(at).copied().unwrap_or(f32::NEG_INFINITY);
                 let loose = (-self.plastic_m[at]).max(0.0);
-                let top = f64::from((self.surface_m[at] + loose).max(rock)) + MARGIN_M;
+                let top = f64::from(self.surface_m[at] + loose) + MARGIN_M;
                 let Some(low) = solid.lowest(x, y, top) else { continue };
                 let point_m = Vector3::new(x, y, low.height_m);
                 let hit = self.hit(at, row * window.columns + column, window.node(column, row), point_m, low.share);
@@ -211,8 +205,7 @@ impl Scratch {
     fn below(&self, solid: &impl Underside, ground: &Ground) -> Option<(Range<usize>, Range<usize>)> {
         let highest = |heights: &[f32]| heights.iter().fold(f32::NEG_INFINITY, |high, &h| high.max(h));
         let loose = self.plastic_m.iter().fold(0.0, |high: f32, &plastic| high.max(-plastic));
-        let top = (highest(&self.surface_m) + loose).max(highest(&self.rock_m));
-        let ceiling_m = f64::from(top) + MARGIN_M;
+        let ceiling_m = f64::from(highest(&self.surface_m) + loose) + MARGIN_M;
         let near = window(solid.bounds_m(ceiling_m), ground)?;
         let (column, row) = (near.column - self.window.column, near.row - self.window.row);
         Some((column..column + near.columns, row..row + near.rows))
@@ -221,14 +214,12 @@ impl Scratch {
     fn hit(&self, from: usize, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> Hit {
         let (surface_m, plastic_m) = (self.surface_m[from], f64::from(self.plastic_m[from]));
         let depth_m = f64::from(surface_m) - point_m.z;
-        let rock_m = self.rock_m.get(from).map_or(f64::NEG_INFINITY, |&rock| f64::from(rock));
-        let touch = match (rock_m > f64::from(surface_m) - plastic_m, point_m.z < rock_m, depth_m > plastic_m) {
-            (true, true, _) => Touch::Rock,
-            (false, _, true) if depth_m > 0.0 => Touch::Soil,
-            (false, _, true) => Touch::Loose,
-            _ => Touch::Free,
+        let touch = match depth_m > plastic_m {
+            true if depth_m > 0.0 => Touch::Soil,
+            true => Touch::Loose,
+            false => Touch::Free,
         };
-        Hit { at, node, point_m, share, surface_m, depth_m, plastic_m, rock_m, touch }
+        Hit { at, node, point_m, share, surface_m, depth_m, plastic_m, touch }
     }
 
     fn find_patches(&mut self, scm: &Scm, spacing_m: f64) {
@@ -240,7 +231,7 @@ impl Scratch {
             match hit.touch {
                 Touch::Soil => self.patches.mark(hit.at),
                 Touch::Loose => self.patches.mark_loose(hit.at),
-                Touch::Free | Touch::Rock => {}
+                Touch::Free => {}
             }
         }
         let soil = self.hits.iter().filter(|hit| hit.touch == Touch::Soil);

@@ -23,6 +23,8 @@ const POSTS_MAX: f64 = 8192.0;
 const FLOORED_MAX: f64 = 0.5;
 /// A wheel this far above or below the ground was thrown by steps too long for its soil.
 const LOST_RADII: f64 = 10.0;
+/// Largest slip angle of a rig that sets its speed by the slip: 80°.
+const SLIP_ANGLE_MAX_RAD: f64 = 1.4;
 /// Steps of a run at most.
 const STEPS_MAX: f64 = 1e7;
 /// The same in words.
@@ -84,8 +86,10 @@ pub struct WheelRig {
     pub load_n: f64,
     /// Spin, rad/s.
     pub omega_rad_s: f64,
-    /// Slip, above −1 and at most 1: speed ωR (1 − s), or ωR/(1 + s) when negative.
+    /// Slip, above −1 and at most 1: speed ahead ωR (1 − s), or ωR/(1 + s) when negative.
     pub slip: f64,
+    /// Angle from where the wheel points to where it goes, left positive, rad.
+    pub slip_angle_rad: f64,
     /// Gravity, m/s².
     pub gravity_m_s2: f64,
     /// Spacing of the nodes, m.
@@ -108,6 +112,7 @@ impl WheelRig {
             load_n,
             omega_rad_s: 0.8,
             slip,
+            slip_angle_rad: 0.0,
             gravity_m_s2: 1.62,
             grid_m: 0.01,
             step_s: 5e-4,
@@ -116,9 +121,11 @@ impl WheelRig {
         }
     }
 
-    fn speed_m_s(&self) -> f64 {
+    /// Speed ahead and to the left.
+    fn velocity_m_s(&self) -> Vector3<f64> {
         let rim = self.omega_rad_s * self.wheel.radius_m;
-        if self.slip < 0.0 { rim / (1.0 + self.slip) } else { rim * (1.0 - self.slip) }
+        let ahead = if self.slip < 0.0 { rim / (1.0 + self.slip) } else { rim * (1.0 - self.slip) };
+        Vector3::new(ahead, ahead * self.slip_angle_rad.tan(), 0.0)
     }
 
     fn check(&self) -> Result<(), RigError> {
@@ -137,6 +144,8 @@ impl WheelRig {
         check_count("nodes under the wheel", nodes_under(size_m, self.grid_m), NODES_MAX as f64, self.grid_m)?;
         check("duration over step", self.duration_s / self.step_s, self.duration_s / self.step_s <= STEPS_MAX, STEPS)?;
         check("slip", self.slip, self.slip > -1.0 && self.slip <= 1.0, "above -1 and at most 1")?;
+        let angle = self.slip_angle_rad;
+        check("slip angle", angle, angle.abs() <= SLIP_ANGLE_MAX_RAD, "within ±80°, in rad")?;
         check("omega", self.omega_rad_s, self.omega_rad_s.is_finite(), "a finite number")
     }
 }
@@ -148,6 +157,8 @@ pub struct SteadyState {
     pub sinkage_m: f64,
     /// Net force ahead on the wheel, N.
     pub drawbar_n: f64,
+    /// Force to the left on the wheel, N.
+    pub lateral_n: f64,
     /// Force upward, N.
     pub normal_n: f64,
     /// Torque of the soil about the axle, N m; negative resists the drive.
@@ -164,8 +175,8 @@ pub struct SteadyState {
 /// negative Kc mostly does not hold for the patches under the wheel.
 pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     rig.check()?;
-    let speed = rig.speed_m_s();
-    let travel_m = (speed * rig.duration_s).abs();
+    let level_m_s = rig.velocity_m_s();
+    let travel_m = level_m_s.amax() * rig.duration_s;
     let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
     let mut memory = SoilMemory::new(&ground);
     let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
@@ -174,12 +185,12 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
     let steps = (rig.duration_s / rig.step_s).round() as usize;
     let skipped = steps.saturating_sub((rig.average_s / rig.step_s).round() as usize);
-    let mut centre_m = Vector3::new(-0.5 * speed * rig.duration_s, 0.0, rig.wheel.radius_m);
+    let mut centre_m = level_m_s * (-0.5 * rig.duration_s) + Vector3::z() * rig.wheel.radius_m;
     let (mut rise_m_s, mut sum) = (0.0, SteadyState::default());
     for i in 0..steps {
         let motion = WheelMotion {
             world_from_wheel: Pose::from_parts(centre_m.into(), UnitQuaternion::identity()),
-            linear_m_s: Vector3::new(speed, 0.0, rise_m_s),
+            linear_m_s: level_m_s + Vector3::z() * rise_m_s,
             angular_rad_s: Vector3::y() * rig.omega_rad_s,
         };
         let contact = step(&mut bed, &rig.wheel, &mut wheel_memory, &motion, &conditions);
@@ -191,11 +202,12 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
             sum.floored_share += f64::from(u8::from(contact.modulus_floored));
             sum.sinkage_m += rig.wheel.radius_m - centre_m.z;
             sum.drawbar_n += contact.wrench.force.x;
+            sum.lateral_n += contact.wrench.force.y;
             sum.normal_n += contact.wrench.force.z;
             sum.torque_nm += contact.wrench.torque.y;
         }
         rise_m_s += (contact.wrench.force.z / rig.load_n - 1.0) * rig.gravity_m_s2 * rig.step_s;
-        centre_m += Vector3::new(speed, 0.0, rise_m_s) * rig.step_s;
+        centre_m += (level_m_s + Vector3::z() * rise_m_s) * rig.step_s;
     }
     let steady = sum.over((steps - skipped).max(1));
     if steady.floored_share > FLOORED_MAX {
@@ -210,6 +222,7 @@ impl SteadyState {
         Self {
             sinkage_m: self.sinkage_m / count,
             drawbar_n: self.drawbar_n / count,
+            lateral_n: self.lateral_n / count,
             normal_n: self.normal_n / count,
             torque_nm: self.torque_nm / count,
             floored_share: self.floored_share / count,
@@ -280,6 +293,7 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
     let mut scratch = Scratch::default();
     let turn_s = rig.depth_m / rig.speed_m_s;
     let steps = (1.5 * turn_s / rig.step_s).round() as usize;
+    let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: 0.0 };
     let mut sample = |i: usize| {
         let time_s = i as f64 * rig.step_s;
         let sinkage_m = rig.depth_m - (time_s - turn_s).abs() * rig.speed_m_s;
@@ -290,7 +304,7 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
             angular_rad_s: Vector3::zeros(),
         };
         let solid = Plate { size_m: rig.size_m, height_m: -sinkage_m, spacing_m: rig.grid_m };
-        let response = press(&rig.scm, &solid, &motion, rig.step_s, &mut ground, &mut memory, &mut scratch);
+        let response = press(&rig.scm, &solid, 1.0, &motion, &conditions, &mut ground, &mut memory, &mut scratch);
         if response.modulus_floored {
             return Err(RigError::ModulusFloored { share: 1.0 });
         }
@@ -333,7 +347,7 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError>
     let ground = flat(grid_m, size_m[0].max(size_m[1]) + 8.0 * grid_m)?;
     let mut level = ground.finest().clone();
     level.origin_m = size_m.map(|size| -0.5 * size - 3.5 * grid_m);
-    Ok(Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new()))
+    Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
 }
 
 #[cfg(test)]
@@ -342,7 +356,8 @@ mod tests {
     use crate::scm::tests::LUNAR;
     use crate::{Law, Scm, WheelShape};
 
-    const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0 };
+    const WHEEL: WheelShape =
+        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
     /// GRC-1: its negative Kc was fitted to patches wider than 7 cm.
     const GRC1: Scm = Scm { k_phi: 2.99e6, k_c: -2.02e5, ..LUNAR };
 

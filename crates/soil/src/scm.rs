@@ -15,7 +15,7 @@
 use garde::Validate;
 use nalgebra::Vector3;
 
-use crate::spec::{BulldozingSpec, ScmSpec, SoilLaw, SoilSpec};
+use crate::spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 
 /// A negative Kc (a fit's artefact) times a small patch would make soil that pushes
 /// the wrong way: the modulus never falls below this share of Kφ.
@@ -58,6 +58,9 @@ pub struct Scm {
     pub(crate) janosi_m: f64,
     pub(crate) elastic_pa_per_m: f64,
     pub(crate) damping_pa_s_per_m: f64,
+    pub(crate) pressure: Pressure,
+    pub(crate) slip_sinkage: Option<SlipSinkage>,
+    pub(crate) density_kg_m3: f64,
     pub(crate) bulldozing: Option<Bulldozing>,
 }
 
@@ -120,6 +123,9 @@ impl Scm {
             janosi_m: law.janosi_m,
             elastic_pa_per_m: law.elastic_pa_per_m,
             damping_pa_s_per_m: law.damping_pa_s_per_m,
+            pressure: law.pressure,
+            slip_sinkage: law.slip_sinkage,
+            density_kg_m3: law.density_kg_m3,
             bulldozing: None,
         }
     }
@@ -164,10 +170,33 @@ impl Scm {
         if sigma_pa > 0.0 { (sigma_pa - self.damping_pa_s_per_m * v_m_s).max(0.0) } else { 0.0 }
     }
 
+    /// The share of Bekker's modulus that soil keeps where its strength is `mobilised`. The
+    /// sheared length follows from it by Janosi's formula, j = −J ln(1 − mobilised), so
+    /// that nothing more need be remembered. A skin that slides on the soil shears it less:
+    /// its `grip` scales the loss.
+    pub(crate) fn bearing_share(&self, mobilised: f64, grip: f64) -> f64 {
+        let Some(SlipSinkage { loss, displacement_m }) = self.slip_sinkage else { return 1.0 };
+        1.0 - grip * loss * (1.0 - (1.0 - mobilised.min(1.0)).powf(self.janosi_m / displacement_m))
+    }
+
+    /// Passive resistance of soil `depth_m` deep against a wall that is pushed into it,
+    /// N per metre of wall (Rankine): ½ ρ g h² Nφ + 2 c h √Nφ.
+    pub(crate) fn wall_n_per_m(&self, depth_m: f64, gravity_m_s2: f64) -> f64 {
+        let passive = passive_coefficient(self.friction_tan);
+        let weight_n_m3 = self.density_kg_m3 * gravity_m_s2;
+        (0.5 * weight_n_m3 * depth_m * passive + 2.0 * self.cohesion_pa * passive.sqrt()) * depth_m
+    }
+
     /// Mohr–Coulomb strength, Pa; none where nothing presses.
     pub(crate) fn strength_pa(&self, sigma_pa: f64) -> f64 {
         if sigma_pa > 0.0 { self.cohesion_pa + sigma_pa * self.friction_tan } else { 0.0 }
     }
+}
+
+/// Rankine's coefficient of passive earth pressure, Nφ = tan²(45° + φ/2).
+pub(crate) fn passive_coefficient(friction_tan: f64) -> f64 {
+    // (1 + sin φ)/(1 − sin φ) = (√(1 + tan² φ) + tan φ)².
+    (1.0_f64.hypot(friction_tan) + friction_tan).powi(2)
 }
 
 /// Mobilised strength after sliding at `slide_m_s` for `dt_s`, and the share of the
@@ -206,7 +235,7 @@ fn one_minus_exp(x: f64) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{MODULUS_FLOOR, Scm, mobilise, one_minus_exp};
+    use super::{MODULUS_FLOOR, Pressure, Scm, mobilise, one_minus_exp, passive_coefficient};
     use nalgebra::Vector3;
 
     /// Soil `lunar` of config/soil.
@@ -219,6 +248,9 @@ pub(crate) mod tests {
         janosi_m: 0.0178,
         elastic_pa_per_m: 2e8,
         damping_pa_s_per_m: 3e4,
+        pressure: Pressure::Terrain,
+        slip_sinkage: None,
+        density_kg_m3: 0.0,
         bulldozing: None,
     };
     /// The series' first dropped term is x⁶/720.
@@ -248,6 +280,15 @@ pub(crate) mod tests {
         assert_eq!(LUNAR.damped_pa(100.0, 1.0), 0.0);
         assert_eq!(LUNAR.damped_pa(100.0, -1.0), 100.0 + 3e4);
         assert_eq!(LUNAR.strength_pa(0.0), 0.0);
+    }
+
+    #[test]
+    fn a_wall_meets_rankines_passive_pressure() {
+        let passive = passive_coefficient(30.0_f64.to_radians().tan());
+        assert!((passive - 3.0).abs() < 1e-12, "tan² 60° = 3: {passive}");
+        let soil = Scm { density_kg_m3: 1500.0, friction_tan: 30.0_f64.to_radians().tan(), ..LUNAR };
+        let expected = 0.5 * 1500.0 * 1.62 * 0.1 * 0.1 * 3.0 + 2.0 * 170.0 * 0.1 * 3.0_f64.sqrt();
+        assert!((soil.wall_n_per_m(0.1, 1.62) - expected).abs() < 1e-9);
     }
 
     #[test]

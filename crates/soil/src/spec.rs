@@ -126,6 +126,46 @@ pub struct ScmSpec {
     /// Damping R, Pa s/m.
     #[garde(custom(non_negative))]
     pub damping_pa_s_per_m: f64,
+    /// Along what the pressure acts.
+    #[garde(skip)]
+    #[serde(default)]
+    pub pressure: Pressure,
+    /// How much further a slipping wheel sinks; not at all without it.
+    #[garde(dive)]
+    #[serde(default)]
+    pub slip_sinkage: Option<SlipSinkage>,
+    /// Bulk density, kg/m³: the weight of the soil that a wheel's side pushes aside; zero
+    /// leaves cohesion alone to resist.
+    #[garde(custom(within(0.0, 4000.0)))]
+    #[serde(default)]
+    pub density_kg_m3: f64,
+}
+
+/// Slip-sinkage: sheared soil flows and bears less, so that a slipping wheel sinks further.
+/// Bekker's modulus falls to `1 − loss (1 − e^(−j/displacement_m))` of itself over the sheared
+/// length j. A form of Selene's own, found from single-wheel tests (docs/validation.md).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SlipSinkage {
+    /// Share of the modulus that is lost in the end, 0 to 0.95.
+    #[garde(custom(within(0.0, 0.95)))]
+    pub loss: f64,
+    /// Sheared length over which it is lost, m.
+    #[garde(custom(positive))]
+    pub displacement_m: f64,
+}
+
+/// Along what the pressure of the soil on a wheel acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pressure {
+    /// The normal of the undisturbed terrain, as in Chrono's code: what compacting the soil
+    /// costs is felt as torque.
+    #[default]
+    Terrain,
+    /// The normal of the wheel's surface (Wong and Reece 1967): what compacting the soil
+    /// costs is felt as a resistance to the way ahead.
+    Surface,
 }
 
 /// How pressed soil moves aside.

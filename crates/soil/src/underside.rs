@@ -23,8 +23,24 @@ pub(crate) trait Underside {
     /// Its lowest point on the vertical through (x, y), m, where that is not above
     /// `ceiling_m`.
     fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low>;
-    /// Unit normal into the solid at a point of its underside.
-    fn inward(&self, point: Vector3<f64>) -> Vector3<f64>;
+    /// Unit normal into the solid at a point of its underside; without one pressure acts
+    /// along the terrain's normal.
+    fn inward(&self, _point: Vector3<f64>) -> Option<Vector3<f64>> {
+        None
+    }
+    /// The side wall over a node at its edge, if there is one.
+    fn side(&self, _point: Vector3<f64>) -> Option<Side> {
+        None
+    }
+}
+
+/// A side wall over a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Side {
+    /// Unit vector outward.
+    pub(crate) outward: Vector3<f64>,
+    /// Width across the wall over which nodes count as at it, m.
+    pub(crate) band_m: f64,
 }
 
 /// A solid cylinder.
@@ -41,6 +57,7 @@ pub(crate) struct Cylinder {
 
 /// Below this sine of its tilt an axle is level, and upright when the cosine's square is.
 const TILT_MIN: f64 = 1e-9;
+
 /// A point this near an end cap's plane lies on the cap, m.
 const CAP_TOLERANCE_M: f64 = 1e-6;
 
@@ -128,13 +145,19 @@ impl Underside for Cylinder {
         (height_m <= ceiling_m).then_some(Low { height_m, ..low })
     }
 
-    fn inward(&self, point: Vector3<f64>) -> Vector3<f64> {
+    fn inward(&self, point: Vector3<f64>) -> Option<Vector3<f64>> {
         let arm = point - self.centre_m;
         let along = arm.dot(&self.axle);
         let radial = arm - self.axle * along;
         let inside_m = self.radius_m - radial.norm();
         let on_cap = self.half_width_m - along.abs() < CAP_TOLERANCE_M && inside_m > CAP_TOLERANCE_M;
-        if on_cap { -self.axle * along.signum() } else { -radial.normalize() }
+        Some(if on_cap { -self.axle * along.signum() } else { -radial.normalize() })
+    }
+
+    fn side(&self, point: Vector3<f64>) -> Option<Side> {
+        let along = (point - self.centre_m).dot(&self.axle);
+        let at_edge = self.edge_m > 0.0 && (along.abs() - self.half_width_m).abs() <= self.edge_m;
+        at_edge.then(|| Side { outward: self.axle * along.signum(), band_m: 2.0 * self.edge_m })
     }
 }
 
@@ -157,10 +180,6 @@ impl Underside for Plate {
         let cover = |at: f64, size: f64| ((0.5 * size - at.abs()) / self.spacing_m + 0.5).clamp(0.0, 1.0);
         let share = cover(x, self.size_m[0]) * cover(y, self.size_m[1]);
         (share > 0.0 && self.height_m <= ceiling_m).then_some(Low { height_m: self.height_m, share })
-    }
-
-    fn inward(&self, _: Vector3<f64>) -> Vector3<f64> {
-        Vector3::z()
     }
 }
 

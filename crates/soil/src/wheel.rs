@@ -7,14 +7,19 @@ use selene_terrain::Ground;
 use crate::law::Law;
 use crate::memory::SoilMemory;
 use crate::press::{Motion, Scratch, press};
-use crate::scm::Scm;
+use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
 use crate::surface::Surface;
 use crate::underside::Cylinder;
 use crate::wheel_memory::WheelMemory;
 
 /// A cylinder, with grousers or without.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+///
+/// Soil between grousers turns with the wheel as far as they hold it: a wedge as long as
+/// the passive failure of a grouser's height, `2 h tan(45° + φ/2)`, of each spacing. What
+/// presses the soil is the cylinder that such plugs and the bare rim between them make on
+/// the average: an equivalent radius between rim and tips.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WheelShape {
     /// Radius, m; with grousers, to their tips.
     pub radius_m: f64,
@@ -24,6 +29,32 @@ pub struct WheelShape {
     pub grouser_height_m: f64,
     /// Grousers around the wheel; zero without.
     pub grousers: u32,
+    /// Share of the soil's shear strength that the wheel's skin holds, 0 to 1: one for a rough
+    /// skin or grousers, tan δ / tan φ for a smooth one.
+    pub grip: f64,
+}
+
+impl Default for WheelShape {
+    fn default() -> Self {
+        Self { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 }
+    }
+}
+
+impl WheelShape {
+    /// A rough cylinder without grousers.
+    #[must_use]
+    pub fn plain(radius_m: f64, width_m: f64) -> Self {
+        Self { radius_m, width_m, ..Self::default() }
+    }
+
+    /// The equivalent radius that presses a soil of friction tan φ, m.
+    #[must_use]
+    pub fn pressing_radius_m(&self, friction_tan: f64) -> f64 {
+        let spacing_m = std::f64::consts::TAU * self.radius_m / f64::from(self.grousers.max(1));
+        let wedge_m = 2.0 * self.grouser_height_m * passive_coefficient(friction_tan).sqrt();
+        let held = if self.grousers == 0 { 1.0 } else { (wedge_m / spacing_m).min(1.0) };
+        self.radius_m - self.grouser_height_m * (1.0 - held)
+    }
 }
 
 /// What a step takes for given.
@@ -50,7 +81,7 @@ pub struct WheelMotion {
 /// What the ground does to a wheel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelContact {
-    /// Force and torque of soil and rocks on the wheel about its centre, map frame.
+    /// Force and torque of the soil on the wheel about its centre, map frame.
     pub wrench: Wrench,
     /// Unit normal of the undisturbed terrain under the wheel; zero without contact.
     pub terrain_normal: Vector3<f64>,
@@ -61,8 +92,6 @@ pub struct WheelContact {
     pub normal_n: f64,
     /// Nodes that carry; for laws without nodes, discs of the wheel that touch.
     pub contact_nodes: u32,
-    /// Those among them that are rock.
-    pub rock_nodes: u32,
     /// Whether Bekker's modulus Kc/b + Kφ of some node was raised to its floor of a
     /// tenth of Kφ: its patch is too small for a soil whose Kc is negative, so the
     /// forces are not those of the fit.
@@ -134,7 +163,7 @@ pub fn step(
     match bed.soils.at(at.x, at.y) {
         Law::Scm(scm) => {
             wheel_memory.leave();
-            let contact = step_scm(scm, bed, wheel, motion, conditions.dt_s);
+            let contact = step_scm(scm, bed, wheel, motion, conditions);
             WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
         }
         Law::Data(data) => data.step(bed, wheel, wheel_memory, motion, conditions),
@@ -143,20 +172,26 @@ pub fn step(
     }
 }
 
-fn step_scm(scm: &Scm, bed: &mut Bed, wheel: &WheelShape, motion: &WheelMotion, dt_s: f64) -> WheelContact {
+fn step_scm(
+    scm: &Scm,
+    bed: &mut Bed,
+    wheel: &WheelShape,
+    motion: &WheelMotion,
+    conditions: &Conditions,
+) -> WheelContact {
     let centre_m = motion.world_from_wheel.translation.vector;
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let spacing_m = bed.ground.finest().spacing_m;
-    let cylinder = Cylinder::new(centre_m, axle, wheel.radius_m, 0.5 * wheel.width_m, spacing_m);
+    let radius_m = wheel.pressing_radius_m(scm.friction_tan);
+    let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m);
     let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
-    let response = press(scm, &cylinder, &motion, dt_s, bed.ground, bed.memory, bed.scratch);
+    let response = press(scm, &cylinder, wheel.grip, &motion, conditions, bed.ground, bed.memory, bed.scratch);
     WheelContact {
         wrench: response.wrench,
         terrain_normal: response.normal,
         sinkage_m: response.sinkage_m,
         normal_n: response.wrench.force.dot(&response.normal),
         contact_nodes: response.contact_nodes,
-        rock_nodes: response.rock_nodes,
         modulus_floored: response.modulus_floored,
         ..WheelContact::default()
     }
@@ -187,7 +222,21 @@ pub fn slip_angle_rad(ahead_m_s: f64, left_m_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{slip_angle_rad, slip_ratio};
+    use super::{WheelShape, slip_angle_rad, slip_ratio};
+
+    #[test]
+    fn grousers_count_to_their_tips_when_close_and_less_when_far_apart() {
+        let friction_tan = 30.0_f64.to_radians().tan();
+        let radius_m = |grousers| {
+            let shape = WheelShape { grouser_height_m: 0.01, grousers, ..WheelShape::plain(0.25, 0.2) };
+            shape.pressing_radius_m(friction_tan)
+        };
+        assert_eq!(WheelShape::plain(0.25, 0.2).pressing_radius_m(friction_tan), 0.25);
+        assert!((radius_m(100) - 0.25).abs() < 1e-12);
+        // A wedge of 2 · 10 mm · tan 60° of each of 12 spacings of 131 mm.
+        let expected_m = 0.24 + 0.01 * 0.02 * 3.0_f64.sqrt() / (std::f64::consts::TAU * 0.25 / 12.0);
+        assert!((radius_m(12) - expected_m).abs() < 1e-12);
+    }
 
     #[test]
     fn slip_is_zero_rolling_one_spinning_on_the_spot_and_minus_one_locked() {

@@ -8,7 +8,7 @@ use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
 use selene_soil::{DataDriven, Law, SoilSpec, WheelShape};
 use selene_terrain::{Ground, Node};
 
-const WHEEL: WheelShape = WheelShape { radius_m: 0.1, width_m: 0.08, grouser_height_m: 0.01, grousers: 12 };
+const WHEEL: WheelShape = WheelShape { radius_m: 0.1, width_m: 0.08, grouser_height_m: 0.01, grousers: 12, grip: 1.0 };
 const MASS_KG: f64 = 21.63 / 4.0;
 /// DATA, section IV: slip error on the flat below 0.02 %.
 const FLAT_SLIP_ERROR: f64 = 2e-4;

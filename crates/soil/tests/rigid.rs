@@ -9,7 +9,7 @@ use selene_soil::{
 };
 use selene_terrain::{Ground, Level};
 
-const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0 };
+const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
 const FRICTION: RigidSpec = RigidSpec { static_friction: 0.6, dynamic_friction: 0.5 };
 
 fn rigid() -> Law {
@@ -178,7 +178,7 @@ fn a_bouncing_sliding_wheel_only_loses_energy() {
 #[test]
 fn a_wheel_rolls_over_rough_ground_without_leaping() {
     let level = Level::sample([-4.0, -4.0], 0.02, 401, |x, y| 0.004 * ((37.0 * x).sin() + (29.0 * y + x).cos()));
-    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new(), std::collections::BTreeMap::new());
+    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
     let mut memory = SoilMemory::new(&ground);
     let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
     let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };

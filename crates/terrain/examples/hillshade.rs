@@ -82,8 +82,7 @@ fn shade(level: &Level, rocks_of: Option<&Ground>) -> image::GrayImage {
     image::GrayImage::from_fn(last as u32, last as u32, |i, j| {
         let (column, row) = (i as usize, last - 1 - j as usize);
         let [x, y] = level.post_xy_m(column, row);
-        let node = selene_terrain::Node { column: column as u32, row: row as u32 };
-        if rocks_of.is_some_and(|ground| ground.rock_top_m(node).is_some()) {
+        if rocks_of.is_some_and(|ground| ground.rocks_near(x, y, 0.0).next().is_some()) {
             return image::Luma([255]);
         }
         let half = level.spacing_m / 2.0;

@@ -21,12 +21,11 @@ use crate::ground::Ground;
 use crate::landform;
 use crate::level::Level;
 use crate::noise::{Octave, octaves};
-use crate::rock::{self, Rock, RockShape};
+use crate::rock::{self, Rock};
 use crate::sampler::{Grid, Kernel, Sampler};
 use crate::seam;
 use crate::site::{CraterSpec, ElevationSpec, LandformSpec, RasterSpec, SiteSpec};
 use crate::start;
-use crate::tiles::NodeHeights;
 
 /// Posts across the smallest crater a level shows.
 pub(crate) const CRATER_POSTS_MIN: f64 = 6.0;
@@ -56,10 +55,8 @@ impl Ground {
         };
         let site = Site { spec, data, seed };
         let levels = site.levels();
-        let shapes = rock::shapes(seed);
         let rocks = site.rocks(&levels);
-        let tops = rock_tops(&rocks, &shapes, &levels[0]);
-        Ok(Self::assemble(levels, rocks, shapes, tops))
+        Ok(Self::new(levels, rocks, rock::shapes(seed)))
     }
 }
 
@@ -250,12 +247,4 @@ fn add_craters(level: &mut Level, craters: &[Crater]) {
             crater.stamp(grid, first..first + heights.len() / grid.posts, heights);
         }
     });
-}
-
-fn rock_tops(rocks: &[Rock], shapes: &[RockShape], finest: &Level) -> NodeHeights {
-    let mut tops = NodeHeights::new(finest.posts);
-    for rock in rocks {
-        rock::tops(rock, &shapes[rock.shape], finest, |column, row, top_m| tops.raise(column, row, top_m));
-    }
-    tops
 }

@@ -3,17 +3,19 @@
 //! finest level's posts are also the nodes that wheels press: ruts are new heights
 //! of its posts, told to others as edits of 64 × 64 tiles.
 //!
-//! Rocks stand on the ground as separate bodies (`rock`); wheels feel their tops
-//! through `rock_top_m`.
+//! Rocks stand on the ground as bodies of their own (`rock`). Those that are fixed are
+//! part of the surface for rays and contacts; loose ones are listed apart, where they
+//! lie at the start.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nalgebra::Vector3;
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::Pose;
 
 use crate::level::Level;
 use crate::rock::{Rock, RockShape};
-use crate::tiles::{NodeHeights, NodeSet};
+use crate::rock_grid::RockGrid;
+use crate::tiles::NodeSet;
 
 /// Nodes on a tile's side.
 pub const TILE_NODES: usize = 64;
@@ -44,9 +46,9 @@ pub struct Ground {
     /// Finest first. Shared until first edited.
     levels: Vec<Arc<Level>>,
     rocks: Arc<Vec<Rock>>,
+    loose_rocks: Arc<Vec<Rock>>,
     shapes: Arc<Vec<RockShape>>,
-    /// Tops of rocks at nodes.
-    rock_tops: Arc<NodeHeights>,
+    rock_grid: Arc<RockGrid>,
     /// Every node that was ever edited.
     edited: NodeSet,
     /// Nodes edited since `take_edits`.
@@ -55,31 +57,20 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// A ground of nested `levels`, finest first, with rocks and the tops of those
-    /// rocks at nodes of the finest level.
+    /// A ground of nested `levels`, finest first, with fixed rocks.
+    ///
+    /// # Panics
+    /// When there is no level.
     #[must_use]
-    pub fn new(levels: Vec<Level>, rocks: Vec<Rock>, shapes: Vec<RockShape>, rock_tops: BTreeMap<u32, f32>) -> Self {
+    pub fn new(levels: Vec<Level>, rocks: Vec<Rock>, shapes: Vec<RockShape>) -> Self {
         assert!(!levels.is_empty(), "a ground has at least one level");
         let posts = levels[0].posts;
-        let mut tops = NodeHeights::new(posts);
-        for (index, top_m) in rock_tops {
-            tops.raise(index as usize % posts, index as usize / posts, top_m);
-        }
-        Self::assemble(levels, rocks, shapes, tops)
-    }
-
-    pub(crate) fn assemble(
-        levels: Vec<Level>,
-        rocks: Vec<Rock>,
-        shapes: Vec<RockShape>,
-        rock_tops: NodeHeights,
-    ) -> Self {
-        let posts = levels[0].posts;
         Self {
+            rock_grid: Arc::new(RockGrid::new(&levels[0], &rocks, &shapes)),
             levels: levels.into_iter().map(Arc::new).collect(),
             rocks: Arc::new(rocks),
+            loose_rocks: Arc::new(Vec::new()),
             shapes: Arc::new(shapes),
-            rock_tops: Arc::new(rock_tops),
             edited: NodeSet::new(posts),
             fresh: NodeSet::new(posts),
             edit_count: 0,
@@ -92,7 +83,7 @@ impl Ground {
         let posts = (side_m / spacing_m).round().max(1.0) as usize + 1;
         let origin = -0.5 * (posts - 1) as f64 * spacing_m;
         let level = Level { origin_m: [origin, origin], spacing_m, posts, heights_m: vec![0.0; posts * posts] };
-        Self::new(vec![level], Vec::new(), Vec::new(), BTreeMap::new())
+        Self::new(vec![level], Vec::new(), Vec::new())
     }
 
     /// The levels, finest first.
@@ -106,10 +97,55 @@ impl Ground {
         &self.levels[0]
     }
 
-    /// The rocks, in order of their id.
+    /// The fixed rocks, in order of their id.
     #[must_use]
     pub fn rocks(&self) -> &[Rock] {
         &self.rocks
+    }
+
+    /// The rocks that nothing holds, as they lie at the start, in order of their id.
+    #[must_use]
+    pub fn loose_rocks(&self) -> &[Rock] {
+        &self.loose_rocks
+    }
+
+    /// The fixed rocks on the finest level whose bounding circles meet the circle of
+    /// `radius_m` about (x, y), each once, in an order that depends on the place alone.
+    pub fn rocks_near(&self, x: f64, y: f64, radius_m: f64) -> impl Iterator<Item = &Rock> {
+        self.rock_grid.near(x, y, radius_m).map(|index| &self.rocks[index])
+    }
+
+    /// Loosens the rocks on the finest level that `is_loose` picks: they are bodies of
+    /// their own from now on.
+    pub fn loosen(&mut self, is_loose: impl Fn(&Rock) -> bool) {
+        let on_finest = |rock: &Rock| {
+            let at = rock.world_from_rock.translation;
+            self.finest().contains(at.x, at.y)
+        };
+        let (loose, fixed): (Vec<_>, Vec<_>) =
+            self.rocks.iter().cloned().partition(|rock| on_finest(rock) && is_loose(rock));
+        self.rock_grid = Arc::new(RockGrid::new(self.finest(), &fixed, &self.shapes));
+        self.rocks = Arc::new(fixed);
+        Arc::make_mut(&mut self.loose_rocks).extend(loose);
+        Arc::make_mut(&mut self.loose_rocks).sort_by_key(|rock| rock.id);
+    }
+
+    /// Lays a loose rock on the soil at (x, y), its lowest corner touching; its id, or
+    /// none off the finest level or for a shape that is not there.
+    pub fn lay_rock(&mut self, [x, y]: [f64; 2], shape: usize, radius_m: f64, yaw_rad: f64) -> Option<u32> {
+        let corners = &self.shapes.get(shape)?.vertices;
+        let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+        let lift = |corner: &[f32; 3]| {
+            let arm = rotation * Vector3::from(*corner).cast::<f64>() * radius_m;
+            Some(self.finest().height_m(x + arm.x, y + arm.y)? - arm.z)
+        };
+        let z = corners.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
+        let id = self.rocks.iter().chain(self.loose_rocks.iter()).map(|rock| rock.id + 1).max().unwrap_or(0);
+        let world_from_rock = Pose::from_parts(Vector3::new(x, y, z).into(), rotation);
+        z.is_finite().then(|| {
+            Arc::make_mut(&mut self.loose_rocks).push(Rock { id, shape, world_from_rock, radius_m });
+            id
+        })
     }
 
     /// The shapes that rocks are instances of.
@@ -128,18 +164,6 @@ impl Ground {
     #[must_use]
     pub fn normal(&self, x: f64, y: f64) -> Option<Vector3<f64>> {
         self.levels.iter().find_map(|level| level.normal(x, y))
-    }
-
-    /// Top of the rock that stands on a node, m, if one does.
-    #[must_use]
-    pub fn rock_top_m(&self, node: Node) -> Option<f64> {
-        self.rock_tops.get(node.column as usize, node.row as usize).map(f64::from)
-    }
-
-    /// Whether any rock stands on the ground: wheels skip the look-up where none does.
-    #[must_use]
-    pub fn has_rocks(&self) -> bool {
-        !self.rock_tops.is_empty()
     }
 
     /// Height of a node, m.
@@ -226,7 +250,6 @@ fn edit_of(node: Node, height_m: f32) -> Edit {
 #[cfg(test)]
 mod tests {
     use super::{Edit, Ground, Node};
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_follower_that_applies_the_edits_has_the_same_ground() {
@@ -264,14 +287,5 @@ mod tests {
         }
         assert_eq!(ground.take_edits(), [Edit { tile: [2, 0], node: 5 * 64 + 2, height_m: -0.03 }]);
         assert_eq!(ground.edit_count(), 3);
-    }
-
-    #[test]
-    fn a_rock_top_is_found_at_its_node_only() {
-        let level = Ground::flat(0.5, 5.0).finest().clone();
-        let ground = Ground::new(vec![level], Vec::new(), Vec::new(), BTreeMap::from([(13, 0.25)]));
-        assert!(ground.has_rocks());
-        assert_eq!(ground.rock_top_m(Node { column: 2, row: 1 }), Some(0.25));
-        assert_eq!(ground.rock_top_m(Node { column: 1, row: 2 }), None);
     }
 }

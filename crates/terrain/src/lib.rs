@@ -14,6 +14,7 @@ mod level;
 mod noise;
 mod raster;
 mod rock;
+mod rock_grid;
 mod sampler;
 mod seam;
 mod site;

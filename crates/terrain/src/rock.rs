@@ -1,9 +1,12 @@
-//! Rocks: instances of a few shapes, standing on the ground. A shape is a sphere of
-//! 320 triangles cut by random planes, flattened and roughened a little: faceted, as
-//! blocks broken by impacts are. Sizes follow a cumulative power law of the diameter
+//! Rocks: instances of a few shapes, standing on the ground. A shape is the convex
+//! hull of a sphere cut by random planes, flattened and roughened a little: faceted,
+//! as blocks broken by impacts are, and one convex body for rays and wheels alike.
+//! Its origin is its centre of mass. Sizes follow a cumulative power law of the diameter
 //! (synthterrain, NASA Ames); a rock lies partly buried, turned at random.
 
-use nalgebra::{Point3, UnitQuaternion, Vector3};
+use nalgebra::{UnitQuaternion, Vector3};
+use parry3d_f64::math::Vector as Corner;
+use parry3d_f64::transformation::try_convex_hull;
 use rand_distr::{Distribution, Poisson, UnitSphere};
 use selene_base::Pose;
 use selene_base::random::{self, RngExt, Stream};
@@ -19,7 +22,8 @@ const FACETS: usize = 14;
 /// How far a rock may lean, rad.
 const LEAN_MAX_RAD: f64 = 0.25;
 
-/// A closed triangle mesh about its own centre, unit size (mean radius 1).
+/// A closed, convex triangle mesh about its centre of mass, unit size (the mean
+/// distance of its corners is 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RockShape {
     /// Corner positions.
@@ -58,6 +62,38 @@ pub(crate) fn shapes(seed: u64) -> Vec<RockShape> {
     (0..SHAPES as u64).map(|index| shape(&mut random::stream_at(seed, "terrain/rock_shapes", index))).collect()
 }
 
+impl RockShape {
+    /// How far its farthest corner is from its centre.
+    #[must_use]
+    pub fn reach(&self) -> f64 {
+        self.vertices.iter().map(|v| Vector3::from(*v).cast::<f64>().norm()).fold(0.0, f64::max)
+    }
+
+    /// The convex hull of `points` about its centre of mass; none where they span no volume.
+    #[must_use]
+    pub fn hull(points: &[Vector3<f64>]) -> Option<Self> {
+        let points: Vec<_> = points.iter().map(|p| Corner::new(p.x, p.y, p.z)).collect();
+        let (corners, triangles) = try_convex_hull(&points).ok()?;
+        let corners: Vec<_> = corners.iter().map(|c| Vector3::new(c.x, c.y, c.z)).collect();
+        let centre = centre_of_mass(&corners, &triangles)?;
+        let mean_radius = corners.iter().map(|c| (c - centre).norm()).sum::<f64>() / corners.len() as f64;
+        let vertices = corners.iter().map(|c| ((c - centre) / mean_radius).map(|x| x as f32).into()).collect();
+        Some(Self { vertices, triangles })
+    }
+}
+
+/// Centre of a closed mesh's volume; none where there is none.
+fn centre_of_mass(corners: &[Vector3<f64>], triangles: &[[u32; 3]]) -> Option<Vector3<f64>> {
+    let (mut volume, mut moment) = (0.0, Vector3::zeros());
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|i| corners[i as usize]);
+        let part = a.dot(&b.cross(&c)) / 6.0;
+        volume += part;
+        moment += (a + b + c) * (part / 4.0);
+    }
+    (volume > 0.0).then(|| moment / volume)
+}
+
 fn shape(rng: &mut Stream) -> RockShape {
     let (mut vertices, triangles) = icosphere::subdivided(2);
     for _ in 0..FACETS {
@@ -71,9 +107,9 @@ fn shape(rng: &mut Stream) -> RockShape {
     for vertex in &mut vertices {
         *vertex = vertex.component_mul(&stretch) * rng.random_range(0.97..1.03);
     }
-    let mean_radius = vertices.iter().map(Vector3::norm).sum::<f64>() / vertices.len() as f64;
-    let vertices = vertices.iter().map(|v| (v / mean_radius).map(|c| c as f32).into()).collect();
-    RockShape { vertices, triangles }
+    // A roughened sphere always spans a volume; its own triangles would do as well.
+    let unhulled = || RockShape { vertices: vertices.iter().map(|v| v.map(|c| c as f32).into()).collect(), triangles };
+    RockShape::hull(&vertices).unwrap_or_else(unhulled)
 }
 
 impl RockLaw {
@@ -137,46 +173,6 @@ impl Stone {
     }
 }
 
-/// Calls `node(column, row, top_m)` for every post of `level` that the rock covers,
-/// with the height of its upper surface there where that is above the soil.
-pub(crate) fn tops(rock: &Rock, shape: &RockShape, level: &Level, mut node: impl FnMut(usize, usize, f32)) {
-    let corner = |&[x, y, z]: &[f32; 3]| {
-        let local = Point3::new(f64::from(x), f64::from(y), f64::from(z)) * rock.radius_m;
-        (rock.world_from_rock * local).coords
-    };
-    let corners: Vec<_> = shape.vertices.iter().map(corner).collect();
-    for triangle in &shape.triangles {
-        let [a, b, c] = triangle.map(|i| corners[i as usize]);
-        rasterise([a, b, c], level, &mut node);
-    }
-}
-
-fn rasterise([a, b, c]: [Vector3<f64>; 3], level: &Level, node: &mut impl FnMut(usize, usize, f32)) {
-    let [ab, ac] = [b - a, c - a];
-    let twice_area = ab.x * ac.y - ab.y * ac.x;
-    // Seen from above, only faces that look up count.
-    if twice_area <= 0.0 {
-        return;
-    }
-    let span = |axis: usize| {
-        let post = |m: f64| (m - level.origin_m[axis]) / level.spacing_m;
-        let [min, max] = [a[axis].min(b[axis]).min(c[axis]), a[axis].max(b[axis]).max(c[axis])];
-        let end = (post(max).floor() + 1.0).clamp(0.0, level.posts as f64) as usize;
-        post(min).ceil().max(0.0) as usize..end
-    };
-    for row in span(1) {
-        for column in span(0) {
-            let [x, y] = level.post_xy_m(column, row);
-            let [dx, dy] = [x - a.x, y - a.y];
-            let [u, v] = [(dx * ac.y - dy * ac.x) / twice_area, (ab.x * dy - ab.y * dx) / twice_area];
-            let top_m = a.z + u * ab.z + v * ac.z;
-            if u >= 0.0 && v >= 0.0 && u + v <= 1.0 && top_m > level.post_m(column, row) {
-                node(column, row, top_m as f32);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::shapes;
@@ -184,7 +180,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn shapes_are_closed_look_outward_and_have_mean_radius_one() {
+    fn shapes_are_closed_and_convex_look_outward_and_have_mean_radius_one() {
         // Corners are `f32`.
         const SINGLE_TOLERANCE: f64 = 1e-5;
         for shape in shapes(4) {
@@ -202,6 +198,16 @@ mod tests {
             }
             assert!(edges.iter().all(|&(a, b)| edges.contains(&(b, a))), "the mesh has a hole");
             assert!(volume > 1.0, "triangles look inward: {volume}");
+            for &[a, b, c] in &shape.triangles {
+                let normal = (corner(b) - corner(a)).cross(&(corner(c) - corner(a))).normalize();
+                let above = |i: u32| normal.dot(&(corner(i) - corner(a)));
+                let highest = (0..shape.vertices.len() as u32).map(above).fold(0.0, f64::max);
+                assert!(highest < SINGLE_TOLERANCE, "a corner stands {highest} over a face");
+            }
+            let triangles = &shape.triangles;
+            let corners: Vec<_> = (0..shape.vertices.len() as u32).map(corner).collect();
+            let centre = super::centre_of_mass(&corners, triangles).expect("a volume");
+            assert!(centre.norm() < SINGLE_TOLERANCE, "{centre:?}");
         }
     }
 }

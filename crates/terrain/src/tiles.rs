@@ -5,8 +5,6 @@ use crate::ground::TILE_NODES;
 
 const TILE_AREA: usize = TILE_NODES * TILE_NODES;
 const WORDS: usize = TILE_AREA / 64;
-/// Nodes on the side of a block of heights: small, since rocks are.
-const BLOCK: usize = 16;
 
 /// Squares of `side` nodes on a side of a level with `posts` posts.
 fn squares(posts: usize, side: usize) -> usize {
@@ -56,43 +54,9 @@ impl NodeSet {
     }
 }
 
-/// A height at some of the nodes.
-#[derive(Clone, Debug)]
-pub(crate) struct NodeHeights {
-    blocks: usize,
-    /// `NEG_INFINITY` where there is none.
-    heights_m: Vec<Option<Box<[f32; BLOCK * BLOCK]>>>,
-    is_empty: bool,
-}
-
-impl NodeHeights {
-    pub(crate) fn new(posts: usize) -> Self {
-        let blocks = squares(posts, BLOCK);
-        Self { blocks, heights_m: vec![None; blocks * blocks], is_empty: true }
-    }
-
-    /// Raises a node to at least `height_m`.
-    pub(crate) fn raise(&mut self, column: usize, row: usize, height_m: f32) {
-        let (block, within) = place::<BLOCK>(self.blocks, column, row);
-        let heights = self.heights_m[block].get_or_insert_with(|| Box::new([f32::NEG_INFINITY; BLOCK * BLOCK]));
-        heights[within] = heights[within].max(height_m);
-        self.is_empty = false;
-    }
-
-    pub(crate) fn get(&self, column: usize, row: usize) -> Option<f32> {
-        let (block, within) = place::<BLOCK>(self.blocks, column, row);
-        let height_m = self.heights_m.get(block)?.as_ref()?[within];
-        (height_m > f32::NEG_INFINITY).then_some(height_m)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.is_empty
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NodeHeights, NodeSet};
+    use super::NodeSet;
 
     #[test]
     fn a_set_gives_back_each_node_once() {
@@ -107,16 +71,5 @@ mod tests {
         assert_eq!(found, [(0, 0), (63, 63), (63, 64), (64, 0), (199, 199)]);
         set.clear();
         assert_eq!(set.iter().count(), 0);
-    }
-
-    #[test]
-    fn the_highest_of_several_heights_counts() {
-        let mut heights = NodeHeights::new(200);
-        assert!(heights.is_empty());
-        heights.raise(70, 70, 1.0);
-        heights.raise(70, 70, 0.5);
-        assert_eq!(heights.get(70, 70), Some(1.0));
-        assert_eq!(heights.get(71, 70), None);
-        assert_eq!(heights.get(0, 0), None);
     }
 }

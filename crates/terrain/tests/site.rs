@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::input::{load_yaml, parse_yaml};
-use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, Node, SiteSpec};
+use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
@@ -123,23 +123,6 @@ fn the_start_is_at_height_zero_level_and_clear() {
         let clear_m = small_polar().rocks.clear_radius_m;
         assert!(ground.rocks().iter().all(|r| r.world_from_rock.translation.vector.xy().norm() > clear_m));
     }
-}
-
-#[test]
-fn rock_tops_lie_above_the_soil_and_under_the_largest_rock() {
-    let ground = polar(1);
-    assert!(ground.has_rocks());
-    let posts = ground.finest().posts as u32;
-    let highest_m = 4.0 * ground.rocks().iter().map(|rock| rock.radius_m).fold(0.0, f64::max);
-    let mut covered = 0;
-    for node in (0..posts).flat_map(|row| (0..posts).map(move |column| Node { column, row })) {
-        if let Some(top_m) = ground.rock_top_m(node) {
-            let above_m = top_m - ground.node_height_m(node);
-            assert!(above_m > 0.0 && above_m < highest_m, "{above_m}");
-            covered += 1;
-        }
-    }
-    assert!(covered > 100, "only {covered} nodes lie under rocks");
 }
 
 #[test]

@@ -1,29 +1,28 @@
 //! The multibody step: Featherstone's articulated-body algorithm (Rigid Body
 //! Dynamics Algorithms, 2008, table 7.1) with a free base, in f64, semi-implicit
-//! Euler in time. Springs and dampers on joints are implicit: they act on the
-//! position and speed at the step's end, which adds `k dt² + d dt` to the joint's
-//! articulated inertia, so that any stiffness is stable. All spatial quantities are
-//! in world axes about the base's origin at the start of the step. Every outer force
-//! arrives as a wrench for one step; nothing is allocated while stepping.
+//! Euler in time. Springs, dampers and stops on joints are implicit: what they give
+//! way by ([`crate::spring`]) is added to the joint's articulated inertia, and so is
+//! an armature, the inertia of a rotor as its gear reflects it. Couplings between
+//! joints are constraints ([`coupling`]). All spatial quantities are in world axes
+//! about the base's origin at the start of the step. Every outer force arrives as a
+//! wrench for one step; nothing is allocated while stepping.
 //!
 //! Own code, because rapier3d-f64 0.36 gave body speeds one step late (stiff ground
 //! then drove wheels to their no-load speed), lost 8e-3 of a tumbling rover's energy
 //! in a second where this loses 3e-5, and took 48 µs a step where this takes 6.
 
-use nalgebra::{Matrix6, UnitQuaternion, Vector3};
+mod coupling;
+mod readings;
+
+use nalgebra::{Cholesky, Const, Matrix6, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
 use crate::body::{Body, Hinge, Seat, bodies};
 use crate::model::RoverModel;
 use crate::spatial::{Spatial, angular, cross_force, cross_motion, force_at, inertia, linear, spatial};
+use crate::spring::{Pull, Spring, stop_pull};
 
-/// A spring and damper on a joint.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spring {
-    stiffness: f64,
-    damping: f64,
-    rest: f64,
-}
+use coupling::Coupling;
 
 /// State of a body and of the joint that it hangs from.
 #[derive(Clone, Debug)]
@@ -32,8 +31,16 @@ struct State {
     position: f64,
     speed: f64,
     spring: Spring,
+    /// Positions beyond which stops push back.
+    limits: Option<[f64; 2]>,
+    /// Reflected inertia of the joint's rotor, kg m².
+    armature: f64,
     /// Motor torque or force for the next step.
     motor: f64,
+    /// What motor, spring and stops exerted in the last step.
+    effort: f64,
+    /// Power that the joint's dampers took in the last step, W.
+    damping_w: f64,
     world_from_body: Pose,
     /// The joint's free motion, zero for the base.
     axis: Spatial,
@@ -52,9 +59,15 @@ struct Work {
     carried: Spatial,
     u: Spatial,
     d: f64,
+    pull: Pull,
     drive: f64,
     acceleration: Spatial,
+    /// Acceleration of the joint, rad/s² or m/s².
+    of_joint: f64,
 }
+
+/// The base's articulated inertia, factorised.
+type BaseFactor = Cholesky<f64, Const<6>>;
 
 /// The rover's bodies and their motion.
 #[derive(Clone, Debug)]
@@ -65,6 +78,7 @@ pub(crate) struct Articulation {
     body_of_joint: Vec<Option<usize>>,
     states: Vec<State>,
     work: Vec<Work>,
+    couplings: Vec<Coupling>,
     base_twist: Twist,
     gravity_m_s2: Vector3<f64>,
     step_s: f64,
@@ -79,7 +93,11 @@ impl Articulation {
             position: 0.0,
             speed: 0.0,
             spring: Spring::default(),
+            limits: None,
+            armature: 0.0,
             motor: 0.0,
+            effort: 0.0,
+            damping_w: 0.0,
             world_from_body: *world_from_base,
             axis: Spatial::zeros(),
             velocity: Spatial::zeros(),
@@ -89,6 +107,7 @@ impl Articulation {
         let mut new = Self {
             states: vec![at_rest; bodies.len()],
             work: vec![Work::default(); bodies.len()],
+            couplings: Vec::new(),
             bodies,
             seats,
             body_of_joint,
@@ -100,10 +119,24 @@ impl Articulation {
         new
     }
 
-    /// Springs and damps a joint about `rest` (N/m and N s/m, or N m/rad and N m s/rad).
-    pub(crate) fn set_spring(&mut self, joint: usize, stiffness: f64, damping: f64, rest: f64) {
+    /// Springs and damps a joint.
+    pub(crate) fn set_spring(&mut self, joint: usize, spring: Spring) {
         if let Some(body) = self.body_of_joint[joint] {
-            self.states[body].spring = Spring { stiffness, damping, rest };
+            self.states[body].spring = spring;
+        }
+    }
+
+    /// Gives a joint stops at its lowest and highest position.
+    pub(crate) fn set_stops(&mut self, joint: usize, limits: [f64; 2]) {
+        if let Some(body) = self.body_of_joint[joint] {
+            self.states[body].limits = Some(limits);
+        }
+    }
+
+    /// Adds a rotor's reflected inertia to a joint, kg m².
+    pub(crate) fn set_armature(&mut self, joint: usize, armature: f64) {
+        if let Some(body) = self.body_of_joint[joint] {
+            self.states[body].armature = armature;
         }
     }
 
@@ -149,31 +182,35 @@ impl Articulation {
             let Some(Hinge { parent, .. }) = &self.bodies[i].hinge else { continue };
             let (state, (before, rest)) = (&self.states[i], self.work.split_at_mut(i));
             let (parent, work) = (&mut before[*parent], &mut rest[0]);
-            let Spring { stiffness, damping, rest } = state.spring;
-            let pull = -stiffness * (state.position + dt * state.speed - rest) - damping * state.speed;
             work.u = work.inertia * state.axis;
-            work.d = state.axis.dot(&work.u) + dt * (damping + dt * stiffness);
-            work.drive = state.motor + pull - state.axis.dot(&work.bias);
+            let own = state.axis.dot(&work.u) + state.armature;
+            let load = state.motor - state.axis.dot(&work.bias);
+            work.pull = hold(state, dt, load, own);
+            work.d = own + work.pull.give;
+            work.drive = load + work.pull.force;
             let inertia = work.inertia - work.u * (work.u / work.d).transpose();
             parent.inertia += inertia;
             parent.bias += work.bias + inertia * work.carried + work.u * (work.drive / work.d);
         }
     }
 
-    /// From the base outwards: accelerations, added to the speeds.
+    /// From the base outwards: accelerations.
     fn accelerate(&mut self) {
         let base = &mut self.work[0];
         // The base's articulated inertia is positive definite: every mass is above zero.
-        let acceleration = base.inertia.cholesky().map(|c| c.solve(&-base.bias));
-        base.acceleration = acceleration.unwrap_or_else(|| Spatial::repeat(f64::NAN));
+        let Some(factor) = base.inertia.cholesky() else {
+            base.acceleration = Spatial::repeat(f64::NAN);
+            return;
+        };
+        base.acceleration = factor.solve(&-base.bias);
         for i in 1..self.bodies.len() {
             let Some(Hinge { parent, .. }) = &self.bodies[i].hinge else { continue };
             let carried = self.work[*parent].acceleration + self.work[i].carried;
-            let (state, work) = (&mut self.states[i], &mut self.work[i]);
-            let acceleration = (work.drive - work.u.dot(&carried)) / work.d;
-            work.acceleration = carried + state.axis * acceleration;
-            state.speed += acceleration * self.step_s;
+            let work = &mut self.work[i];
+            work.of_joint = (work.drive - work.u.dot(&carried)) / work.d;
+            work.acceleration = carried + self.states[i].axis * work.of_joint;
         }
+        self.couple(&factor);
     }
 
     /// Moves the base and the joints with their new speeds.
@@ -188,8 +225,11 @@ impl Articulation {
         pose.translation.vector += self.base_twist.linear * dt;
         pose.rotation = UnitQuaternion::new(self.base_twist.angular * dt) * pose.rotation;
         pose.rotation.renormalize();
-        for state in &mut self.states {
+        for (state, work) in self.states.iter_mut().zip(&self.work) {
+            state.speed += work.of_joint * dt;
             state.position += state.speed * dt;
+            state.effort = state.motor + work.pull.force - work.pull.give * work.of_joint;
+            state.damping_w = work.pull.damping * state.speed * state.speed;
             state.motor = 0.0;
             state.force = Spatial::zeros();
         }
@@ -218,52 +258,6 @@ impl Articulation {
         self.states[0].world_from_body.translation.vector
     }
 
-    /// Position (rad or m) and speed of a joint; zero for a fixed one.
-    pub(crate) fn coordinate(&self, joint: usize) -> (f64, f64) {
-        self.body_of_joint[joint].map(|body| (self.states[body].position, self.states[body].speed)).unwrap_or_default()
-    }
-
-    pub(crate) fn world_from_link(&self, link: usize) -> Pose {
-        let Seat { body, body_from_link } = &self.seats[link];
-        self.states[*body].world_from_body * body_from_link
-    }
-
-    /// Velocity of a link's origin and turn rate of the link, in world axes.
-    pub(crate) fn twist_of_link(&self, link: usize) -> Twist {
-        let arm = self.world_from_link(link).translation.vector - self.origin();
-        let velocity = &self.states[self.seats[link].body].velocity;
-        let angular = angular(velocity);
-        Twist { linear: linear(velocity) + angular.cross(&arm), angular }
-    }
-
-    /// Inertia of the body that a joint leads to about that joint's axis, kg m².
-    pub(crate) fn inertia_about_joint(&self, joint: usize) -> f64 {
-        self.body_of_joint[joint].map_or(0.0, |body| {
-            let state = &self.states[body];
-            state.axis.dot(&(state.inertia * state.axis))
-        })
-    }
-
-    /// Kinetic energy of all bodies, J.
-    pub(crate) fn kinetic_energy_j(&self) -> f64 {
-        self.states.iter().map(|s| 0.5 * s.velocity.dot(&(s.inertia * s.velocity))).sum()
-    }
-
-    /// Angular momentum of all bodies about the world's origin, N m s.
-    pub(crate) fn angular_momentum_nms(&self) -> Vector3<f64> {
-        let momentum: Spatial = self.states.iter().map(|s| s.inertia * s.velocity).sum();
-        angular(&momentum) + self.origin().cross(&linear(&momentum))
-    }
-
-    /// Whether every position and speed is a finite number.
-    pub(crate) fn is_finite(&self) -> bool {
-        let finite = |s: &State| {
-            let pose = s.world_from_body.to_homogeneous();
-            s.position.is_finite() && pose.iter().chain(s.velocity.iter()).all(|v| v.is_finite())
-        };
-        self.states.iter().all(finite)
-    }
-
     /// Sets the base's twist and each moving joint's speed.
     pub(crate) fn set_velocities(&mut self, base: &Twist, of_joint: impl Fn(usize) -> f64) {
         self.base_twist = *base;
@@ -274,6 +268,15 @@ impl Articulation {
         }
         self.place();
     }
+}
+
+/// What spring and stops do to a joint that `load` acts on.
+fn hold(state: &State, dt: f64, load: f64, inertia: f64) -> Pull {
+    let spring = state.spring.pull(state.position, state.speed, dt, load, inertia);
+    let Some(limits) = state.limits else { return spring };
+    let stop = stop_pull(limits, state.position, state.speed, dt);
+    let [force, give, damping] = [spring.force + stop.force, spring.give + stop.give, spring.damping + stop.damping];
+    Pull { force, give, damping }
 }
 
 /// Places a body by its parent and the joint between them.

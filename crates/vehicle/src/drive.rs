@@ -2,8 +2,20 @@
 //! rest linearly to nothing at the no-load speed (Chrono's VIPER model: 300 N m and
 //! π rad/s), under a proportional speed controller `gain · (target − speed)`. The
 //! line bounds the torque in the asked direction, `stall (1 − speed / no-load)`; a
-//! braking torque is bounded by the stall torque. The winding's time constant and
-//! any brake are left out: on a slope a stopped rover creeps at load torque / gain.
+//! braking torque is bounded by the stall current, and both by the current limit.
+//! The winding's time constant is left out. A wheel that stands is held by its
+//! brake ([`crate::brake`]), not by its motor.
+//!
+//! The gear turns the motor `ratio` times as fast as the wheel and passes on a share
+//! η of the power that enters it: with motor torque M the wheel gets `ratio M η`
+//! when the motor drives and `ratio M / η` when the wheel drives the motor back, so
+//! it never gives more than it takes. The controller knows its gear: η costs current
+//! and bounds, not accuracy. The rotor's inertia, times ratio², is the joint's armature.
+//!
+//! Stall torque and no-load speed are the wheel's at full voltage, which fixes the
+//! winding's resistance at one temperature (nothing warms up): electrical power is
+//! the motor's `M ω_m` plus copper loss `M² · no-load speed / stall torque`, all on
+//! the motor's shaft. Brush friction and iron losses are left out.
 //!
 //! The controller looks at the speed at the step's end, which within one step
 //! depends on the wheel's own inertia only, `speed' = speed + (torque + load) ·
@@ -18,8 +30,18 @@ pub struct WheelLoad {
     pub speed_rad_s: f64,
     /// Outer torque about the axle, N m.
     pub load_nm: f64,
-    /// Step over the wheel's inertia about its axle, s/(kg m²).
+    /// Step over the inertia of wheel and rotor about the axle, s/(kg m²).
     pub step_per_inertia: f64,
+}
+
+/// A drive's power; negative when it flows from the wheel to the motor, or from the
+/// motor to its supply.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DrivePower {
+    /// Given to the wheel, W.
+    pub mechanical_w: f64,
+    /// Taken from the supply, W.
+    pub electrical_w: f64,
 }
 
 /// The torque of a drive that should turn at `target_rad_s`, N m. An infinite target
@@ -35,16 +57,60 @@ pub fn torque_nm(drive: &DriveSpec, target_rad_s: f64, wheel: &WheelLoad) -> f64
 /// The most torque at a speed counted in the direction of the torque, N m.
 #[must_use]
 pub fn most_torque_nm(drive: &DriveSpec, speed_rad_s: f64) -> f64 {
-    let fraction = 1.0 - speed_rad_s / drive.no_load_speed_rad_s;
-    drive.stall_torque_nm * fraction.clamp(0.0, 1.0)
+    let (driving, driven_back) = (drive.gear_efficiency, 1.0 / drive.gear_efficiency);
+    let limit = match (drive.current_limit_a, drive.torque_constant_nm_a) {
+        (Some(current_a), Some(constant)) => drive.gear_ratio * constant * current_a,
+        _ => f64::INFINITY,
+    };
+    if speed_rad_s < 0.0 {
+        return (drive.stall_torque_nm / driving).min(limit) * driven_back;
+    }
+    let line = drive.stall_torque_nm * (1.0 - speed_rad_s / drive.no_load_speed_rad_s).max(0.0);
+    line.min(limit * driving)
+}
+
+/// Torque on the motor's shaft when the wheel has `torque_nm` at `speed_rad_s`, N m.
+#[must_use]
+pub fn motor_torque_nm(drive: &DriveSpec, torque_nm: f64, speed_rad_s: f64) -> f64 {
+    let drives = torque_nm * speed_rad_s >= 0.0;
+    let passed_on = if drives { 1.0 / drive.gear_efficiency } else { drive.gear_efficiency };
+    torque_nm * passed_on / drive.gear_ratio
+}
+
+/// Power of a drive that gives the wheel `torque_nm` at `speed_rad_s`.
+#[must_use]
+pub fn power(drive: &DriveSpec, torque_nm: f64, speed_rad_s: f64) -> DrivePower {
+    let motor_nm = motor_torque_nm(drive, torque_nm, speed_rad_s);
+    let motor_stall_nm = drive.stall_torque_nm / (drive.gear_ratio * drive.gear_efficiency);
+    let copper_w = motor_nm * motor_nm * drive.gear_ratio * drive.no_load_speed_rad_s / motor_stall_nm;
+    let electrical_w = motor_nm * drive.gear_ratio * speed_rad_s + copper_w;
+    DrivePower { mechanical_w: torque_nm * speed_rad_s, electrical_w }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DriveSpec, WheelLoad, most_torque_nm, torque_nm};
+    use super::{DriveSpec, WheelLoad, most_torque_nm, motor_torque_nm, power, torque_nm};
     use std::f64::consts::PI;
 
-    const DRIVE: DriveSpec = DriveSpec { stall_torque_nm: 300.0, no_load_speed_rad_s: PI, velocity_gain_nm_s: 5000.0 };
+    const DRIVE: DriveSpec = DriveSpec {
+        stall_torque_nm: 300.0,
+        no_load_speed_rad_s: PI,
+        velocity_gain_nm_s: 5000.0,
+        gear_ratio: 1.0,
+        gear_efficiency: 1.0,
+        rotor_inertia_kg_m2: 0.0,
+        torque_constant_nm_a: None,
+        current_limit_a: None,
+        encoder_counts_per_turn: None,
+        brake_torque_nm: None,
+    };
+    const GEARED: DriveSpec = DriveSpec {
+        gear_ratio: 100.0,
+        gear_efficiency: 0.8,
+        torque_constant_nm_a: Some(0.1),
+        current_limit_a: Some(10.0),
+        ..DRIVE
+    };
     /// Sums of a few doubles of order 1e4.
     const ROUNDING_NM: f64 = 1e-9;
 
@@ -92,5 +158,42 @@ mod tests {
             assert!(speed_rad_s <= 0.8);
         }
         assert!((speed_rad_s - (0.8 - 20.0 / 5000.0)).abs() < 1e-9, "droop is load / gain: {speed_rad_s}");
+    }
+
+    #[test]
+    fn the_current_limit_bounds_torque_by_what_the_gear_passes_on() {
+        assert!((most_torque_nm(&GEARED, 0.1) - 100.0 * 0.1 * 10.0 * 0.8).abs() < ROUNDING_NM, "driving");
+        assert!((most_torque_nm(&GEARED, -0.1) - 100.0 * 0.1 * 10.0 / 0.8).abs() < ROUNDING_NM, "driven back");
+        assert!((motor_torque_nm(&GEARED, 80.0, 0.1) - 1.0).abs() < ROUNDING_NM);
+        assert!((motor_torque_nm(&GEARED, -125.0, 0.1) + 1.0).abs() < ROUNDING_NM);
+    }
+
+    #[test]
+    fn a_stalled_motor_takes_voltage_times_stall_current_and_gives_nothing() {
+        let drive = DriveSpec { current_limit_a: None, ..GEARED };
+        let stalled = power(&drive, 300.0, 0.0);
+        assert_eq!(stalled.mechanical_w, 0.0);
+        // V I = (k ω0) (M / k) on the motor's shaft.
+        let (speed, torque) = (100.0 * PI, 300.0 / (100.0 * 0.8));
+        assert!((stalled.electrical_w - speed * torque).abs() < ROUNDING_NM, "{}", stalled.electrical_w);
+    }
+
+    #[test]
+    fn a_drive_takes_more_than_it_gives_whichever_way_power_flows() {
+        for torque in [-280.0, -80.0, -1.0, 1.0, 80.0, 280.0] {
+            for speed in [-3.0, -0.5, 0.0, 0.5, 3.0] {
+                let power = power(&GEARED, torque, speed);
+                assert!(power.electrical_w > power.mechanical_w, "{torque} N m at {speed} rad/s");
+            }
+        }
+    }
+
+    #[test]
+    fn on_the_line_electrical_power_is_full_voltage_times_current() {
+        // Current is proportional to M, voltage to the no-load speed: V I = M ω0 on the motor's shaft.
+        for speed in [0.3, 1.0, 2.5] {
+            let torque = most_torque_nm(&DRIVE, speed);
+            assert!((power(&DRIVE, torque, speed).electrical_w - torque * PI).abs() < ROUNDING_NM);
+        }
     }
 }

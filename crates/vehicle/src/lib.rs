@@ -1,25 +1,34 @@
 //! A rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
-//! multibody step ([`Rover`]), its drives ([`drive`]) and its steering geometry
-//! ([`steering`]). Forces of the ground come from outside as wrenches on the wheels
-//! and the base; this crate knows no soil.
+//! multibody step ([`Rover`]), its drives ([`drive`]), its wheels' encoders
+//! ([`encoder`]) and its steering geometry ([`steering`]). Forces of the ground come
+//! from outside as wrenches on wheels and links; this crate knows no soil.
 
 mod articulation;
 mod body;
+mod brake;
+pub mod contact;
 pub mod drive;
+pub mod encoder;
 mod error;
 mod mesh;
 mod model;
+mod roles;
 mod rover;
 mod shape;
 mod spatial;
 mod spec;
+mod spring;
 pub mod steering;
 mod tree;
 mod urdf;
 
+pub use drive::DrivePower;
 pub use error::VehicleError;
-pub use model::{RoverModel, Wheel, read_urdf};
-pub use rover::{JointState, Rover, WheelMotion};
-pub use shape::{Inertial, Joint, JointKind, Link, Shape, Visual};
-pub use spec::{DriveSpec, LimitsSpec, RoverSpec, SteeringSpec, SuspensionSpec, WheelSpec};
+pub use model::{Coupling, Passive, RoverModel, Servo, Wheel, read_urdf};
+pub use rover::{Forces, JointState, Rover, Targets, WheelMotion};
+pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
+pub use spec::{
+    CouplingSpec, DriveSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec,
+    WheelSpec,
+};
 pub use steering::{WheelTargets, wheel_targets};

@@ -7,14 +7,13 @@ use nalgebra::Vector3;
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
-use crate::shape::{Joint, JointKind, Link};
-use crate::spec::{RoverSpec, WheelSpec};
+use crate::roles::Roles;
+use crate::shape::{Joint, Link};
+use crate::spec::{DriveSpec, RoverSpec, ServoKind};
 use crate::{VehicleError, tree, urdf};
 
 /// A YAML rover is a few kilobytes.
 const YAML_BYTES_MAX: u64 = 1 << 20;
-/// How far a drive axis may lie off its link's y axis, as 1 − cosine.
-const AXLE_SLACK: f64 = 1e-9;
 
 /// A rover's links, joints and wheels.
 #[derive(Clone, Debug)]
@@ -25,6 +24,9 @@ pub struct RoverModel {
     joints: Vec<Joint>,
     moving_joints: Vec<usize>,
     wheels: Vec<Wheel>,
+    servos: Vec<Servo>,
+    passive: Vec<Passive>,
+    couplings: Vec<Coupling>,
 }
 
 /// A wheel: indices into [`RoverModel::links`] and [`RoverModel::joints`], and size.
@@ -44,15 +46,68 @@ pub struct Wheel {
     pub radius_m: f64,
     /// Width, m.
     pub width_m: f64,
+    /// Height of the grousers within the radius, m.
+    pub grouser_height_m: f64,
+    /// Number of grousers.
+    pub grousers: u32,
+    /// Its motor.
+    pub drive: DriveSpec,
     /// The wheel's centre in the base link with every joint at zero, m.
     pub centre_in_base_m: Vector3<f64>,
 }
 
 impl Wheel {
     /// The joints that are this wheel's own.
-    fn joints(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn joints(&self) -> impl Iterator<Item = usize> {
         [Some(self.drive_joint), self.steer_joint, self.suspension_joint].into_iter().flatten()
     }
+}
+
+/// A servo on a joint that is not a wheel's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Servo {
+    /// Name, for topics and tables.
+    pub name: String,
+    /// Index of its joint in [`RoverModel::joints`].
+    pub joint: usize,
+    /// What its target is.
+    pub kind: ServoKind,
+    /// Least target, rad or rad/s; one below it is taken as this.
+    pub lowest: f64,
+    /// Greatest target, rad or rad/s.
+    pub highest: f64,
+    /// Largest rate, rad/s.
+    pub rate_rad_s: f64,
+    /// Stiffness, N m/rad; zero for a servo by rate.
+    pub stiffness_nm: f64,
+    /// Damping, N m s/rad.
+    pub damping_nm_s: f64,
+    /// Largest torque, N m.
+    pub torque_nm: f64,
+}
+
+/// A joint that swings by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passive {
+    /// Index of the joint in [`RoverModel::joints`].
+    pub joint: usize,
+    /// Stiffness of its spring about zero, N m/rad.
+    pub stiffness_nm: f64,
+    /// Damping, N m s/rad.
+    pub damping_nm_s: f64,
+    /// Lowest and highest angle, rad.
+    pub limits_rad: Option<[f64; 2]>,
+}
+
+/// A joint that stands at `ratio` times another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coupling {
+    /// Index of the joint in [`RoverModel::joints`].
+    pub joint: usize,
+    /// Index of the joint that it mirrors.
+    pub mirrors: usize,
+    /// Its position for one unit of the other's.
+    pub ratio: f64,
 }
 
 impl RoverModel {
@@ -67,11 +122,17 @@ impl RoverModel {
         let urdf_path = rover_yaml.parent().unwrap_or(Path::new(".")).join(&spec.urdf);
         let (links, joints, urdf_text) = read_urdf(&urdf_path)?;
         let roles = Roles { joints: &joints, yaml: &yaml, path: rover_yaml };
-        let wheels = spec.wheels.iter().map(|w| roles.wheel(w)).collect::<Result<Vec<_>, _>>()?;
-        roles.no_joint_twice(&spec.wheels)?;
+        let wheels = spec.wheels.iter().map(|w| roles.wheel(w, &spec)).collect::<Result<Vec<_>, _>>()?;
+        let servos = spec.servos.iter().map(|s| roles.servo(s)).collect::<Result<Vec<_>, _>>()?;
+        let passive = spec.passive.iter().map(|p| roles.passive(p)).collect::<Result<Vec<_>, _>>()?;
+        let couplings = roles.couplings(&spec.couplings)?;
+        let of_wheels = wheels.iter().flat_map(Wheel::joints);
+        let held: Vec<_> =
+            of_wheels.chain(servos.iter().map(|s| s.joint)).chain(passive.iter().map(|p| p.joint)).collect();
+        roles.no_joint_twice(&held)?;
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
-        no_joint_free(&joints, &moving_joints, &wheels, &urdf_path)?;
-        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels })
+        no_joint_free(&joints, &moving_joints, &held, &urdf_path)?;
+        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings })
     }
 
     /// The YAML it was made from.
@@ -102,6 +163,24 @@ impl RoverModel {
     #[must_use]
     pub fn wheels(&self) -> &[Wheel] {
         &self.wheels
+    }
+
+    /// Servos in the order of the YAML file.
+    #[must_use]
+    pub fn servos(&self) -> &[Servo] {
+        &self.servos
+    }
+
+    /// Joints that swing by themselves.
+    #[must_use]
+    pub fn passive(&self) -> &[Passive] {
+        &self.passive
+    }
+
+    /// Joints that mirror others.
+    #[must_use]
+    pub fn couplings(&self) -> &[Coupling] {
+        &self.couplings
     }
 
     /// The URDF as read, for `robot_description`.
@@ -136,19 +215,18 @@ impl RoverModel {
     }
 }
 
-/// Refuses a joint that nothing drives, steers or springs: it would swing freely.
-fn no_joint_free(joints: &[Joint], moving: &[usize], wheels: &[Wheel], urdf: &Path) -> Result<(), VehicleError> {
-    let held = |joint: usize| wheels.iter().any(|w| w.joints().any(|held| held == joint));
-    let Some(&free) = moving.iter().find(|&&joint| !held(joint)) else { return Ok(()) };
+/// Refuses a joint that nothing drives, steers, springs or is known to leave free.
+fn no_joint_free(joints: &[Joint], moving: &[usize], held: &[usize], urdf: &Path) -> Result<(), VehicleError> {
+    let Some(&free) = moving.iter().find(|joint| !held.contains(joint)) else { return Ok(()) };
     let Joint { name, line, kind, .. } = &joints[free];
     let what = format!(
-        "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint or suspension_joint: \
-         make it fixed or name it"
+        "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint or suspension_joint, \
+         and it is neither among `servos` nor `passive`: make it fixed or name it"
     );
     Err(VehicleError::urdf(urdf, *line, what))
 }
 
-fn poses_at_zero(joints: &[Joint]) -> Vec<Pose> {
+pub(crate) fn poses_at_zero(joints: &[Joint]) -> Vec<Pose> {
     let mut poses = vec![Pose::identity()];
     joints.iter().for_each(|j| poses.push(poses[j.parent] * j.parent_from_child_at_zero));
     poses
@@ -167,64 +245,4 @@ pub fn read_urdf(path: &Path) -> Result<(Vec<Link>, Vec<Joint>, String), Vehicle
     let robot = urdf::read(&text, path)?;
     let (links, joints) = tree::order(robot, path)?;
     Ok((links, joints, text))
-}
-
-struct Roles<'a> {
-    joints: &'a [Joint],
-    yaml: &'a str,
-    path: &'a Path,
-}
-
-impl Roles<'_> {
-    fn wheel(&self, spec: &WheelSpec) -> Result<Wheel, VehicleError> {
-        let optional = |name: &Option<String>, kind| name.as_ref().map(|n| self.joint(n, kind)).transpose();
-        let drive_joint = self.joint(&spec.drive_joint, JointKind::Continuous)?;
-        let joint = &self.joints[drive_joint];
-        if joint.axis.y < 1.0 - AXLE_SLACK {
-            let what = format!("\"{}\" must turn about +y of its wheel (axis xyz=\"0 1 0\")", joint.name);
-            return Err(self.refusal(&joint.name, what));
-        }
-        Ok(Wheel {
-            name: spec.name.clone(),
-            link: joint.child,
-            drive_joint,
-            steer_joint: optional(&spec.steer_joint, JointKind::Revolute)?,
-            suspension_joint: optional(&spec.suspension_joint, JointKind::Prismatic)?,
-            radius_m: spec.radius_m,
-            width_m: spec.width_m,
-            centre_in_base_m: poses_at_zero(self.joints)[joint.child].translation.vector,
-        })
-    }
-
-    fn joint(&self, name: &str, kind: JointKind) -> Result<usize, VehicleError> {
-        let Some(index) = self.joints.iter().position(|j| j.name == name) else {
-            let names: Vec<_> = self.joints.iter().filter(|j| j.kind == kind).map(|j| j.name.as_str()).collect();
-            let what = format!("\"{name}\" is not a joint of the URDF; {kind:?} joints are: {}", names.join(", "));
-            return Err(self.refusal(name, what));
-        };
-        let found = self.joints[index].kind;
-        if found != kind {
-            let what = format!("\"{name}\" is a {found:?} joint; {kind:?} is needed here");
-            return Err(self.refusal(name, what));
-        }
-        Ok(index)
-    }
-
-    fn no_joint_twice(&self, wheels: &[WheelSpec]) -> Result<(), VehicleError> {
-        let roles = wheels.iter().flat_map(|w| {
-            [Some(&w.drive_joint), w.steer_joint.as_ref(), w.suspension_joint.as_ref()].into_iter().flatten()
-        });
-        let mut seen = std::collections::BTreeSet::new();
-        match roles.into_iter().find(|name| !seen.insert(name.as_str())) {
-            Some(name) => Err(self.refusal(name, format!("\"{name}\" is given to two wheels; each has its own"))),
-            None => Ok(()),
-        }
-    }
-
-    /// A refusal that names the last line of the YAML that holds `word`.
-    fn refusal(&self, word: &str, what: String) -> VehicleError {
-        let line = self.yaml.lines().enumerate().filter(|(_, text)| text.contains(word)).last();
-        let line = line.map_or(1, |(i, _)| i + 1);
-        InputError::content(self.path, format!("line {line}: {what}")).into()
-    }
 }

@@ -1,17 +1,23 @@
 //! A rover's state and its step. Soil and other ground forces come from outside as
 //! wrenches; the rover adds its drives' torques (equal and opposite on wheel and
-//! mount), moves its steering servos' targets at their rate, and lets the multibody
-//! step with implicit springs on suspension and steering. Same inputs, same bytes.
+//! mount), moves its servos' targets at their rate, and lets the multibody step with
+//! implicit springs on suspension, steering and servos. Same inputs, same bytes.
+//! What can be read off a rover is in [`readings`].
+
+mod readings;
 
 use std::sync::Arc;
 
 use nalgebra::Vector3;
-use selene_base::{Pose, Twist, Wrench};
+use selene_base::{Pose, Wrench};
 
 use crate::VehicleError;
 use crate::articulation::Articulation;
+use crate::brake::Brake;
 use crate::drive::{self, WheelLoad};
-use crate::model::RoverModel;
+use crate::model::{RoverModel, Servo};
+use crate::spec::ServoKind;
+use crate::spring::Spring;
 use crate::steering::WheelTargets;
 
 /// Longest step taken, s: the suspension's own motion is faster.
@@ -25,9 +31,39 @@ pub struct Rover {
     targets: WheelTargets,
     /// Where each steering servo's moving target is, rad.
     steer_setpoint_rad: Vec<f64>,
+    /// Each servo's target, and where its moving target is, rad or rad/s.
+    servo_target: Vec<f64>,
+    servo_setpoint: Vec<f64>,
+    brakes: Vec<Brake>,
     drive_torque_nm: Vec<f64>,
     /// Inertia of each wheel about its axle, kg m².
     wheel_inertia_kg_m2: Vec<f64>,
+}
+
+/// What everything that is driven should do, as it stands until told otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Targets {
+    /// The wheels' rates and steering angles.
+    pub wheels: WheelTargets,
+    /// Angle or rate of each servo, rad or rad/s, in the order of the rover's servos.
+    pub servos: Vec<f64>,
+}
+
+impl From<WheelTargets> for Targets {
+    /// Targets for the wheels that leave the servos where they were sent last.
+    fn from(wheels: WheelTargets) -> Self {
+        Self { wheels, servos: Vec::new() }
+    }
+}
+
+/// The outer forces of one step, in world axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forces<'a> {
+    /// Each wheel's wrench about its centre.
+    pub soil_on_wheel: &'a [Wrench],
+    /// Links by index and the wrench on each about the link's origin; a link may
+    /// come more than once.
+    pub on_links: &'a [(usize, Wrench)],
 }
 
 /// How a wheel moves, for the soil.
@@ -66,46 +102,49 @@ impl Rover {
         step_s: f64,
     ) -> Result<Self, VehicleError> {
         check_start(&world_from_base, &gravity, step_s)?;
-        let articulation = Articulation::new(model, &world_from_base, &gravity, step_s);
+        let mut articulation = Articulation::new(model, &world_from_base, &gravity, step_s);
+        hold_joints(&mut articulation, model);
         let wheels = model.wheels().len();
         let inertia = |w: &crate::Wheel| articulation.inertia_about_joint(w.drive_joint);
-        let mut rover = Self {
+        let at_zero: Vec<_> = model.servos().iter().map(|s| 0.0_f64.clamp(s.lowest, s.highest)).collect();
+        Ok(Self {
             wheel_inertia_kg_m2: model.wheels().iter().map(inertia).collect(),
             model: Arc::clone(model),
             articulation,
             step_s,
             targets: WheelTargets::rest(wheels),
             steer_setpoint_rad: vec![0.0; wheels],
+            servo_setpoint: vec![0.0; at_zero.len()],
+            servo_target: at_zero,
+            brakes: vec![Brake::default(); wheels],
             drive_torque_nm: vec![0.0; wheels],
-        };
-        rover.set_springs();
-        Ok(rover)
+        })
     }
 
-    /// Advances one step. `soil_on_wheel` holds each wheel's wrench about its centre
-    /// and `contacts_on_base` the base's about its origin, in world axes, as they
-    /// act during this step. A target that is NaN or missing leaves that wheel's
-    /// last one in force.
-    pub fn step(&mut self, targets: &WheelTargets, soil_on_wheel: &[Wrench], contacts_on_base: Wrench) {
+    /// Advances one step. A target that is NaN or missing leaves the last one in
+    /// force; a link that the rover does not have takes no wrench.
+    pub fn step(&mut self, targets: &Targets, forces: &Forces) {
         self.take_targets(targets);
         self.steer();
-        self.articulation.add_wrench(0, &contacts_on_base);
+        self.move_servos();
+        for (link, wrench) in forces.on_links.iter().filter(|(link, _)| *link < self.model.links().len()) {
+            self.articulation.add_wrench(*link, wrench);
+        }
         for wheel in 0..self.model.wheels().len() {
-            let soil = soil_on_wheel.get(wheel).copied().unwrap_or_default();
+            let soil = forces.soil_on_wheel.get(wheel).copied().unwrap_or_default();
             self.drive(wheel, &soil);
         }
         self.articulation.step();
     }
 
-    fn take_targets(&mut self, targets: &WheelTargets) {
+    fn take_targets(&mut self, targets: &Targets) {
         let limit = self.model.spec().steering.limit_deg.to_radians();
-        let numbers =
-            |values: &[f64]| values.iter().copied().enumerate().filter(|(_, v)| !v.is_nan()).collect::<Vec<_>>();
-        for (wheel, rate) in numbers(&targets.rate_rad_s).into_iter().take(self.targets.rate_rad_s.len()) {
-            self.targets.rate_rad_s[wheel] = rate;
-        }
-        for (wheel, angle) in numbers(&targets.steer_rad).into_iter().take(self.targets.steer_rad.len()) {
-            self.targets.steer_rad[wheel] = angle.clamp(-limit, limit);
+        take(&mut self.targets.rate_rad_s, &targets.wheels.rate_rad_s);
+        take(&mut self.targets.steer_rad, &targets.wheels.steer_rad);
+        self.targets.steer_rad.iter_mut().for_each(|angle| *angle = angle.clamp(-limit, limit));
+        take(&mut self.servo_target, &targets.servos);
+        for (target, servo) in self.servo_target.iter_mut().zip(self.model.servos()) {
+            *target = target.clamp(servo.lowest, servo.highest);
         }
     }
 
@@ -115,128 +154,75 @@ impl Rover {
         for (wheel, setpoint) in self.steer_setpoint_rad.iter_mut().enumerate() {
             let Some(joint) = self.model.wheels()[wheel].steer_joint else { continue };
             *setpoint += (self.targets.steer_rad[wheel] - *setpoint).clamp(-most_rad, most_rad);
-            self.articulation.set_spring(joint, servo.stiffness_nm, servo.damping_nm_s, *setpoint);
+            let (stiffness, damping) = (servo.stiffness_nm, servo.damping_nm_s);
+            self.articulation.set_spring(joint, Spring { stiffness, damping, rest: *setpoint, ..Spring::default() });
         }
     }
 
-    fn set_springs(&mut self) {
-        let suspension = self.model.spec().suspension;
-        for joint in self.model.wheels().iter().filter_map(|w| w.suspension_joint) {
-            self.articulation.set_spring(joint, suspension.stiffness_n_m, suspension.damping_n_s_m, 0.0);
+    fn move_servos(&mut self) {
+        let targets = self.servo_target.iter().zip(&mut self.servo_setpoint);
+        for (servo, (target, setpoint)) in self.model.servos().iter().zip(targets) {
+            let most = match servo.kind {
+                ServoKind::Position => servo.rate_rad_s * self.step_s,
+                ServoKind::Rate => f64::INFINITY,
+            };
+            *setpoint += (target - *setpoint).clamp(-most, most);
+            self.articulation.set_spring(servo.joint, servo_spring(servo, *setpoint));
         }
-        self.steer();
     }
 
     fn drive(&mut self, wheel: usize, soil: &Wrench) {
-        let &crate::Wheel { link, drive_joint, .. } = &self.model.wheels()[wheel];
+        let crate::Wheel { link, drive_joint, drive, .. } = &self.model.wheels()[wheel];
+        let (link, drive_joint) = (*link, *drive_joint);
         let axle = self.articulation.world_from_link(link).rotation * Vector3::y();
+        let (angle_rad, speed_rad_s) = self.articulation.coordinate(drive_joint);
         let load = WheelLoad {
-            speed_rad_s: self.articulation.coordinate(drive_joint).1,
+            speed_rad_s,
             load_nm: soil.torque.dot(&axle),
             step_per_inertia: self.step_s / self.wheel_inertia_kg_m2[wheel],
         };
-        let torque_nm = drive::torque_nm(&self.model.spec().drive, self.targets.rate_rad_s[wheel], &load);
+        let target_rad_s = self.targets.rate_rad_s[wheel];
+        let brake = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, speed_rad_s);
+        let torque_nm = if brake.is_some() { 0.0 } else { drive::torque_nm(drive, target_rad_s, &load) };
+        self.articulation.set_spring(drive_joint, brake.unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
         self.articulation.add_wrench(link, soil);
         self.articulation.set_motor(drive_joint, torque_nm);
     }
+}
 
-    /// The rover's description.
-    #[must_use]
-    pub fn model(&self) -> &Arc<RoverModel> {
-        &self.model
-    }
+/// Takes over the numbers of `told`, as far as they go.
+fn take(kept: &mut [f64], told: &[f64]) {
+    kept.iter_mut().zip(told).filter(|(_, told)| !told.is_nan()).for_each(|(kept, told)| *kept = *told);
+}
 
-    /// How each wheel moves, in the order of [`RoverModel::wheels`].
-    #[must_use]
-    pub fn wheel_motions(&self) -> Vec<WheelMotion> {
-        self.model.wheels().iter().map(|wheel| self.wheel_motion(wheel.link)).collect()
+/// Springs, stops, rotors and couplings as the rover's YAML has them.
+fn hold_joints(articulation: &mut Articulation, model: &RoverModel) {
+    for wheel in model.wheels() {
+        let drive = &wheel.drive;
+        articulation.set_armature(wheel.drive_joint, drive.rotor_inertia_kg_m2 * drive.gear_ratio.powi(2));
+        if let (Some(joint), Some(spring)) = (wheel.suspension_joint, model.spec().suspension) {
+            let (stiffness, damping) = (spring.stiffness_n_m, spring.damping_n_s_m);
+            articulation.set_spring(joint, Spring { stiffness, damping, ..Spring::default() });
+        }
     }
+    for passive in model.passive() {
+        let (stiffness, damping) = (passive.stiffness_nm, passive.damping_nm_s);
+        articulation.set_spring(passive.joint, Spring { stiffness, damping, ..Spring::default() });
+        if let Some(limits) = passive.limits_rad {
+            articulation.set_stops(passive.joint, limits);
+        }
+    }
+    model.couplings().iter().for_each(|c| articulation.add_coupling(c.joint, c.mirrors, c.ratio));
+}
 
-    fn wheel_motion(&self, link: usize) -> WheelMotion {
-        let Twist { linear, angular } = self.articulation.twist_of_link(link);
-        WheelMotion { world_from_wheel: self.articulation.world_from_link(link), linear, angular }
-    }
-
-    /// Poses of all links, in the order of [`RoverModel::links`].
-    #[must_use]
-    pub fn world_from_links(&self) -> Vec<Pose> {
-        (0..self.model.links().len()).map(|link| self.articulation.world_from_link(link)).collect()
-    }
-
-    /// Pose of the base link.
-    #[must_use]
-    pub fn world_from_base(&self) -> Pose {
-        self.articulation.world_from_link(0)
-    }
-
-    /// Velocity of the base link's origin and its turn rate, in world axes.
-    #[must_use]
-    pub fn base_twist(&self) -> Twist {
-        self.articulation.twist_of_link(0)
-    }
-
-    /// States of the moving joints, in the order of [`RoverModel::moving_joints`].
-    #[must_use]
-    pub fn joint_states(&self) -> Vec<JointState> {
-        self.model.moving_joints().iter().map(|&joint| self.joint_state(joint)).collect()
-    }
-
-    fn joint_state(&self, joint: usize) -> JointState {
-        let (position, velocity) = self.articulation.coordinate(joint);
-        let wheels = self.model.wheels();
-        let effort = wheels.iter().enumerate().find_map(|(i, wheel)| {
-            let spec = self.model.spec();
-            if wheel.drive_joint == joint {
-                Some(self.drive_torque_nm[i])
-            } else if wheel.steer_joint == Some(joint) {
-                let error = position - self.steer_setpoint_rad[i];
-                Some(-spec.steering.stiffness_nm * error - spec.steering.damping_nm_s * velocity)
-            } else if wheel.suspension_joint == Some(joint) {
-                Some(-spec.suspension.stiffness_n_m * position - spec.suspension.damping_n_s_m * velocity)
-            } else {
-                None
-            }
-        });
-        JointState { position, velocity, effort: effort.unwrap_or(0.0) }
-    }
-
-    /// Torque of each wheel's drive during the last step, N m.
-    #[must_use]
-    pub fn drive_torques_nm(&self) -> &[f64] {
-        &self.drive_torque_nm
-    }
-
-    /// Steering angle of each wheel, rad; zero for one that is not steered.
-    #[must_use]
-    pub fn steer_angles_rad(&self) -> Vec<f64> {
-        let angle = |joint: Option<usize>| joint.map_or(0.0, |j| self.articulation.coordinate(j).0);
-        self.model.wheels().iter().map(|wheel| angle(wheel.steer_joint)).collect()
-    }
-
-    /// Kinetic energy, J.
-    #[must_use]
-    pub fn kinetic_energy_j(&self) -> f64 {
-        self.articulation.kinetic_energy_j()
-    }
-
-    /// Angular momentum about the world's origin, N m s.
-    #[must_use]
-    pub fn angular_momentum_nms(&self) -> Vector3<f64> {
-        self.articulation.angular_momentum_nms()
-    }
-
-    /// Whether every pose and velocity is a finite number.
-    #[must_use]
-    pub fn is_finite(&self) -> bool {
-        self.articulation.is_finite()
-    }
-
-    /// Throws the rover: the base link's velocity and turn rate in world axes, and the
-    /// speed of each moving joint by its index.
-    pub fn set_velocities(&mut self, base: &Twist, of_joint: impl Fn(usize) -> f64) {
-        self.articulation.set_velocities(base, of_joint);
-    }
+fn servo_spring(servo: &Servo, setpoint: f64) -> Spring {
+    let (rest, rest_speed) = match servo.kind {
+        ServoKind::Position => (setpoint, 0.0),
+        ServoKind::Rate => (0.0, setpoint),
+    };
+    let (stiffness, damping, most) = (servo.stiffness_nm, servo.damping_nm_s, servo.torque_nm);
+    Spring { stiffness, damping, rest, rest_speed, most }
 }
 
 fn check_start(world_from_base: &Pose, gravity: &Vector3<f64>, step_s: f64) -> Result<(), VehicleError> {

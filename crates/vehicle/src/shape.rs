@@ -1,6 +1,6 @@
-//! Plain data of a rover's tree: links with inertia and visuals, joints between
-//! them. Names, frames and units are those of URDF (metres, radians, kilograms);
-//! every transform says its direction.
+//! Plain data of a rover's tree: links with inertia, looks and contact shapes, and
+//! joints between them. Names, frames and units are those of URDF (metres, radians,
+//! kilograms); every transform says its direction.
 
 use nalgebra::{Matrix3, Unit, Vector3};
 use selene_base::Pose;
@@ -14,6 +14,8 @@ pub struct Link {
     pub inertial: Option<Inertial>,
     /// What cameras and lidars see of it.
     pub visuals: Vec<Visual>,
+    /// What ground and rocks meet of it; a wheel's tread is not among them.
+    pub collisions: Vec<Collision>,
     /// Index of the joint it hangs from; `None` for the root.
     pub joint: Option<usize>,
 }
@@ -40,6 +42,15 @@ pub struct Visual {
     pub material: String,
     /// Colour, each 0…1; opaque light grey when the URDF gives none.
     pub rgba: [f64; 4],
+}
+
+/// One shape of a link that ground and rocks meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collision {
+    /// Where the shape's own frame lies.
+    pub link_from_shape: Pose,
+    /// The shape.
+    pub shape: Shape,
 }
 
 /// A shape, centred on its frame.

@@ -1,12 +1,16 @@
-//! The YAML that turns a URDF into a rover: which links are wheels and what moves
-//! them. Everything here is validated on reading; degrees appear only in keys that
+//! The YAML that turns a URDF into a rover: which links are wheels, and what moves
+//! and holds every joint ([`actuators`]). Everything here is validated on reading; degrees appear only in keys that
 //! say so.
+
+mod actuators;
 
 use std::path::PathBuf;
 
 use garde::Validate;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
+
+pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
 
 /// The smallest radius and width of a wheel, m: half a node of soil.
 const WHEEL_M_MIN: f64 = 0.01;
@@ -26,15 +30,29 @@ pub struct RoverSpec {
     /// The wheels, in the order that commands and results use.
     #[garde(length(min = 2, max = 16), dive)]
     pub wheels: Vec<WheelSpec>,
-    /// The drive motor, one a wheel.
+    /// The drive motor, one a wheel that has none of its own.
     #[garde(dive)]
     pub drive: DriveSpec,
     /// The steering servo, one a steered wheel.
     #[garde(dive)]
+    #[serde(default = "SteeringSpec::none")]
     pub steering: SteeringSpec,
     /// The suspension's spring and damper, one a sprung wheel.
     #[garde(dive)]
-    pub suspension: SuspensionSpec,
+    #[serde(default)]
+    pub suspension: Option<SuspensionSpec>,
+    /// Joints that swing by themselves.
+    #[garde(dive)]
+    #[serde(default)]
+    pub passive: Vec<PassiveSpec>,
+    /// Servos on joints that are not wheels'.
+    #[garde(dive)]
+    #[serde(default)]
+    pub servos: Vec<ServoSpec>,
+    /// Joints that mirror others.
+    #[garde(dive)]
+    #[serde(default)]
+    pub couplings: Vec<CouplingSpec>,
     /// What a body command is limited to.
     #[garde(dive)]
     pub limits: LimitsSpec,
@@ -64,51 +82,18 @@ pub struct WheelSpec {
     /// Width, m; 0.01 to 5.
     #[garde(custom(within(WHEEL_M_MIN, WHEEL_M_MAX)))]
     pub width_m: f64,
-}
-
-/// A drive motor; see [`crate::drive`].
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct DriveSpec {
-    /// Torque at rest, N m.
-    #[garde(custom(positive))]
-    pub stall_torque_nm: f64,
-    /// Speed without load, rad/s.
-    #[garde(custom(positive))]
-    pub no_load_speed_rad_s: f64,
-    /// Torque for one rad/s of speed error, N m s/rad.
-    #[garde(custom(positive))]
-    pub velocity_gain_nm_s: f64,
-}
-
-/// A steering servo: a spring and damper about a rate-limited target.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct SteeringSpec {
-    /// Largest angle either way, degrees.
-    #[garde(custom(within(0.0, 89.0)))]
-    pub limit_deg: f64,
-    /// Largest rate, degrees/s.
-    #[garde(custom(positive))]
-    pub rate_deg_s: f64,
-    /// Stiffness, N m/rad.
-    #[garde(custom(positive))]
-    pub stiffness_nm: f64,
-    /// Damping, N m s/rad.
-    #[garde(custom(positive))]
-    pub damping_nm_s: f64,
-}
-
-/// A suspension's spring and damper.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct SuspensionSpec {
-    /// Stiffness, N/m.
-    #[garde(custom(positive))]
-    pub stiffness_n_m: f64,
-    /// Damping, N s/m.
-    #[garde(custom(positive))]
-    pub damping_n_s_m: f64,
+    /// Height of the grousers within the radius, m; below the radius.
+    #[garde(custom(within(0.0, self.radius_m)))]
+    #[serde(default)]
+    pub grouser_height_m: f64,
+    /// Number of grousers.
+    #[garde(range(max = 1000))]
+    #[serde(default)]
+    pub grousers: u32,
+    /// This wheel's own drive motor in place of the rover's.
+    #[garde(dive)]
+    #[serde(default)]
+    pub drive: Option<DriveSpec>,
 }
 
 /// What a body command is limited to.

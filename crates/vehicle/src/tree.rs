@@ -155,8 +155,8 @@ fn assemble(
             let (j, joint) = raw_joint;
             joints.push(placed(joint, place[ends[j].0], place[raw]));
         }
-        if let Some(RawLink { name, inertial, visuals, .. }) = raw_links[raw].take() {
-            links.push(Link { name, inertial, visuals, joint: joints.len().checked_sub(1) });
+        if let Some(RawLink { name, inertial, visuals, collisions, .. }) = raw_links[raw].take() {
+            links.push(Link { name, inertial, visuals, collisions, joint: joints.len().checked_sub(1) });
         }
     }
     (links, joints)

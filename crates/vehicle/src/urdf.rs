@@ -1,6 +1,6 @@
 //! Reading URDF (wiki.ros.org/urdf/XML), the part that rovers need: links with
-//! inertial and visual, materials, fixed, revolute, continuous and prismatic
-//! joints. Other elements (collision, transmission, gazebo) are passed over; what
+//! inertial, visual and collision, materials, fixed, revolute, continuous and
+//! prismatic joints. Other elements (transmission, gazebo) are passed over; what
 //! would change the motion and is not modelled (mimic, other joint types) is
 //! refused. Read from the XML tree itself, because every error names its line.
 
@@ -13,7 +13,7 @@ use selene_base::Pose;
 
 use crate::VehicleError;
 use crate::mesh;
-use crate::shape::{Inertial, JointKind, Shape, Visual};
+use crate::shape::{Collision, Inertial, JointKind, Shape, Visual};
 
 /// The largest URDF taken; a mesh belongs in its own file.
 pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
@@ -25,6 +25,7 @@ pub(crate) struct RawLink {
     pub(crate) line: u32,
     pub(crate) inertial: Option<Inertial>,
     pub(crate) visuals: Vec<Visual>,
+    pub(crate) collisions: Vec<Collision>,
 }
 
 pub(crate) struct RawJoint {
@@ -146,6 +147,7 @@ impl<'a> File<'a> {
             line: self.line(node),
             inertial: child(node, "inertial").map(|n| self.inertial(n)).transpose()?,
             visuals: children(node, "visual").map(|n| self.visual(n, colours)).collect::<Result<_, _>>()?,
+            collisions: children(node, "collision").map(|n| self.collision(n)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -178,6 +180,10 @@ impl<'a> File<'a> {
             material: material.to_owned(),
             rgba: colours.get(material).copied().unwrap_or(GREY),
         })
+    }
+
+    fn collision(&self, node: Node<'a, 'a>) -> Result<Collision, VehicleError> {
+        Ok(Collision { link_from_shape: self.origin(node)?, shape: self.shape(self.needed(node, "geometry")?)? })
     }
 
     fn shape(&self, geometry: Node<'a, 'a>) -> Result<Shape, VehicleError> {

@@ -1,13 +1,13 @@
 //! The scene that a tracing node keeps up to date: the ground with its ruts, the
-//! rover's parts where they are, the Sun where it stands.
+//! rover's parts and the loose rocks where they are, the Sun where it stands.
 
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
-use selene_scene::{Class, InstanceId, Material, Mesh, Scene, SceneError, Sun, primitives};
+use selene_scene::{Class, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, primitives};
 use selene_sim::{Scenario, WorldState};
 use selene_sky::solar_irradiance_w_m2;
-use selene_terrain::Ground;
+use selene_terrain::{Ground, Rock, RockShape};
 use selene_vehicle::{Shape, Visual};
 
 use crate::watcher::Interval;
@@ -17,6 +17,8 @@ pub struct Stage {
     scenario: Arc<Scenario>,
     scene: Scene,
     parts: Vec<Part>,
+    /// In the order of the ground's loose rocks.
+    rocks: Vec<InstanceId>,
 }
 
 /// One visible shape of the rover.
@@ -33,9 +35,19 @@ impl Stage {
     /// When the rover's shapes do not fit into a scene.
     pub fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, SceneError> {
         let sun = sun_at(scenario, SimTime::ZERO);
-        let mut stage = Self { scenario: Arc::clone(scenario), scene: Scene::new(ground, sun), parts: Vec::new() };
+        let mut stage = Self {
+            scenario: Arc::clone(scenario),
+            scene: Scene::new(ground, sun),
+            parts: Vec::new(),
+            rocks: Vec::new(),
+        };
         for (link, body) in scenario.rover.links().iter().enumerate() {
             body.visuals.iter().try_for_each(|visual| stage.add_part(link, visual))?;
+        }
+        for rock in ground.loose_rocks() {
+            if let Some(shape) = ground.rock_shapes().get(rock.shape) {
+                stage.add_rock(rock, shape)?;
+            }
         }
         Ok(stage)
     }
@@ -53,12 +65,23 @@ impl Stage {
         }
     }
 
-    /// Moves the rover and the Sun to where they are at `time` between two snapshots.
+    /// Moves the rover, the loose rocks and the Sun to where they are at `time` between two snapshots.
     pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) {
         let world_from_shape = |part: &Part| previous.link_at(next, part.link, time) * part.link_from_shape;
-        let moves: Vec<_> = self.parts.iter().map(|part| (part.instance, world_from_shape(part))).collect();
+        let parts = self.parts.iter().map(|part| (part.instance, world_from_shape(part)));
+        let rocks = self.rocks.iter().enumerate();
+        let rocks = rocks.filter_map(|(i, rock)| Some((*rock, previous.rock_at(next, i, time)?)));
+        let moves: Vec<_> = parts.chain(rocks).collect();
         self.scene.move_instances(&moves);
         self.scene.set_sun(sun_at(&self.scenario, time));
+    }
+
+    fn add_rock(&mut self, rock: &Rock, shape: &RockShape) -> Result<(), SceneError> {
+        let vertices = shape.vertices.iter().map(|v| v.map(|c| (f64::from(c) * rock.radius_m) as f32)).collect();
+        let mesh = self.scene.add_mesh(&Mesh { vertices, triangles: shape.triangles.clone() })?;
+        let material = Material::Hapke(HapkeParams::ROCK);
+        self.rocks.push(self.scene.add_instance(mesh, &rock.world_from_rock, Class::Rock, &material)?);
+        Ok(())
     }
 
     fn add_part(&mut self, link: usize, visual: &Visual) -> Result<(), SceneError> {

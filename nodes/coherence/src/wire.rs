@@ -2,7 +2,7 @@
 
 use selene_base::{SimTime, Twist, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
-use selene_sim::{WheelTruth, WorldState};
+use selene_sim::{RockPose, WheelTruth, WorldState};
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
@@ -25,6 +25,8 @@ pub fn state_to_message(state: &WorldState) -> selene_msgs::WorldState {
         base_acceleration: to_vector(&state.base_acceleration),
         wheels: state.wheels.iter().map(wheel_to_message).collect(),
         terrain_edits: edits_to_message(&state.edits),
+        loose_rock_ids: state.loose_rocks.iter().map(|rock| rock.id).collect(),
+        loose_rocks: state.loose_rocks.iter().map(|rock| to_pose(&rock.world_from_rock)).collect(),
         sun_direction: to_vector(&state.sun_direction),
     }
 }
@@ -47,8 +49,13 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
         base_acceleration: from_vector(&message.base_acceleration),
         wheels: message.wheels.iter().map(wheel_from_message).collect(),
         edits: edits_from_message(&message.terrain_edits),
+        loose_rocks: rocks_from_message(&message.loose_rock_ids, &message.loose_rocks),
         sun_direction: from_vector(&message.sun_direction),
     }
+}
+
+fn rocks_from_message(ids: &[u32], poses: &[geometry_msgs::Pose]) -> Vec<RockPose> {
+    ids.iter().zip(poses).map(|(&id, at)| RockPose { id, world_from_rock: pose(at) }).collect()
 }
 
 /// One wheel's truth as a message.
@@ -109,7 +116,7 @@ mod tests {
     use super::{state_from_message, state_to_message};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist};
-    use selene_sim::{WheelTruth, WorldState};
+    use selene_sim::{RockPose, WheelTruth, WorldState};
     use selene_terrain::Edit;
 
     #[test]
@@ -132,6 +139,7 @@ mod tests {
                 ..Default::default()
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
+            loose_rocks: vec![RockPose { id: 9, world_from_rock: Pose::from_parts(Vector3::y().into(), rotation) }],
             sun_direction: Vector3::x(),
         };
         assert_eq!(state_from_message(&state_to_message(&state)), state);

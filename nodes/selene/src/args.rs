@@ -2,6 +2,7 @@
 //! texts here; `commands` does the work.
 
 mod nodes;
+mod rig;
 mod tools;
 mod values;
 
@@ -11,7 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
 
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
-pub(crate) use tools::{BenchArgs, CheckArgs, HashArgs, PlateArgs, RenderArgs, RigCommand, WheelArgs};
+pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
+pub(crate) use tools::{BenchArgs, CheckArgs, HashArgs, RenderArgs};
 pub(crate) use values::PaceArg;
 
 const ABOUT: &str = "Rovers on the Moon, for ROS 2: one process steps vehicle, soil and light, and everything leaves \
@@ -66,7 +68,7 @@ pub(crate) enum Command {
     /// Render one camera image of a scenario at one instant to a PNG file
     #[command(after_long_help = tools::RENDER_EXAMPLES)]
     Render(RenderArgs),
-    /// Test rigs for wheels and soil: a single wheel, a pressed plate
+    /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),
     /// Print the hash of the world's state after some simulated time

@@ -179,9 +179,7 @@ fn odometry(state: &WorldState) -> nav_msgs::Odometry {
 fn diagnostics(state: &WorldState, factor: f64, notices: &Notices, overruns: u64) -> diagnostic_msgs::DiagnosticArray {
     let value = |key: &str, value: String| diagnostic_msgs::KeyValue { key: key.to_owned(), value };
     let (level, message) = match *notices {
-        Notices { refused_commands: 0, limited_commands: 0, floored_contacts: 0 } => {
-            (diagnostic_msgs::DiagnosticStatus::OK, "running")
-        }
+        notices if notices == Notices::default() => (diagnostic_msgs::DiagnosticStatus::OK, "running"),
         Notices { refused_commands: 1.., .. } => {
             (diagnostic_msgs::DiagnosticStatus::WARN, "commands that are not finite were ignored")
         }
@@ -199,6 +197,8 @@ fn diagnostics(state: &WorldState, factor: f64, notices: &Notices, overruns: u64
             value("commands_refused", notices.refused_commands.to_string()),
             value("commands_limited", notices.limited_commands.to_string()),
             value("soil_modulus_floored", notices.floored_contacts.to_string()),
+            value("sinkage_beyond_radius", notices.buried_wheels.to_string()),
+            value("slip_outside_fit", notices.outside_fit.to_string()),
             value("heartbeat", state.sequence.to_string()),
             value("deepest_sinkage_m", format!("{deepest_m:.4}")),
         ],

@@ -1,8 +1,6 @@
 //! A small rough site with craters and rocks, for tests and the snapshot example.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use std::collections::BTreeMap;
-
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{CameraView, Sun};
@@ -80,7 +78,7 @@ pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Ground {
             radius_m,
         }
     };
-    Ground::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect(), BTreeMap::new())
+    Ground::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect())
 }
 
 /// A lumpy sphere.

@@ -4,35 +4,66 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_vehicle::{Rover, RoverModel, WheelMotion, WheelTargets, wheel_targets};
+use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelMotion, WheelTargets, wheel_targets};
 
 pub(crate) const MOON_M_S2: f64 = 1.62;
 pub(crate) const STEP_S: f64 = 5e-4;
 pub(crate) const FRICTION: f64 = 0.8;
 pub(crate) const REST_SLIP_M_S: f64 = 0.005;
-const STIFFNESS_N_M: f64 = 2e5;
-const DAMPING_N_S_M: f64 = 4e3;
+/// Of the ground under a wheel, for each kilogram of rover: 2e5 N/m and 4e3 N s/m for VIPER.
+const STIFFNESS_N_M_KG: f64 = 451.6;
+const DAMPING_N_S_M_KG: f64 = 9.032;
+
+pub(crate) fn rover_model(name: &str) -> Arc<RoverModel> {
+    let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/rover/{name}.yaml"));
+    Arc::new(RoverModel::load(&yaml).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// A rover of config/rover with `from` replaced by `to` in its YAML.
+pub(crate) fn rover_with(name: &str, from: &str, to: &str) -> Arc<RoverModel> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
+    let yaml = std::fs::read_to_string(config.join(format!("{name}.yaml"))).unwrap();
+    let urdf = config.join(format!("../../urdf/{name}/{name}.urdf")).canonicalize().unwrap();
+    assert!(yaml.contains(from), "{from}");
+    let yaml = yaml.replacen(from, to, 1).replace(&format!("../../urdf/{name}/{name}.urdf"), urdf.to_str().unwrap());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("selene-rover-{}-{count}.yaml", std::process::id()));
+    std::fs::write(&file, yaml).unwrap();
+    let model = RoverModel::load(&file);
+    std::fs::remove_file(&file).unwrap();
+    Arc::new(model.unwrap_or_else(|e| panic!("{e}")))
+}
 
 pub(crate) fn viper() -> Arc<RoverModel> {
-    let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover/viper.yaml");
-    Arc::new(RoverModel::load(&yaml).unwrap())
+    rover_model("viper")
 }
 
 /// A rover on the plane z = 0; gravity may lean, which makes the plane a slope.
 pub(crate) struct Drive {
     pub(crate) rover: Rover,
     pub(crate) step_s: f64,
+    /// Height of the ground under each wheel.
+    pub(crate) ground_m: Vec<f64>,
     pub(crate) normal_n: Vec<f64>,
+    /// Work that the ground did on the rover so far, J.
+    pub(crate) ground_work_j: f64,
 }
 
 impl Drive {
-    pub(crate) fn on_plane(gravity: Vector3<f64>, step_s: f64) -> Self {
-        let model = viper();
+    pub(crate) fn of(model: &Arc<RoverModel>, gravity: Vector3<f64>, step_s: f64) -> Self {
         let start = Pose::translation(0.0, 0.0, model.base_height_m());
-        Self { rover: Rover::new(&model, start, gravity, step_s).unwrap(), step_s, normal_n: Vec::new() }
+        let rover = Rover::new(model, start, gravity, step_s).unwrap();
+        let ground_m = vec![0.0; model.wheels().len()];
+        Self { rover, step_s, ground_m, normal_n: Vec::new(), ground_work_j: 0.0 }
+    }
+
+    pub(crate) fn on_plane(gravity: Vector3<f64>, step_s: f64) -> Self {
+        Self::of(&viper(), gravity, step_s)
     }
 
     pub(crate) fn on_slope(slope_rad: f64) -> Self {
@@ -45,13 +76,22 @@ impl Drive {
     }
 
     pub(crate) fn run(&mut self, seconds: f64, targets: &WheelTargets) {
-        for _ in 0..(seconds / self.step_s).round() as usize {
-            let model = Arc::clone(self.rover.model());
-            let motions = self.rover.wheel_motions();
-            let soil: Vec<_> = motions.iter().zip(model.wheels()).map(|(m, w)| plane_on_wheel(m, w.radius_m)).collect();
-            self.normal_n = soil.iter().map(|wrench| wrench.force.z).collect();
-            self.rover.step(targets, &soil, Wrench::default());
-        }
+        let targets = Targets::from(targets.clone());
+        (0..(seconds / self.step_s).round() as usize).for_each(|_| self.step(&targets));
+    }
+
+    pub(crate) fn step(&mut self, targets: &Targets) {
+        let model = Arc::clone(self.rover.model());
+        let wheels = self.rover.wheel_motions().into_iter().zip(model.wheels()).zip(&self.ground_m);
+        let kg = model.mass_kg();
+        let soil: Vec<_> = wheels.map(|((m, w), ground_m)| plane_on_wheel(&m, w.radius_m, *ground_m, kg)).collect();
+        self.normal_n = soil.iter().map(|wrench| wrench.force.z).collect();
+        let before = self.rover.wheel_motions();
+        self.rover.step(targets, &Forces { soil_on_wheel: &soil, on_links: &[] });
+        let moved =
+            before.iter().zip(self.rover.wheel_motions()).map(|(a, b)| (a.linear + b.linear, a.angular + b.angular));
+        let power: f64 = soil.iter().zip(moved).map(|(f, (v, w))| (f.force.dot(&v) + f.torque.dot(&w)) / 2.0).sum();
+        self.ground_work_j += power * self.step_s;
     }
 
     pub(crate) fn steer_and_run(&mut self, seconds: f64, speed_m_s: f64, turn_rate_rad_s: f64) {
@@ -61,13 +101,18 @@ impl Drive {
     }
 }
 
-fn plane_on_wheel(motion: &WheelMotion, radius_m: f64) -> Wrench {
-    let axle = motion.world_from_wheel.rotation * Vector3::y();
-    let down = (axle * axle.z - Vector3::z()).normalize();
-    let arm = down * radius_m;
+/// From a wheel's centre to its lowest point.
+pub(crate) fn to_lowest_point(world_from_wheel: &Pose, radius_m: f64) -> Vector3<f64> {
+    let axle = world_from_wheel.rotation * Vector3::y();
+    (axle * axle.z - Vector3::z()).normalize() * radius_m
+}
+
+fn plane_on_wheel(motion: &WheelMotion, radius_m: f64, ground_m: f64, rover_kg: f64) -> Wrench {
+    let arm = to_lowest_point(&motion.world_from_wheel, radius_m);
     let velocity = motion.linear + motion.angular.cross(&arm);
-    let depth_m = -(motion.world_from_wheel.translation.vector.z + arm.z);
-    let normal_n = if depth_m > 0.0 { (STIFFNESS_N_M * depth_m - DAMPING_N_S_M * velocity.z).max(0.0) } else { 0.0 };
+    let depth_m = ground_m - (motion.world_from_wheel.translation.vector.z + arm.z);
+    let pressed_n = (STIFFNESS_N_M_KG * depth_m - DAMPING_N_S_M_KG * velocity.z) * rover_kg;
+    let normal_n = if depth_m > 0.0 { pressed_n.max(0.0) } else { 0.0 };
     let slip = Vector3::new(velocity.x, velocity.y, 0.0);
     let friction = -slip * (FRICTION * normal_n / slip.norm().max(REST_SLIP_M_S));
     let mut wrench = Wrench::default();

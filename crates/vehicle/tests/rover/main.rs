@@ -5,6 +5,10 @@
 
 mod bad_input;
 mod driving;
+mod energy;
 mod ground;
+mod motors;
+mod rovers;
 mod steering;
+mod suspension;
 mod viper;

@@ -85,6 +85,7 @@ fn state(sequence: u64) -> WorldState {
         base_acceleration: Vector3::zeros(),
         wheels: Vec::new(),
         edits: vec![edit(sequence)],
+        loose_rocks: Vec::new(),
         sun_direction: Vector3::x(),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use selene_base::SimTime;
 
-use super::values::{Size, positive, seconds, threads};
+use super::values::{seconds, threads};
 use super::{DeviceArgs, WorldArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "Examples:
@@ -51,80 +51,6 @@ pub(crate) struct RenderArgs {
     pub(crate) world: WorldArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-}
-
-/// `selene rig`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum RigCommand {
-    /// Drive one wheel over flat soil at a fixed slip; steady state as JSON
-    #[command(after_long_help = WHEEL_EXAMPLES)]
-    Wheel(WheelArgs),
-    /// Press a rectangular plate into flat soil and lift it again; samples as CSV
-    #[command(after_long_help = PLATE_EXAMPLES)]
-    Plate(PlateArgs),
-}
-
-pub(super) const WHEEL_EXAMPLES: &str = "Example:
-  selene rig wheel --soil lunar --radius 0.25 --width 0.2 --load 100 --omega 0.8 --slip 0.2 --gravity 1.62 --grid 0.01
-
-Prints {\"sinkage_m\", \"drawbar_n\", \"normal_n\", \"torque_nm\"}: means over the end of the run. The drawbar force \
-is positive where the wheel pulls; the torque is the soil's about the axle, negative where it resists the drive.";
-
-/// `selene rig wheel`.
-#[derive(Debug, Args)]
-pub(crate) struct WheelArgs {
-    /// A soil of config/soil by name, or a soil file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) soil: String,
-    /// Wheel radius, m
-    #[arg(long, value_name = "M", default_value = "0.25", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) radius: f64,
-    /// Wheel width, m
-    #[arg(long, value_name = "M", default_value = "0.2", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) width: f64,
-    /// Vertical load, N
-    #[arg(long, value_name = "N", default_value = "100", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) load: f64,
-    /// Wheel rate, rad/s
-    #[arg(long, value_name = "RAD/S", default_value = "0.8", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) omega: f64,
-    /// Slip ratio, -1 to 1: 0 rolls freely, 1 spins on the spot
-    #[arg(long, value_name = "RATIO", default_value = "0.2", allow_negative_numbers = true)]
-    pub(crate) slip: f64,
-    /// Gravity, m/s²
-    #[arg(long, value_name = "M/S²", default_value = "1.62", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) gravity: f64,
-    /// Distance between the soil's nodes, m
-    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) grid: f64,
-    /// Let displaced soil pile up beside the rut
-    #[arg(long)]
-    pub(crate) bulldozing: bool,
-}
-
-pub(super) const PLATE_EXAMPLES: &str = "Example:
-  selene rig plate --soil lunar --size 0.2x0.1 --speed 0.01 --depth 0.03 > plate.csv
-
-Columns: time_s, sinkage_m (positive down), force_n (of the soil on the plate, positive up).";
-
-/// `selene rig plate`.
-#[derive(Debug, Args)]
-pub(crate) struct PlateArgs {
-    /// A soil of config/soil by name, or a soil file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) soil: String,
-    /// Plate length and width, m
-    #[arg(long, value_name = "LxW", default_value = "0.2x0.1")]
-    pub(crate) size: Size,
-    /// Speed down and up, m/s
-    #[arg(long, value_name = "M/S", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) speed: f64,
-    /// Depth at which it turns back, m
-    #[arg(long, value_name = "M", default_value = "0.03", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) depth: f64,
-    /// Distance between the soil's nodes, m
-    #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) grid: f64,
 }
 
 pub(super) const HASH_EXAMPLES: &str = "Example:

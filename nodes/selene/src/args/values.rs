@@ -12,6 +12,10 @@ const PACE_MIN: f64 = 0.001;
 const PACE_MAX: f64 = 1000.0;
 /// More threads than this only cost.
 const THREADS_MAX: usize = 256;
+/// Values of a range at most.
+const SWEEP_MAX: usize = 10_000;
+/// What a sweep is.
+const SWEEP: &str = "must be one number, a list (0.1,0.2,0.5) or a range with its step (0:0.8:0.1)";
 
 /// How simulated time follows wall time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +62,88 @@ impl FromStr for Size {
     }
 }
 
+/// Values to run through: one, a list, or a range with its step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sweep(pub(crate) Vec<f64>);
+
+impl Sweep {
+    /// Reads `text`; every value must be one that `fits`, and `allowed` says what that is.
+    fn parse(text: &str, fits: impl Fn(f64) -> bool, allowed: &str) -> Result<Self, String> {
+        let values: Vec<f64> = match text.split(':').collect::<Vec<_>>()[..] {
+            [_] => text.split(',').map(number).collect::<Result<_, _>>()?,
+            [from, to, step] => range(number(from)?, number(to)?, number(step)?)?,
+            _ => return Err(SWEEP.to_owned()),
+        };
+        match values.iter().find(|value| !fits(**value)) {
+            Some(value) => Err(format!("{value} is not allowed: must be {allowed}")),
+            None => Ok(Self(values)),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| format!("{text:?} is no number: {SWEEP}"))
+}
+
+/// From `from` to `to`, both counted, without the dust of binary fractions.
+fn range(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
+    let steps = (to - from) / step;
+    if !(step.is_finite() && steps >= 0.0 && steps < SWEEP_MAX as f64) {
+        return Err(format!("a range must go from:to:step in at most {SWEEP_MAX} steps toward its end"));
+    }
+    let count = (steps + 1e-9).floor() as usize;
+    let value = |i: usize| format!("{:.11e}", from + i as f64 * step).parse().map_err(|_| SWEEP.to_owned());
+    (0..=count).map(value).collect()
+}
+
+/// Soils to run through.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Names(pub(crate) Vec<String>);
+
+impl FromStr for Names {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.iter().any(String::is_empty) {
+            return Err("must be names or files, separated by commas".to_owned());
+        }
+        Ok(Self(names))
+    }
+}
+
+/// Numbers above zero.
+pub(super) fn positives(text: &str) -> Result<Sweep, String> {
+    Sweep::parse(text, |value| value.is_finite() && value > 0.0, "a finite number above 0")
+}
+
+/// Slip ratios of a rig.
+pub(super) fn slips(text: &str) -> Result<Sweep, String> {
+    Sweep::parse(text, |slip| slip > -1.0 && slip <= 1.0, "above -1 and at most 1")
+}
+
+/// Slip angles of a rig, degrees.
+pub(super) fn slip_angles(text: &str) -> Result<Sweep, String> {
+    Sweep::parse(text, |angle| (-80.0..=80.0).contains(&angle), "-80 to 80")
+}
+
+/// Slopes, degrees.
+pub(super) fn slopes(text: &str) -> Result<Sweep, String> {
+    Sweep::parse(text, |slope| (-45.0..=45.0).contains(&slope), "-45 to 45")
+}
+
+/// A wheel's grip.
+pub(super) fn grip(text: &str) -> Result<f64, String> {
+    let grip = text.trim().parse().ok().filter(|grip| (0.0..=1.0).contains(grip));
+    grip.ok_or_else(|| "must be 0 to 1".to_owned())
+}
+
+/// A number of grousers.
+pub(super) fn whole(text: &str) -> Result<u32, String> {
+    let count = text.trim().parse().ok().filter(|count| (1..=1000).contains(count));
+    count.ok_or_else(|| "must be a whole number from 1 to 1000".to_owned())
+}
+
 /// A finite number above zero.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.trim().parse().map_err(|_| "must be a number".to_owned())?;
@@ -81,7 +167,31 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PaceArg, Size, positive, seconds, threads};
+    use super::{Names, PaceArg, Size, Sweep, grip, positive, positives, seconds, slips, threads, whole};
+
+    #[test]
+    fn a_sweep_is_a_number_a_list_or_a_range_with_both_its_ends() {
+        let values = |text| slips(text).map(|Sweep(values)| values);
+        assert_eq!(values("0.2"), Ok(vec![0.2]));
+        assert_eq!(values("0.5, -0.1"), Ok(vec![0.5, -0.1]));
+        assert_eq!(values("-0.2:0.4:0.2"), Ok(vec![-0.2, 0.0, 0.2, 0.4]));
+        assert_eq!(values("0.3:0.1:-0.1"), Ok(vec![0.3, 0.2, 0.1]));
+        assert_eq!(values("0:0.5:0.2"), Ok(vec![0.0, 0.2, 0.4]));
+        for bad in ["", "a", "0.1,", "0.1,NaN", "2", "0:2:0.5", "0:1", "0:1:0", "0:1:-0.1", "0:1:1e-9", "0:1:0.1:2"] {
+            assert!(values(bad).is_err(), "{bad}");
+        }
+        assert!(values("0.1,-1").is_err_and(|refusal| refusal.contains("-1 is not allowed: must be above -1")));
+        assert!(positives("1,0").is_err() && positives("inf").is_err());
+    }
+
+    #[test]
+    fn soils_grips_and_grousers_are_checked() {
+        assert_eq!("lunar, soft".parse(), Ok(Names(vec!["lunar".to_owned(), "soft".to_owned()])));
+        assert!("lunar,".parse::<Names>().is_err());
+        assert_eq!((grip("0.85"), whole("24")), (Ok(0.85), Ok(24)));
+        assert!(["-0.1", "1.1", "NaN"].iter().all(|bad| grip(bad).is_err()));
+        assert!(["0", "1.5", "-3", "2000"].iter().all(|bad| whole(bad).is_err()));
+    }
 
     #[test]
     fn a_pace_is_a_word_or_a_factor_within_its_bounds() {

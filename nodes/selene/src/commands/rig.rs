@@ -1,67 +1,32 @@
-//! `selene rig`: a single wheel and a pressed plate on flat soil.
+//! `selene rig`: a single wheel, a pressed plate, a rover on slopes.
 
-use selene_soil::rig::{self, PlateRig, RigError, WheelRig};
-use selene_soil::{Law, Scm, SoilSpec, WheelShape};
-use serde::Serialize;
+mod plate;
+mod slope;
+mod wheel;
 
-use crate::args::{PlateArgs, RigCommand, WheelArgs};
+use std::path::{Path, PathBuf};
+
+use selene_soil::rig::RigError;
+use selene_soil::{Law, SoilSpec};
+
+use crate::args::RigCommand;
 use crate::fault::Fault;
-use crate::output::print_line;
 use crate::places;
-
-/// What the wheel rig prints.
-#[derive(Serialize)]
-struct SteadyState {
-    sinkage_m: f64,
-    drawbar_n: f64,
-    normal_n: f64,
-    torque_nm: f64,
-}
 
 /// Runs the rig asked for.
 pub(crate) fn rig(command: &RigCommand) -> Result<(), Fault> {
     match command {
-        RigCommand::Wheel(args) => wheel(args),
-        RigCommand::Plate(args) => plate(args),
+        RigCommand::Wheel(args) => wheel::wheel(args),
+        RigCommand::Plate(args) => plate::plate(args),
+        RigCommand::Slope(args) => slope::slope(args),
     }
 }
 
 /// The soil called `name`, with or without displaced soil piling up beside the rut.
-fn soil(name: &str, bulldozing: bool) -> Result<Scm, Fault> {
+fn soil(name: &str, bulldozing: bool) -> Result<Law, Fault> {
     let mut spec = SoilSpec::load(&places::soil_file(name)?).map_err(Fault::input)?;
     spec.bulldozing = bulldozing.then(|| spec.bulldozing.unwrap_or_default());
-    Scm::try_from(&spec).map_err(Fault::input)
-}
-
-fn wheel(args: &WheelArgs) -> Result<(), Fault> {
-    let shape = WheelShape { radius_m: args.radius, width_m: args.width, ..WheelShape::default() };
-    let rig = WheelRig {
-        omega_rad_s: args.omega,
-        gravity_m_s2: args.gravity,
-        grid_m: args.grid,
-        ..WheelRig::new(Law::Scm(soil(&args.soil, args.bulldozing)?), shape, args.load, args.slip)
-    };
-    let state = rig::wheel(&rig).map_err(fault)?;
-    let printed = SteadyState {
-        sinkage_m: finite("sinkage_m", state.sinkage_m)?,
-        drawbar_n: finite("drawbar_n", state.drawbar_n)?,
-        normal_n: finite("normal_n", state.normal_n)?,
-        torque_nm: finite("torque_nm", state.torque_nm)?,
-    };
-    print_line(serde_json::to_string(&printed).map_err(Fault::run)?);
-    Ok(())
-}
-
-fn plate(args: &PlateArgs) -> Result<(), Fault> {
-    let soil = soil(&args.soil, false)?;
-    let rig = PlateRig { grid_m: args.grid, ..PlateRig::new(soil, args.size.0, args.speed, args.depth) };
-    let mut csv = String::from("time_s,sinkage_m,force_n\n");
-    for sample in rig::plate(&rig).map_err(fault)? {
-        let (sinkage_m, force_n) = (finite("sinkage_m", sample.sinkage_m)?, finite("force_n", sample.force_n)?);
-        csv += &format!("{},{sinkage_m},{force_n}\n", finite("time_s", sample.time_s)?);
-    }
-    print_line(csv.trim_end());
-    Ok(())
+    Law::try_from(&spec).map_err(|refusal| Fault::input(format!("--soil {name}: {refusal}")))
 }
 
 /// What was typed cannot be run, or it ran and its result would not be true.
@@ -77,6 +42,17 @@ fn finite(name: &str, value: f64) -> Result<f64, Fault> {
     let wrong =
         || Fault::run(format!("{name} came to {value}: this rig does not settle; try values nearer the defaults"));
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
+}
+
+/// The file `name` in `folder`, which is made if need be.
+fn file_in(folder: &Path, name: &str) -> Result<PathBuf, Fault> {
+    std::fs::create_dir_all(folder).map_err(|e| Fault::run(format!("{}: cannot be made: {e}", folder.display())))?;
+    Ok(folder.join(name))
+}
+
+/// Writes `text` to `file`.
+fn write(file: &Path, text: &str) -> Result<(), Fault> {
+    std::fs::write(file, text).map_err(|e| Fault::run(format!("{}: cannot be written: {e}", file.display())))
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! The pictures that a run leaves: drawn at its end from what the album kept. All
-//! share one dark look; the font is built in, so that no system font is needed.
+//! The pictures that a run leaves, drawn at its end from what the album kept, and the
+//! charts of rigs and comparisons. All share one dark look; the font is built in, so
+//! that no system font is needed.
 
 pub(crate) mod canvas;
+pub(crate) mod chart;
 pub(crate) mod colour;
 pub(crate) mod contact_sheet;
 pub(crate) mod map;

@@ -10,8 +10,10 @@ use super::canvas::{Align, Area, Canvas, DrawError, paint, plain_words, stroke};
 use super::colour;
 
 const WIDTH_PX: u32 = 1200;
-const HEIGHT_PX: u32 = 860;
-const TITLE_PX: u32 = 50;
+const HEIGHT_PX: u32 = 894;
+/// Height of the title's row and of the legend's below it.
+const ROW_PX: u32 = 42;
+const TITLE_PX: u32 = 2 * ROW_PX;
 
 /// One wheel over time.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +41,7 @@ struct Plot<'a> {
 /// When the file cannot be written.
 pub(crate) fn save(title: &str, wheels: &[WheelTrack], path: &Path) -> Result<(), PictureError> {
     let mut canvas = Canvas::new(WIDTH_PX, HEIGHT_PX, colour::BACKGROUND);
-    canvas.text(title, (24, TITLE_PX as i32 / 2 + 2), 22, colour::INK, Align::Left);
+    canvas.text(title, (24, ROW_PX as i32 / 2 + 6), 22, colour::INK, Align::Left);
     draw_legend(&mut canvas, wheels);
     let slip = Plot {
         label: "slip, %",
@@ -110,9 +112,9 @@ impl Plot<'_> {
     }
 }
 
-/// The wheels' names and colours, right-aligned above the plots.
+/// The wheels' names and colours, right-aligned in a row of their own.
 fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
-    let row = TITLE_PX as i32 / 2 + 2;
+    let row = (ROW_PX + ROW_PX / 2) as i32;
     let mut right = WIDTH_PX as i32 - 20;
     for (index, wheel) in wheels.iter().enumerate().rev() {
         let width = 9 * wheel.name.chars().count() as i32;

@@ -1,0 +1,256 @@
+//! A convex solid on soil: a loose rock. It presses the same nodes by the same law as a
+//! wheel; seen from below it is the highest of its downward faces' planes. Laws that
+//! know wheels alone carry no solid: the caller then sets it on stiff ground.
+//!
+//! Soil unloads along E, far stiffer than it loads, which a light solid would follow
+//! only with tiny steps: E and the damping are lowered until the solid's own frequency
+//! on them stays below `FREQUENCY_MAX` per step. What it sinks is Bekker's to say and
+//! does not change.
+
+use nalgebra::{Point3, Vector3};
+use selene_base::{Pose, Wrench};
+use selene_terrain::{Ground, Node, RockShape};
+
+use crate::law::Law;
+use crate::press::{Motion, press};
+use crate::scm::Scm;
+use crate::underside::{Low, Underside};
+use crate::wheel::{Bed, Conditions};
+
+/// Angular frequency of a solid on unloading soil, per step: half of it leaves room for
+/// rocking, which is up to 1.6 times faster.
+const FREQUENCY_MAX: f64 = 0.5;
+/// Damping of that motion, share of critical, at most.
+const DAMPING_MAX: f64 = 0.5;
+/// A face steeper than this is a wall: no vertical meets it from below.
+const WALL_SINE: f64 = 1e-9;
+
+/// A closed convex body in the map frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvexSolid {
+    shape: RockShape,
+    scale_m: f64,
+    corners_m: Vec<Vector3<f64>>,
+    planes: Vec<Plane>,
+}
+
+/// A face's plane: points inside have normal · p ≤ offset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plane {
+    normal: Vector3<f64>,
+    offset_m: f64,
+}
+
+/// A solid's motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolidMotion {
+    /// Velocity of its frame's origin, m/s.
+    pub linear_m_s: Vector3<f64>,
+    /// Turn rate, rad/s.
+    pub angular_rad_s: Vector3<f64>,
+    /// Its mass, kg.
+    pub mass_kg: f64,
+}
+
+/// What the soil does to a solid.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SolidContact {
+    /// Force and torque about the solid's origin, map frame.
+    pub wrench: Wrench,
+    /// Depth of its deepest point below the undisturbed terrain, m.
+    pub sinkage_m: f64,
+    /// Nodes that carry.
+    pub contact_nodes: u32,
+}
+
+impl ConvexSolid {
+    /// A rock's shape, `scale_m` times as large, at the map's origin.
+    #[must_use]
+    pub fn new(shape: &RockShape, scale_m: f64) -> Self {
+        let mut solid = Self { shape: shape.clone(), scale_m, corners_m: Vec::new(), planes: Vec::new() };
+        solid.place(&Pose::identity());
+        solid
+    }
+
+    /// Moves it to a pose.
+    pub fn place(&mut self, world_from_solid: &Pose) {
+        let corner = |v: &[f32; 3]| (world_from_solid * Point3::from(Vector3::from(*v).cast() * self.scale_m)).coords;
+        self.corners_m.clear();
+        self.corners_m.extend(self.shape.vertices.iter().map(corner));
+        self.planes.clear();
+        for triangle in &self.shape.triangles {
+            let [a, b, c] = triangle.map(|i| self.corners_m[i as usize]);
+            if let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) {
+                self.planes.push(Plane { normal, offset_m: normal.dot(&a) });
+            }
+        }
+    }
+
+    /// Its corners in the map frame, m.
+    #[must_use]
+    pub fn corners_m(&self) -> &[Vector3<f64>] {
+        &self.corners_m
+    }
+
+    /// Area of its shadow at most, m².
+    fn footprint_m2(&self) -> f64 {
+        let [least, greatest] = self.bounds_m(f64::INFINITY);
+        (greatest[0] - least[0]) * (greatest[1] - least[1])
+    }
+
+    fn widen(bounds: &mut [[f64; 2]; 2], x: f64, y: f64) {
+        let [least, greatest] = bounds;
+        *least = [least[0].min(x), least[1].min(y)];
+        *greatest = [greatest[0].max(x), greatest[1].max(y)];
+    }
+}
+
+impl Underside for ConvexSolid {
+    fn bounds_m(&self, ceiling_m: f64) -> [[f64; 2]; 2] {
+        let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
+        for corner in self.corners_m.iter().filter(|corner| corner.z <= ceiling_m) {
+            Self::widen(&mut bounds, corner.x, corner.y);
+        }
+        for &[i, j, k] in &self.shape.triangles {
+            for (from, to) in [(i, j), (j, k), (k, i)] {
+                let (a, b) = (self.corners_m[from as usize], self.corners_m[to as usize]);
+                if a.z < ceiling_m && b.z > ceiling_m {
+                    let cut = a + (b - a) * ((ceiling_m - a.z) / (b.z - a.z));
+                    Self::widen(&mut bounds, cut.x, cut.y);
+                }
+            }
+        }
+        bounds
+    }
+
+    fn lowest(&self, x: f64, y: f64, ceiling_m: f64) -> Option<Low> {
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        for Plane { normal, offset_m } in &self.planes {
+            let left = offset_m - normal.x * x - normal.y * y;
+            if normal.z < -WALL_SINE {
+                low = low.max(left / normal.z);
+            } else if normal.z > WALL_SINE {
+                high = high.min(left / normal.z);
+            } else if left < 0.0 {
+                return None;
+            }
+            if low > high.min(ceiling_m) {
+                return None;
+            }
+        }
+        Some(Low { height_m: low, share: 1.0 })
+    }
+}
+
+/// One step of a solid on the ground, as [`crate::step`] is for a wheel; none where the
+/// soil's law knows wheels alone.
+pub fn step(
+    bed: &mut Bed,
+    solid: &ConvexSolid,
+    origin_m: Vector3<f64>,
+    motion: &SolidMotion,
+    conditions: &Conditions,
+) -> Option<SolidContact> {
+    let Law::Scm(scm) = bed.soils.at(origin_m.x, origin_m.y) else { return None };
+    let scm = softened(scm, motion.mass_kg, solid.footprint_m2(), conditions.dt_s);
+    let motion = Motion { centre_m: origin_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
+    let response = press(&scm, solid, 1.0, &motion, conditions, bed.ground, bed.memory, bed.scratch);
+    Some(SolidContact { wrench: response.wrench, sinkage_m: response.sinkage_m, contact_nodes: response.contact_nodes })
+}
+
+/// Beds a solid in: the soil has given way wherever the solid is, and carries it from
+/// now on without yielding further. For rocks that have lain where they are for ages.
+pub fn bed_in(bed: &mut Bed, solid: &ConvexSolid) {
+    let nodes: Vec<_> = nodes_under(bed.ground, solid).collect();
+    for (node, low_m) in nodes {
+        let surface_m = bed.ground.node_height_m(node);
+        if low_m < surface_m {
+            let memory = bed.memory.touch(node, surface_m as f32);
+            memory.plastic_m = memory.initial_m - low_m as f32;
+            bed.ground.set_node_height(node, low_m);
+        }
+    }
+}
+
+/// Nodes of the finest level under a solid, with its lowest point there.
+fn nodes_under<'a>(ground: &'a Ground, solid: &'a ConvexSolid) -> impl Iterator<Item = (Node, f64)> + 'a {
+    let level = ground.finest();
+    let [least, greatest] = solid.bounds_m(f64::INFINITY);
+    let span = |axis: usize| {
+        let cells = |m: f64| (m - level.origin_m[axis]) / level.spacing_m;
+        let end = (cells(greatest[axis]).floor() + 1.0).clamp(0.0, level.posts as f64) as usize;
+        cells(least[axis]).ceil().max(0.0) as usize..end
+    };
+    let (columns, rows) = (span(0), span(1));
+    let posts = rows.flat_map(move |row| columns.clone().map(move |column| (column, row)));
+    posts.filter_map(move |(column, row)| {
+        let [x, y] = level.post_xy_m(column, row);
+        let low = solid.lowest(x, y, f64::INFINITY)?;
+        Some((Node { column: column as u32, row: row as u32 }, low.height_m))
+    })
+}
+
+/// The same soil with E and R that a solid of this mass can follow at this step.
+fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
+    let mass_per_m2 = mass_kg / footprint_m2;
+    let elastic_max = mass_per_m2 * (FREQUENCY_MAX / dt_s).powi(2);
+    let damping_max = 2.0 * DAMPING_MAX * FREQUENCY_MAX * mass_per_m2 / dt_s;
+    // Softer than twice Bekker's slope the law would lose its two branches.
+    let elastic_min = (2.0 * scm.k_phi).min(scm.elastic_pa_per_m);
+    Scm {
+        elastic_pa_per_m: scm.elastic_pa_per_m.min(elastic_max.max(elastic_min)),
+        damping_pa_s_per_m: scm.damping_pa_s_per_m.min(damping_max),
+        ..*scm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ConvexSolid;
+    use crate::underside::Underside;
+    use nalgebra::{UnitQuaternion, Vector3};
+    use selene_base::Pose;
+    use selene_terrain::RockShape;
+
+    /// Corners are kept as `f32`.
+    const SINGLE_TOLERANCE_M: f64 = 1e-6;
+
+    fn cube() -> RockShape {
+        let corners: Vec<_> = (0..8).map(|i| Vector3::new(i & 1, i >> 1 & 1, i >> 2 & 1).cast::<f64>()).collect();
+        RockShape::hull(&corners).expect("a volume")
+    }
+
+    #[test]
+    fn a_cube_on_its_corner_is_lowest_there_and_rises_by_its_faces() {
+        // Corners of the unit shape are at distance 1: the edge is 2/√3.
+        let mut solid = ConvexSolid::new(&cube(), 0.3);
+        let on_corner = UnitQuaternion::rotation_between(&Vector3::new(1.0, 1.0, 1.0), &-Vector3::z()).expect("apart");
+        solid.place(&Pose::from_parts(Vector3::new(1.0, 2.0, 0.3).into(), on_corner));
+        let low = solid.lowest(1.0, 2.0, 1.0).expect("hit").height_m;
+        assert!(low.abs() < SINGLE_TOLERANCE_M, "{low}");
+        // An edge from that corner rises at 1/√2 of its run: (0, 0) to its far end.
+        let end = solid.corners_m().iter().filter(|c| c.z > 0.01).min_by(|a, b| a.z.total_cmp(&b.z)).expect("a corner");
+        let middle = [0.5 * (1.0 + end.x), 0.5 * (2.0 + end.y)];
+        let height = solid.lowest(middle[0], middle[1], 1.0).expect("hit").height_m;
+        assert!((height - 0.5 * end.z).abs() < SINGLE_TOLERANCE_M, "{height}");
+        assert!(solid.lowest(1.4, 2.0, 1.0).is_none());
+        assert!(solid.lowest(middle[0], middle[1], 0.4 * end.z).is_none(), "above the ceiling");
+    }
+
+    #[test]
+    fn bounds_below_a_ceiling_hold_every_point_below_it() {
+        let mut solid = ConvexSolid::new(&cube(), 0.3);
+        solid.place(&Pose::from_parts(
+            Vector3::new(0.1, 0.0, 0.3).into(),
+            UnitQuaternion::from_euler_angles(0.5, 0.9, 0.2),
+        ));
+        for ceiling in [0.05, 0.1, 0.3, 1.0] {
+            let [least, greatest] = solid.bounds_m(ceiling);
+            for i in 0..3600 {
+                let (x, y) = (f64::from(i % 60) * 0.013 - 0.4, f64::from(i / 60) * 0.013 - 0.4);
+                let inside = x >= least[0] && x <= greatest[0] && y >= least[1] && y <= greatest[1];
+                assert!(inside || solid.lowest(x, y, ceiling).is_none(), "{ceiling} {x} {y}");
+            }
+        }
+    }
+}

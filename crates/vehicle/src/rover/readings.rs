@@ -1,0 +1,171 @@
+//! What can be read off a rover: poses, motion, joints, drives, encoders, energy.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_base::{Pose, Twist};
+
+use super::{JointState, Rover, WheelMotion};
+use crate::contact::{Body, Mobility};
+use crate::drive::{self, DrivePower};
+use crate::encoder;
+use crate::model::{RoverModel, Wheel};
+
+impl Rover {
+    /// The rover's description.
+    #[must_use]
+    pub fn model(&self) -> &Arc<RoverModel> {
+        &self.model
+    }
+
+    /// How each wheel moves, in the order of [`RoverModel::wheels`].
+    #[must_use]
+    pub fn wheel_motions(&self) -> Vec<WheelMotion> {
+        self.model.wheels().iter().map(|wheel| self.wheel_motion(wheel.link)).collect()
+    }
+
+    fn wheel_motion(&self, link: usize) -> WheelMotion {
+        let Twist { linear, angular } = self.articulation.twist_of_link(link);
+        WheelMotion { world_from_wheel: self.articulation.world_from_link(link), linear, angular }
+    }
+
+    /// A link as contacts see it.
+    #[must_use]
+    pub fn body_of_link(&self, link: usize) -> Body {
+        let (mass_kg, centre_m, inertia) = self.articulation.mass_of_link(link);
+        let Twist { linear, angular } = self.articulation.twist_of_link(link);
+        Body {
+            world_from_body: self.articulation.world_from_link(link),
+            linear_m_s: linear,
+            angular_rad_s: angular,
+            mobility: Mobility::new(mass_kg, centre_m, &inertia),
+        }
+    }
+
+    /// Poses of all links, in the order of [`RoverModel::links`].
+    #[must_use]
+    pub fn world_from_links(&self) -> Vec<Pose> {
+        (0..self.model.links().len()).map(|link| self.articulation.world_from_link(link)).collect()
+    }
+
+    /// Pose of a link, velocity of its origin and its turn rate, in world axes; `None`
+    /// when the rover has no such link.
+    #[must_use]
+    pub fn link_motion(&self, link: usize) -> Option<(Pose, Twist)> {
+        let known = link < self.model.links().len();
+        known.then(|| (self.articulation.world_from_link(link), self.articulation.twist_of_link(link)))
+    }
+
+    /// Pose of the base link.
+    #[must_use]
+    pub fn world_from_base(&self) -> Pose {
+        self.articulation.world_from_link(0)
+    }
+
+    /// Velocity of the base link's origin and its turn rate, in world axes.
+    #[must_use]
+    pub fn base_twist(&self) -> Twist {
+        self.articulation.twist_of_link(0)
+    }
+
+    /// States of the moving joints, in the order of [`RoverModel::moving_joints`].
+    #[must_use]
+    pub fn joint_states(&self) -> Vec<JointState> {
+        self.model.moving_joints().iter().map(|&joint| self.joint_state(joint)).collect()
+    }
+
+    /// States of the servos' joints, in the order of [`RoverModel::servos`].
+    #[must_use]
+    pub fn servo_states(&self) -> Vec<JointState> {
+        self.model.servos().iter().map(|servo| self.joint_state(servo.joint)).collect()
+    }
+
+    fn joint_state(&self, joint: usize) -> JointState {
+        let (position, velocity) = self.articulation.coordinate(joint);
+        JointState { position, velocity, effort: self.articulation.effort(joint) }
+    }
+
+    /// Torque of each wheel's drive during the last step, N m.
+    #[must_use]
+    pub fn drive_torques_nm(&self) -> &[f64] {
+        &self.drive_torque_nm
+    }
+
+    /// Current of each wheel's motor during the last step, A; `None` for one whose
+    /// torque constant is not given.
+    #[must_use]
+    pub fn motor_currents_a(&self) -> Vec<Option<f64>> {
+        let current = |(wheel, torque_nm): (&Wheel, &f64)| {
+            let motor_nm = drive::motor_torque_nm(&wheel.drive, *torque_nm, self.wheel_speed(wheel));
+            wheel.drive.torque_constant_nm_a.map(|constant| motor_nm / constant)
+        };
+        self.model.wheels().iter().zip(&self.drive_torque_nm).map(current).collect()
+    }
+
+    /// Power of each wheel's drive.
+    #[must_use]
+    pub fn drive_power_w(&self) -> Vec<DrivePower> {
+        let power =
+            |(wheel, torque_nm): (&Wheel, &f64)| drive::power(&wheel.drive, *torque_nm, self.wheel_speed(wheel));
+        self.model.wheels().iter().zip(&self.drive_torque_nm).map(power).collect()
+    }
+
+    fn wheel_speed(&self, wheel: &Wheel) -> f64 {
+        self.articulation.coordinate(wheel.drive_joint).1
+    }
+
+    /// What each wheel's encoder tells, rad; [`encoder::rates_rad_s`] makes rates of it.
+    #[must_use]
+    pub fn encoder_positions_rad(&self) -> Vec<f64> {
+        let told = |wheel: &Wheel| {
+            let (angle_rad, _) = self.articulation.coordinate(wheel.drive_joint);
+            encoder::quantised_rad(angle_rad, wheel.drive.encoder_counts_per_turn)
+        };
+        self.model.wheels().iter().map(told).collect()
+    }
+
+    /// Steering angle of each wheel, rad; zero for one that is not steered.
+    #[must_use]
+    pub fn steer_angles_rad(&self) -> Vec<f64> {
+        let angle = |joint: Option<usize>| joint.map_or(0.0, |j| self.articulation.coordinate(j).0);
+        self.model.wheels().iter().map(|wheel| angle(wheel.steer_joint)).collect()
+    }
+
+    /// Kinetic energy, J.
+    #[must_use]
+    pub fn kinetic_energy_j(&self) -> f64 {
+        self.articulation.kinetic_energy_j()
+    }
+
+    /// Energy of weight, counted from the world's origin, and of the springs of
+    /// joints, J.
+    #[must_use]
+    pub fn potential_energy_j(&self) -> f64 {
+        self.articulation.potential_energy_j()
+    }
+
+    /// Power that dampers on joints took in the last step, W.
+    #[must_use]
+    pub fn damping_power_w(&self) -> f64 {
+        self.articulation.damping_power_w()
+    }
+
+    /// Angular momentum about the world's origin, N m s. A motor's rotor has its
+    /// share of energy and of its joint's inertia, not of this.
+    #[must_use]
+    pub fn angular_momentum_nms(&self) -> Vector3<f64> {
+        self.articulation.angular_momentum_nms()
+    }
+
+    /// Whether every pose and velocity is a finite number.
+    #[must_use]
+    pub fn is_finite(&self) -> bool {
+        self.articulation.is_finite()
+    }
+
+    /// Throws the rover: the base link's velocity and turn rate in world axes, and the
+    /// speed of each moving joint by its index.
+    pub fn set_velocities(&mut self, base: &Twist, of_joint: impl Fn(usize) -> f64) {
+        self.articulation.set_velocities(base, of_joint);
+    }
+}

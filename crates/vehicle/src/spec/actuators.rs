@@ -1,0 +1,206 @@
+//! What moves and holds joints: drives, steering, springs, passive joints, servos
+//! and couplings, as a rover's YAML has them.
+
+use garde::Validate;
+use selene_base::input::{finite, non_negative, positive, within};
+use serde::Deserialize;
+
+/// The least efficiency of a gear taken; worm gears have more.
+const EFFICIENCY_MIN: f64 = 0.01;
+/// The largest angle of a limit, degrees: ten turns.
+const LIMIT_DEG: f64 = 3600.0;
+
+/// A drive motor with its gear; see [`crate::drive`]. What is left out makes a motor
+/// that sits on the axle, without inertia, losses in a gear or limit of its current.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// Torque on the wheel at rest, at full voltage, N m.
+    #[garde(custom(positive))]
+    pub stall_torque_nm: f64,
+    /// Speed of the wheel without load, at full voltage, rad/s.
+    #[garde(custom(positive))]
+    pub no_load_speed_rad_s: f64,
+    /// Torque for one rad/s of speed error, N m s/rad.
+    #[garde(custom(positive))]
+    pub velocity_gain_nm_s: f64,
+    /// Turns of the motor for one of the wheel.
+    #[garde(custom(positive))]
+    #[serde(default = "one")]
+    pub gear_ratio: f64,
+    /// Share of the power that the gear passes on, either way; 0.01 to 1.
+    #[garde(custom(within(EFFICIENCY_MIN, 1.0)))]
+    #[serde(default = "one")]
+    pub gear_efficiency: f64,
+    /// Inertia of the motor's rotor about its own shaft, kg m².
+    #[garde(custom(non_negative))]
+    #[serde(default)]
+    pub rotor_inertia_kg_m2: f64,
+    /// Torque of the motor for each ampere, N m/A.
+    #[garde(inner(custom(positive)))]
+    #[serde(default)]
+    pub torque_constant_nm_a: Option<f64>,
+    /// Largest current, A; needs `torque_constant_nm_a`.
+    #[garde(inner(custom(positive)), custom(needs(self.torque_constant_nm_a, "torque_constant_nm_a")))]
+    #[serde(default)]
+    pub current_limit_a: Option<f64>,
+    /// What the parking brake holds, N m at the wheel; the stall torque when left out, zero
+    /// for a drive without a brake.
+    #[garde(inner(custom(non_negative)))]
+    #[serde(default)]
+    pub brake_torque_nm: Option<f64>,
+    /// Counts of the wheel's encoder for one turn of the wheel; without it positions
+    /// are exact.
+    #[garde(inner(range(min = 1)))]
+    #[serde(default)]
+    pub encoder_counts_per_turn: Option<u32>,
+}
+
+impl DriveSpec {
+    /// What the parking brake holds, N m at the wheel.
+    #[must_use]
+    pub fn brake_torque_nm(&self) -> f64 {
+        self.brake_torque_nm.unwrap_or(self.stall_torque_nm)
+    }
+}
+
+/// A steering servo: a spring and damper about a rate-limited target.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SteeringSpec {
+    /// Largest angle either way, degrees.
+    #[garde(custom(within(0.0, 89.0)))]
+    pub limit_deg: f64,
+    /// Largest rate, degrees/s.
+    #[garde(custom(positive))]
+    pub rate_deg_s: f64,
+    /// Stiffness, N m/rad.
+    #[garde(custom(positive))]
+    pub stiffness_nm: f64,
+    /// Damping, N m s/rad.
+    #[garde(custom(positive))]
+    pub damping_nm_s: f64,
+}
+
+impl SteeringSpec {
+    /// That of a rover whose wheels are not steered.
+    pub const NONE: Self = Self { limit_deg: 0.0, rate_deg_s: 1.0, stiffness_nm: 1.0, damping_nm_s: 1.0 };
+
+    pub(super) fn none() -> Self {
+        Self::NONE
+    }
+}
+
+/// A suspension's spring and damper.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SuspensionSpec {
+    /// Stiffness, N/m.
+    #[garde(custom(positive))]
+    pub stiffness_n_m: f64,
+    /// Damping, N s/m.
+    #[garde(custom(positive))]
+    pub damping_n_s_m: f64,
+}
+
+/// A revolute joint that swings by itself: a rocker, a bogie, a trailing arm.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct PassiveSpec {
+    /// The joint.
+    #[garde(skip)]
+    pub joint: String,
+    /// Damping, N m s/rad.
+    #[garde(custom(non_negative))]
+    pub damping_nm_s: f64,
+    /// Stiffness of a spring about zero, N m/rad; none by default.
+    #[garde(custom(non_negative))]
+    #[serde(default)]
+    pub stiffness_nm: f64,
+    /// Lowest and highest angle, degrees: stiff, damped stops.
+    #[garde(inner(custom(rising_deg)))]
+    #[serde(default)]
+    pub limit_deg: Option<[f64; 2]>,
+}
+
+/// What a servo's target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServoKind {
+    /// An angle, of a revolute joint.
+    Position,
+    /// A rate, of a continuous joint.
+    Rate,
+}
+
+/// A servo on a joint that is not a wheel's.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ServoSpec {
+    /// Name, for topics and tables; that of the joint by default.
+    #[garde(inner(length(min = 1)))]
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The joint.
+    #[garde(skip)]
+    pub joint: String,
+    /// What its target is.
+    #[garde(skip)]
+    pub kind: ServoKind,
+    /// Lowest and highest angle, degrees; a servo by position needs it.
+    #[garde(inner(custom(rising_deg)))]
+    #[serde(default)]
+    pub limit_deg: Option<[f64; 2]>,
+    /// Largest rate, degrees/s.
+    #[garde(custom(positive))]
+    pub rate_deg_s: f64,
+    /// Torque for one radian of error, N m/rad; a servo by position needs it.
+    #[garde(inner(custom(positive)))]
+    #[serde(default)]
+    pub stiffness_nm: Option<f64>,
+    /// Torque for one rad/s (of error, for a servo by rate), N m s/rad.
+    #[garde(custom(positive))]
+    pub damping_nm_s: f64,
+    /// Largest torque, N m.
+    #[garde(custom(positive))]
+    pub torque_nm: f64,
+}
+
+/// A joint that stands at `ratio` times another: a differential.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CouplingSpec {
+    /// The joint.
+    #[garde(skip)]
+    pub joint: String,
+    /// The joint that it mirrors.
+    #[garde(skip)]
+    pub mirrors: String,
+    /// Its angle for one radian of the other.
+    #[garde(custom(finite), custom(not_zero))]
+    pub ratio: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn needs(other: Option<f64>, name: &str) -> impl FnOnce(&Option<f64>, &()) -> garde::Result {
+    move |value, ()| match (value, other) {
+        (Some(value), None) => Err(garde::Error::new(format!("value {value} is not allowed: it needs {name}"))),
+        _ => Ok(()),
+    }
+}
+
+fn not_zero(value: &f64, (): &()) -> garde::Result {
+    if *value == 0.0 { Err(garde::Error::new("value 0 is not allowed: must not be zero")) } else { Ok(()) }
+}
+
+fn rising_deg(limit: &[f64; 2], (): &()) -> garde::Result {
+    let [lowest, highest] = *limit;
+    if -LIMIT_DEG <= lowest && lowest < highest && highest <= LIMIT_DEG {
+        return Ok(());
+    }
+    let allowed = format!("must be the lowest and then the highest angle, within ±{LIMIT_DEG}");
+    Err(garde::Error::new(format!("value [{lowest}, {highest}] is not allowed: {allowed}")))
+}

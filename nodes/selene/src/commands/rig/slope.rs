@@ -1,0 +1,92 @@
+//! `selene rig slope`: a rover on steeper and steeper slopes.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use selene_sim::{Climb, SlopeError, SlopeRig};
+use selene_vehicle::RoverModel;
+
+use super::{file_in, finite, soil, write};
+use crate::args::SlopeArgs;
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::pictures::chart::{Chart, Line, Mark, Panel};
+
+pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
+    let rover = Arc::new(RoverModel::load(&args.rover).map_err(Fault::input)?);
+    let rig = SlopeRig::new(rover, soil(&args.soil, false)?);
+    let rig = SlopeRig {
+        gravity_m_s2: args.gravity,
+        speed_m_s: args.speed.unwrap_or(rig.speed_m_s),
+        grid_m: args.grid,
+        step_s: args.step,
+        ..rig
+    };
+    let climbs = until_it_stalls(&rig, &args.slope.0)?;
+    let Some(folder) = &args.out else {
+        print_line(csv(&climbs).trim_end());
+        return Ok(());
+    };
+    write(&file_in(folder, "slope.csv")?, &csv(&climbs))?;
+    chart(args, &rig, &climbs).save(&file_in(folder, "slope.png")?).map_err(Fault::run)
+}
+
+/// Slopes from the flattest to the first on which the rover stalls. All are driven at
+/// once: the cores have nothing else to do.
+fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64]) -> Result<Vec<Climb>, Fault> {
+    let mut slopes_deg = slopes_deg.to_vec();
+    slopes_deg.sort_by(f64::total_cmp);
+    let climbs: Vec<_> = slopes_deg.par_iter().map(|&slope_deg| rig.climb(slope_deg)).collect();
+    let mut told = Vec::new();
+    for climb in climbs {
+        let climb = climb.map_err(fault)?;
+        finite("slip", climb.slip)?;
+        told.push(climb);
+        if climb.stalled {
+            break;
+        }
+    }
+    Ok(told)
+}
+
+fn fault(error: SlopeError) -> Fault {
+    match error {
+        SlopeError::Value { .. } => Fault::input(error),
+        SlopeError::Vehicle(_) | SlopeError::NotFinite { .. } => Fault::run(error),
+    }
+}
+
+fn csv(climbs: &[Climb]) -> String {
+    let mut csv = String::from("slope_deg,speed_m_s,slip,sinkage_m,drive_torque_nm,stalled\n");
+    for Climb { slope_deg, speed_m_s, slip, sinkage_m, drive_torque_nm, stalled } in climbs {
+        csv += &format!("{slope_deg},{speed_m_s},{slip},{sinkage_m},{drive_torque_nm},{stalled}\n");
+    }
+    csv
+}
+
+fn chart(args: &SlopeArgs, rig: &SlopeRig, climbs: &[Climb]) -> Chart {
+    let panel = |y: &str, of: fn(&Climb) -> f64| {
+        let line = |name: &str, mark, colour, stalled| Line {
+            name: name.to_owned(),
+            colour,
+            mark,
+            points: climbs.iter().filter(|c| stalled || !c.stalled).map(|c| (c.slope_deg, of(c))).collect(),
+        };
+        let mut lines = vec![line("climbs", Mark::Line, 0, false)];
+        if let Some(last) = climbs.last().filter(|climb| climb.stalled) {
+            lines.push(Line { points: vec![(last.slope_deg, of(last))], ..line("stalls", Mark::Rings, 5, true) });
+        }
+        Panel { x: "slope, degrees".to_owned(), y: y.to_owned(), lines }
+    };
+    let name = &rig.rover.spec().name;
+    Chart {
+        title: format!("{name} up slopes of {}, {} m/s commanded, {} m/s²", args.soil, rig.speed_m_s, rig.gravity_m_s2),
+        columns: 2,
+        panels: vec![
+            panel("slip", |climb| climb.slip),
+            panel("speed up the slope, m/s", |climb| climb.speed_m_s),
+            panel("sinkage, mm", |climb| 1e3 * climb.sinkage_m),
+            panel("torque of a drive, N m", |climb| climb.drive_torque_nm),
+        ],
+    }
+}

@@ -1,0 +1,89 @@
+//! A rover parked on a slope: brakes hold the wheels, and the soil's mobilised shear holds
+//! the rover for as long as it stands. The slope is gravity that leans over level ground.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_base::{Pose, Wrench};
+use selene_soil::{Bed, Conditions, Law, Scratch, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape};
+use selene_terrain::Ground;
+use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
+
+const STEP_S: f64 = 1e-3;
+const SETTLING_S: f64 = 10.0;
+const PARKED_S: f64 = 600.0;
+/// What is asked of a rover on 15° in ten minutes.
+const CREEP_MAX_M: f64 = 1e-3;
+
+/// A rover on level soil of 2 cm nodes under leaning gravity.
+struct Slope {
+    rover: Rover,
+    soils: Soils,
+    ground: Ground,
+    memory: SoilMemory,
+    scratch: Scratch,
+    wheels: Vec<(WheelShape, WheelMemory)>,
+    gravity_m_s2: f64,
+}
+
+impl Slope {
+    fn new(rover: &str, soil: &str, slope_deg: f64) -> Self {
+        let file = |path: String| selene_tests::repository_file(&path);
+        let model = Arc::new(RoverModel::load(&file(format!("config/rover/{rover}.yaml"))).expect("rover"));
+        let spec = SoilSpec::load(&file(format!("config/soil/{soil}.yaml"))).expect("soil");
+        let (sine, cosine) = slope_deg.to_radians().sin_cos();
+        let gravity_m_s2 = 1.62;
+        let lean = Vector3::new(-sine, 0.0, -cosine) * gravity_m_s2;
+        let first = &model.wheels()[0];
+        let start = Pose::translation(0.0, 0.0, first.radius_m - first.centre_in_base_m.z);
+        let ground = Ground::flat(0.02, 6.0);
+        let wheels = model.wheels().iter().map(|wheel| {
+            let plain = WheelShape::plain(wheel.radius_m, wheel.width_m);
+            let shape = WheelShape { grouser_height_m: wheel.grouser_height_m, grousers: wheel.grousers, ..plain };
+            (shape, WheelMemory::default())
+        });
+        Self {
+            wheels: wheels.collect(),
+            rover: Rover::new(&model, start, lean, STEP_S).expect("starts"),
+            soils: Soils::uniform(Law::try_from(&spec).expect("valid")),
+            memory: SoilMemory::new(&ground),
+            ground,
+            scratch: Scratch::default(),
+            gravity_m_s2,
+        }
+    }
+
+    fn park(&mut self, seconds: f64) -> Vector3<f64> {
+        let rest = Targets::from(WheelTargets::rest(self.wheels.len()));
+        for _ in 0..(seconds / STEP_S) as usize {
+            let soil = self.press();
+            self.rover.step(&rest, &Forces { soil_on_wheel: &soil, on_links: &[] });
+        }
+        self.rover.world_from_base().translation.vector
+    }
+
+    fn press(&mut self) -> Vec<Wrench> {
+        let Self { soils, ground, memory, scratch, .. } = self;
+        let mut bed = Bed { soils, ground, memory, scratch };
+        let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: self.gravity_m_s2 };
+        let motions = self.rover.wheel_motions();
+        let press = |((shape, memory), motion): (&mut (WheelShape, WheelMemory), &selene_vehicle::WheelMotion)| {
+            let motion = WheelMotion {
+                world_from_wheel: motion.world_from_wheel,
+                linear_m_s: motion.linear,
+                angular_rad_s: motion.angular,
+            };
+            selene_soil::step(&mut bed, shape, memory, &motion, &conditions).wrench
+        };
+        self.wheels.iter_mut().zip(&motions).map(press).collect()
+    }
+}
+
+#[test]
+fn a_rover_parked_on_fifteen_degrees_creeps_less_than_a_millimetre_in_ten_minutes() {
+    let mut slope = Slope::new("viper", "lunar", 15.0);
+    let before = slope.park(SETTLING_S);
+    let crept_m = (slope.park(PARKED_S) - before).norm();
+    println!("crept {:.3e} m in {PARKED_S} s", crept_m);
+    assert!(crept_m < CREEP_MAX_M, "{crept_m} m");
+}

@@ -1,0 +1,178 @@
+//! Rocks, loose and fixed, and a rover's body on the ground: sinking, climbing, tipping,
+//! falling, in the whole world's step.
+
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_base::{Pose, SimTime};
+use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
+use selene_soil::solid::{self, ConvexSolid, SolidMotion};
+use selene_soil::{Bed, Conditions, Scratch, SoilMemory};
+use selene_terrain::{Ground, Level, Rock, RockShape};
+use selene_tests::repository_file;
+
+const MOON_M_S2: f64 = 1.62;
+
+fn rocks_scenario() -> Scenario {
+    let file = repository_file("config/scenario/curiosity_rocks.yaml");
+    Scenario::load(&file, &LoadOptions::default()).expect("scenario")
+}
+
+/// The scenario's rover and soil without its rocks and route.
+fn bare(start: [f64; 4]) -> Scenario {
+    let mut scenario = rocks_scenario();
+    scenario.route = None;
+    scenario.loose_rocks.clear();
+    scenario.start = start;
+    scenario
+}
+
+fn level() -> Level {
+    Level::sample([-8.0, -8.0], 0.02, 801, |_, _| 0.0)
+}
+
+fn world(scenario: Scenario, ground: Ground) -> World {
+    World::new(Arc::new(scenario), ground).expect("world")
+}
+
+fn run(world: &mut World, seconds: f64, command: Option<Command>) -> WorldState {
+    let end = world.time() + SimTime::from_secs_f64(seconds);
+    loop {
+        command.into_iter().for_each(|command| world.drive(command));
+        let state = world.heartbeat().expect("finite and on the site");
+        if world.time() >= end {
+            return state;
+        }
+    }
+}
+
+fn block(size: Vector3<f64>) -> RockShape {
+    let corner = |i: u32| Vector3::new(i & 1, i >> 1 & 1, i >> 2 & 1).cast::<f64>().component_mul(&size);
+    RockShape::hull(&(0..8).map(corner).collect::<Vec<_>>()).expect("a volume")
+}
+
+/// A shape's edges at unit size, m.
+fn edges(shape: &RockShape) -> Vector3<f64> {
+    Vector3::from([0, 1, 2].map(|i| 2.0 * shape.vertices.iter().map(|v| f64::from(v[i])).fold(0.0, f64::max)))
+}
+
+/// A block's edge falls between two rows of nodes: half a cell less or more each way.
+const FOOTPRINT_TOLERANCE: f64 = 0.06;
+const EDGE_M: f64 = 0.42;
+
+/// A cube of `EDGE_M` on level ground and Bekker's sinkage under its weight: W / (a² (Kc/b + Kφ))
+/// with 1/b = 2/a and n = 1, lunar soil.
+fn cube_on_level_ground() -> (Ground, f64, f64) {
+    let shape = block(Vector3::new(1.0, 1.0, 1.0));
+    let radius_m = EDGE_M / edges(&shape).x;
+    let mut ground = Ground::new(vec![level()], Vec::new(), vec![shape]);
+    ground.lay_rock([3.01, 3.01], 0, radius_m, 0.0).expect("on the ground");
+    let weight_n = 2700.0 * EDGE_M.powi(3) * MOON_M_S2;
+    (ground, weight_n, weight_n / (EDGE_M * EDGE_M * (1.4e3 * 2.0 / EDGE_M + 0.82e6)))
+}
+
+/// Let down so slowly that only the soil's strength counts.
+#[test]
+fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
+    let (mut ground, weight_n, expected_m) = cube_on_level_ground();
+    let rock = ground.loose_rocks()[0].clone();
+    let mut solid = ConvexSolid::new(&ground.rock_shapes()[0].clone(), rock.radius_m);
+    let (soils, mut memory, mut scratch) = (rocks_scenario().soils, SoilMemory::new(&ground), Scratch::default());
+    let mass_kg = weight_n / MOON_M_S2;
+    let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: MOON_M_S2 };
+    let mut pose = rock.world_from_rock;
+    for _ in 0..20_000 {
+        solid.place(&pose);
+        let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let still = SolidMotion { linear_m_s: Vector3::zeros(), angular_rad_s: Vector3::zeros(), mass_kg };
+        let contact =
+            solid::step(&mut bed, &solid, pose.translation.vector, &still, &conditions).expect("a law for solids");
+        let missing = 1.0 - contact.wrench.force.z / weight_n;
+        if missing.abs() < 1e-3 {
+            break;
+        }
+        pose.translation.z -= 1e-6 * missing.max(0.1);
+    }
+    let sunk_m = 0.5 * EDGE_M - pose.translation.z;
+    println!("sank {:.3} mm, expected {:.3}", sunk_m * 1e3, expected_m * 1e3);
+    assert!((sunk_m / expected_m - 1.0).abs() < FOOTPRINT_TOLERANCE, "{sunk_m} {expected_m}");
+}
+
+/// Set free on soil that yields for good it goes deeper than that, at most twice as deep
+/// (its weight's work against Bekker's line, without damping), and there it sleeps.
+#[test]
+fn a_loose_block_sinks_under_its_weight_and_comes_to_rest() {
+    let (ground, _, static_m) = cube_on_level_ground();
+    let mut world = world(bare([0.0; 4]), ground);
+    run(&mut world, 6.0, Some(Command::STOP));
+    let rock = &world.loose_rocks().rocks()[0];
+    let sunk_m = 0.5 * EDGE_M - rock.world_from_rock.translation.z;
+    println!("{:.0} kg sank {:.3} mm, slowly {:.3}", rock.mass_kg, sunk_m * 1e3, static_m * 1e3);
+    assert!(rock.asleep(), "{:?}", rock.twist);
+    let least_m = (1.0 - FOOTPRINT_TOLERANCE) * static_m;
+    assert!((least_m..2.0 * static_m).contains(&sunk_m), "{sunk_m} {static_m}");
+}
+
+/// Half of the wheel's radius, fixed, across the way of the left wheels.
+#[test]
+fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy() {
+    let shape = block(Vector3::new(1.0, 1.0, 1.0));
+    let radius_m = 0.35;
+    let half_m = 0.5 * edges(&shape).z * radius_m;
+    let at = Pose::translation(1.6, 0.61, 0.125 - half_m);
+    let rock = Rock { id: 0, shape: 0, world_from_rock: at, radius_m };
+    let ground = Ground::new(vec![level()], vec![rock], vec![shape]);
+    let mut world = world(bare([0.0; 4]), ground);
+    let go = Command { forward_m_s: 0.15, turn_rad_s: 0.0 };
+    let (mut highest_m, mut fastest_m_s) = (0.0_f64, 0.0_f64);
+    let mut last = run(&mut world, 0.5, Some(go));
+    while last.world_from_base().translation.x < 3.2 {
+        last = run(&mut world, 0.05, Some(go));
+        highest_m = highest_m.max(last.world_from_links.iter().map(|link| link.translation.z).fold(0.0, f64::max));
+        fastest_m_s = fastest_m_s.max(last.base_twist.linear.norm());
+        assert!(last.time < SimTime::from_secs_f64(60.0), "stuck at {}", last.world_from_base().translation);
+    }
+    let front_left = last.world_from_base().translation.x;
+    println!("over after {} at {front_left:.2} m, at most {fastest_m_s:.2} m/s", last.time);
+    // Falling from the rock's top: √(2 g 0.125 m) = 0.64 m/s at the wheel, half at the middle.
+    assert!(fastest_m_s < 0.15 + 0.64, "{fastest_m_s}");
+    let settled = run(&mut world, 3.0, Some(Command::STOP));
+    assert!(settled.base_twist.linear.norm() < 0.01);
+    assert!((settled.world_from_base().translation.z - 0.25).abs() < 0.03);
+}
+
+/// A fall of 100 m ends at 18 m/s.
+#[test]
+fn a_rover_dropped_from_100_m_stays_finite_and_comes_to_rest() {
+    let ground = Ground::new(vec![level()], Vec::new(), Vec::new());
+    let mut world = world(bare([0.0, 0.0, 100.0, 0.0]), ground);
+    let landed = run(&mut world, 30.0, Some(Command::STOP));
+    let at = landed.world_from_base().translation;
+    println!("at {} m, {:.2e} m/s", at, landed.base_twist.linear.norm());
+    assert!(landed.base_twist.linear.norm() < 0.01, "{:?}", landed.base_twist);
+    assert!(at.z.abs() < 1.5 && at.x.hypot(at.y) < 5.0, "{at}");
+}
+
+fn driven_hash(threads: usize) -> u64 {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    pool.install(|| {
+        let scenario = rocks_scenario();
+        let ground = scenario.generate_ground().expect("ground");
+        assert_eq!(ground.loose_rocks().len(), 6);
+        let mut world = world(scenario, ground);
+        let before: Vec<_> = world.loose_rocks().rocks().iter().map(|rock| rock.world_from_rock).collect();
+        // The first rock is 1.1 m ahead of the front wheels' rims.
+        run(&mut world, 9.0, None);
+        let moved =
+            (world.loose_rocks().rocks()[0].world_from_rock.translation.vector - before[0].translation.vector).norm();
+        assert!(moved > 1e-3, "nobody touched the first rock");
+        world.hash()
+    })
+}
+
+#[test]
+fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
+    let one = driven_hash(1);
+    assert_eq!(one, driven_hash(2));
+    assert_eq!(one, driven_hash(4));
+}
