@@ -1,7 +1,8 @@
 //! A rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
-//! multibody step ([`Rover`]), its drives ([`drive`]) and its steering geometry
-//! ([`steering`], [`ackermann`]). Forces of the ground come from outside as wrenches on the wheels
-//! and the base; this crate knows no soil.
+//! multibody step ([`Rover`]), its drives ([`drive`]), its wheels' encoders
+//! ([`encoder`]) and its steering geometry ([`steering`], [`ackermann`]). Forces of
+//! the ground come from outside as wrenches on wheels and links; this crate knows no
+//! soil.
 
 pub mod ackermann;
 mod articulation;

@@ -74,7 +74,7 @@ fn a_mass_that_is_not_above_zero_is_refused() {
     for (name, mass) in [("zero", "0"), ("negative", "-4"), ("nan", "nan"), ("word", "heavy")] {
         let to = format!("<mass value=\"{mass}\"/>");
         let allowed = if mass.parse::<f64>().is_ok_and(f64::is_finite) { "more than 0" } else { "finite number" };
-        urdf_refusal(name, "<mass value=\"340.8\"/>", &to, &[mass, allowed]);
+        urdf_refusal(name, "<mass value=\"336.3\"/>", &to, &[mass, allowed]);
     }
     urdf_refusal("inertia", "ixx=\"76.4\"", "ixx=\"7000\"", &["sum of the others"]);
 }
@@ -179,7 +179,7 @@ fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
     yaml_refusal("unknown", from, "drive_joint: front_left_motor", &["front_left_motor", "rear_right_drive"]);
     yaml_refusal("kind", from, "drive_joint: front_left_steer", &["Revolute", "Continuous is needed"]);
     let shared = YAML.replacen("drive_joint: rear_right_drive", "drive_joint: rear_left_drive", 1);
-    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 12", "rear_left_drive", "twice"]);
+    has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 13", "rear_left_drive", "twice"]);
     let urdf = URDF.replacen(
         "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>",
         "<child link=\"front_left_wheel\"/><axis xyz=\"0 -1 0\"/>",
@@ -196,4 +196,86 @@ fn a_rover_file_with_a_bad_value_is_refused() {
     yaml_refusal("width", "width_m: 0.20", "width_m: 0.001", &["0.001", "0.01 to 5", "width_m"]);
     yaml_refusal("key", "rate_deg_s: 15", "rate_deg: 15", &["rate_deg"]);
     has_all(&Folder::new("wheels").refusal("name: x\nurdf: y\nwheels: []\n", URDF), &["rover.yaml"]);
+}
+
+/// Swaps `from` for `to` in another rover's YAML and expects a refusal with all `parts`
+/// that names the line of `to`, or of `at` when that is given.
+fn other_refusal(rover: &str, from: &str, to: &str, at: &str, parts: &[&str]) {
+    let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
+    let yaml = fs::read_to_string(config.join(format!("{rover}.yaml"))).unwrap();
+    assert!(yaml.contains(from), "{from}");
+    let yaml = yaml.replacen(from, to, 1);
+    let urdf = config.join(format!("../../urdf/{rover}/{rover}.urdf")).canonicalize().unwrap();
+    let file = std::env::temp_dir().join(format!("selene-other-{rover}-{}.yaml", std::process::id()));
+    let line = line_of(&yaml, if at.is_empty() { to } else { at });
+    let yaml = yaml.replace(&format!("../../urdf/{rover}/{rover}.urdf"), urdf.to_str().unwrap());
+    fs::write(&file, yaml).unwrap();
+    let message = load_refusal(&file);
+    fs::remove_file(&file).unwrap();
+    has_all(&message, &[&format!("line {line}")]);
+    has_all(&message, parts);
+}
+
+#[test]
+fn couplings_that_cannot_be_are_refused() {
+    let good = "{joint: left_rocker, mirrors: right_rocker, ratio: -1.0}";
+    let refused = |to: &str, parts: &[&str]| other_refusal("curiosity", good, to, "", parts);
+    refused("{joint: left_rocker, mirrors: mast_mount, ratio: -1.0}", &["mast_mount", "moving joint", "left_bogie"]);
+    refused("{joint: left_rocker, mirrors: left_rocker, ratio: -1.0}", &["left_rocker", "already"]);
+    refused("{joint: left_rocker, mirrors: right_rocker, ratio: 0}", &["0", "must not be zero"]);
+    refused("{joint: left_rocker, mirrors: right_rocker, ratio: .nan}", &["NaN", "finite"]);
+    let again = format!("{good}\n  - {{joint: right_rocker, mirrors: left_rocker, ratio: 3}}");
+    other_refusal("curiosity", good, &again, "{joint: right_rocker, mirrors", &["coupled", "already"]);
+}
+
+#[test]
+fn passive_joints_and_servos_that_cannot_be_are_refused() {
+    let limits = "{joint: left_bogie, damping_nm_s: 10, limit_deg: [-35, 35]}";
+    let refused = |to: &str, parts: &[&str]| other_refusal("curiosity", limits, to, "", parts);
+    refused("{joint: left_bogie, damping_nm_s: 10, limit_deg: [35, -35]}", &["[35, -35]", "lowest"]);
+    refused("{joint: left_bogie, damping_nm_s: -10}", &["-10", "0 or more"]);
+    refused("{joint: front_left_steer, damping_nm_s: 10}", &["front_left_steer", "twice"]);
+    refused("{joint: front_left_drive, damping_nm_s: 10}", &["front_left_drive", "Revolute is needed"]);
+    let arm = "{joint: front_arm, kind: position, limit_deg: [-30, 95], rate_deg_s: 20, stiffness_nm: 3000, damping_nm_s: 150, torque_nm: 150}";
+    let refused = |to: &str, parts: &[&str]| other_refusal("rassor", arm, to, "", parts);
+    refused(
+        "{joint: front_arm, kind: position, rate_deg_s: 20, stiffness_nm: 3000, damping_nm_s: 150, torque_nm: 150}",
+        &["front_arm", "limit_deg"],
+    );
+    refused(
+        "{joint: front_arm, kind: rate, rate_deg_s: 20, damping_nm_s: 150, torque_nm: 150}",
+        &["front_arm", "Continuous"],
+    );
+    refused(
+        "{joint: front_arm, kind: rate, rate_deg_s: 20, stiffness_nm: 1, damping_nm_s: 150, torque_nm: 150}",
+        &["by rate", "remove"],
+    );
+    refused(
+        "{joint: front_arm, kind: torque, rate_deg_s: 20, damping_nm_s: 150, torque_nm: 150}",
+        &["torque", "position", "rate"],
+    );
+}
+
+#[test]
+fn drives_and_wheels_that_cannot_be_are_refused() {
+    yaml_refusal("encoder", "encoder_counts_per_turn: 20000", "encoder_counts_per_turn: 0", &["0"]);
+    yaml_refusal("gear", "encoder_counts_per_turn: 20000", "gear_ratio: 0", &["0", "more than 0"]);
+    yaml_refusal("lossless", "encoder_counts_per_turn: 20000", "gear_efficiency: 1.2", &["1.2", "0.01 to 1"]);
+    yaml_refusal("current", "encoder_counts_per_turn: 20000", "current_limit_a: 10", &["10", "torque_constant_nm_a"]);
+    yaml_refusal("rotor", "encoder_counts_per_turn: 20000", "rotor_inertia_kg_m2: -1", &["-1", "0 or more"]);
+    yaml_refusal("grouser", "grouser_height_m: 0.01", "grouser_height_m: 0.5", &["0.5", "0 to 0.25"]);
+    other_refusal(
+        "truck",
+        "steering:\n  limit_deg: 30\n  rate_deg_s: 40\n  stiffness_nm: 50000\n  damping_nm_s: 1000\n",
+        "\n",
+        "name: front_left",
+        &["front_left_steer", "no `steering`"],
+    );
+    other_refusal(
+        "truck",
+        "suspension:\n  stiffness_n_m: 1.6e5\n  damping_n_s_m: 1.2e4\n",
+        "\n",
+        "name: front_left",
+        &["front_left_suspension", "no `suspension`"],
+    );
 }

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
@@ -20,6 +21,22 @@ const DAMPING_N_S_M_KG: f64 = 9.032;
 pub(crate) fn rover_model(name: &str) -> Arc<RoverModel> {
     let yaml = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/rover/{name}.yaml"));
     Arc::new(RoverModel::load(&yaml).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// A rover of config/rover with `from` replaced by `to` in its YAML.
+pub(crate) fn rover_with(name: &str, from: &str, to: &str) -> Arc<RoverModel> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
+    let yaml = std::fs::read_to_string(config.join(format!("{name}.yaml"))).unwrap();
+    let urdf = config.join(format!("../../urdf/{name}/{name}.urdf")).canonicalize().unwrap();
+    assert!(yaml.contains(from), "{from}");
+    let yaml = yaml.replacen(from, to, 1).replace(&format!("../../urdf/{name}/{name}.urdf"), urdf.to_str().unwrap());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("selene-rover-{}-{count}.yaml", std::process::id()));
+    std::fs::write(&file, yaml).unwrap();
+    let model = RoverModel::load(&file);
+    std::fs::remove_file(&file).unwrap();
+    Arc::new(model.unwrap_or_else(|e| panic!("{e}")))
 }
 
 pub(crate) fn viper() -> Arc<RoverModel> {

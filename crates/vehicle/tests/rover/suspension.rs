@@ -1,7 +1,7 @@
 //! Curiosity's rocker-bogie: its differential holds, its wheels share the load as
 //! statics say, also with one wheel on a step, and its joints end at their stops.
 
-use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model, to_lowest_point};
+use crate::ground::{Drive, MOON_M_S2, STEP_S, rover_model, rover_with, to_lowest_point};
 use nalgebra::{Matrix6, Vector3, Vector6};
 use selene_base::{Pose, Twist};
 use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
@@ -157,6 +157,25 @@ fn the_differential_holds_while_the_rover_tumbles() {
         most_rad = most_rad.max(unmirrored_rad(&rover));
     }
     assert!(most_rad < MIRRORED_RAD, "{most_rad}");
+}
+
+#[test]
+fn several_couplings_hold_together_under_uneven_load() {
+    let differential = "- {joint: left_rocker, mirrors: right_rocker, ratio: -1.0}";
+    let more = "\n  - {joint: left_bogie, mirrors: left_rocker, ratio: 0.5}\n  - {joint: right_bogie, mirrors: right_rocker, ratio: 2.0}";
+    let model = rover_with("curiosity", differential, &format!("{differential}{more}"));
+    let mut drive = Drive::of(&model, Vector3::z() * -MOON_M_S2, STEP_S);
+    let rest = Targets::from(WheelTargets::rest(6));
+    let mut most_rad = 0.0_f64;
+    for i in 0..8000 {
+        drive.ground_m[0] = STEP_M * f64::from(i.min(4000)) / 4000.0;
+        drive.step(&rest);
+        let [left, right] = ["left_rocker", "right_rocker"].map(|name| position(&drive.rover, name));
+        most_rad = most_rad.max((position(&drive.rover, "left_bogie") - 0.5 * left).abs());
+        most_rad = most_rad.max((position(&drive.rover, "right_bogie") - 2.0 * right).abs()).max((left + right).abs());
+    }
+    assert!(most_rad < MIRRORED_RAD, "{most_rad}");
+    assert!(position(&drive.rover, "left_rocker").abs() > 0.01, "the load is uneven");
 }
 
 #[test]

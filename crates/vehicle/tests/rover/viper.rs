@@ -37,7 +37,7 @@ fn masses_and_wheel_centres_are_the_published_ones() {
         assert_eq!((wheel.radius_m, wheel.width_m), (0.25, 0.2));
     }
     assert_eq!(model.base_height_m(), 0.25);
-    assert_eq!(model.moving_joints().len(), 12);
+    assert_eq!(model.moving_joints().len(), 14);
 }
 
 #[test]
