@@ -163,6 +163,12 @@ impl World {
         &self.loose
     }
 
+    /// What the soil remembers of having been pressed.
+    #[must_use]
+    pub fn soil_memory(&self) -> &SoilMemory {
+        &self.memory
+    }
+
     /// Takes a command from outside.
     pub fn drive(&mut self, command: Command) {
         self.driver.take(command, self.time);

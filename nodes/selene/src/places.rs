@@ -58,6 +58,11 @@ pub(crate) fn domain_id() -> Result<u16, Fault> {
         .ok_or_else(|| Fault::input(format!("ROS_DOMAIN_ID={text}: must be a whole number from 0 to {DOMAIN_ID_MAX}")))
 }
 
+/// The file of the scenario called `name`.
+pub(crate) fn scenario_file(name: &str) -> Result<PathBuf, Fault> {
+    config_file(&format!("scenario/{name}.yaml"))
+}
+
 /// The folder of the configuration.
 pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
     config_file("soil").map(|soils| soils.parent().map(Path::to_owned).unwrap_or_default())

@@ -59,8 +59,8 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     Ok(Section { figures, text: TEXT.to_owned(), charts: vec![("validation_data_law.png", chart)] })
 }
 
-const TEXT: &str = "EX1's wheel load on the paper's sand, driven by the rig: what the simulated wheel does at each speed, slope and load against \
-what the paper's regressions say there. The paper's own simulator reached 0.02 % of slip on the flat, 0.22 % on slopes, and \
+const TEXT: &str = "A wheel of EX1 under its load on the paper's sand, driven by the rig: what the simulated wheel does at each speed, slope and \
+load against what the paper's regressions say there. The paper's own simulator reached 0.02 % of slip on the flat, 0.22 % on slopes, and \
 0.25 mm of sinkage.
 
 The plot is the paper's transient test: 1.17 m/s is commanded at once, then a stop, under Earth's gravity. Speed is gained along \

@@ -164,10 +164,14 @@ wheel's `grip` of 0.85. Modulus, exponent, angle of repose and density are the e
 their tips. Slip −0.5 to 0.9 straight ahead is what the figures are over; a locked wheel and one dragged across its plane \
 (90°) have no slip that the rig could set and are left out.
 
-The pull of the smooth wheel falls short at a slip of about 0.2 and the grousered one's is too high in the middle; sinkage \
-bends as measured, deeper with slip. Lateral force rises with the slip angle and falls with slip, as measured; at large angles \
-ours is lower: a wheel that ploughs sideways stands deep in its own berm, and our side-wall resistance knows the rut's depth \
-alone.
+Straight ahead pull and sinkage bend over slip as measured, deeper with slip and deeper with grousers. Where they differ: a \
+dragged wheel (slip −0.5) stands 4 to 5 mm less deep than measured; the smooth wheel pulls by 4 % of its load too much above a \
+slip of 0.5; the grousered one pulls too little and stands 9 mm too shallow at a slip of 0.9, where its grousers dig soil \
+out from under it, which no pressure–sinkage law knows.
+
+At a slip angle lateral force rises with the angle to about 45° and falls with slip, as measured, but it is lower, the more so \
+the larger the angle, and ours levels off where the measured one keeps rising. The measured wheel sinks to three times its \
+depth by 75° as it ploughs sideways into its own berm; ours does not dig in by sideways motion, so its side wall meets less soil.
 
 | slip angle | lateral force over load, measured | Selene |
 | --- | --- | --- |

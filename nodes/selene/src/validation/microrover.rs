@@ -1,5 +1,5 @@
-//! Slip over slope of Sorato, a skid-steered microrover of 4 kg, on dry sand on Earth: a
-//! test on sand dunes found it close to linear.
+//! Slip over slope of Sorato, a skid-steered microrover of 4 kg, on dry sand on Earth: its
+//! field test at Hamamatsu found it close to linear.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     Ok(Section { figures, text: TEXT.to_owned(), charts: vec![("validation_microrover.png", chart)] })
 }
 
-const TEXT: &str = "Sorato (4 kg, four wheels, skid-steered) drives straight up slopes of `dry_sand` under Earth's gravity, as in its \
-makers' test on a sand dune, where slip grew close to linearly with the slope. The numbers of that test are not published, so \
+const TEXT: &str = "Sorato (4 kg, four wheels, skid-steered) drives straight up slopes of `dry_sand` under Earth's gravity, as in \
+the field test of it at Hamamatsu, where slip grew close to linearly with the slope. The numbers of that test are not at hand, so \
 that the shape alone is compared: R² of a straight line, 0.98 taken as close to linear. Beyond the line slip runs away within a \
 few degrees: the pull that a slope asks for nears the most that this sand gives, slip digs the wheels in, and the rover stalls.
 ";

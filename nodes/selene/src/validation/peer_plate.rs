@@ -35,9 +35,18 @@ pub(super) fn compare(sources: &Sources) -> Result<Result<Section, String>, Fail
     Ok(Ok(Section { figures, text: TEXT.to_owned(), charts: vec![("validation_peer_plate.png", chart)] }))
 }
 
-const NAMES: [[&str; 3]; 2] = [
-    ["plate_small_stiffness", "plate_small_bend", "plate_small_unloading_n"],
-    ["plate_large_stiffness", "plate_large_bend", "plate_large_unloading_n"],
+/// Names of a plate's figures and what they are.
+const NAMES: [[(&str, &str); 3]; 2] = [
+    [
+        ("plate_small_stiffness", "peer's stiffness over ours, 0.2 × 0.1 m; a cell and a half all round is the limit"),
+        ("plate_small_bend", "how differently the two bend between 9 and 39 mm, 0.2 × 0.1 m"),
+        ("plate_small_unloading_n", "force left 0.5 mm up, 0.2 × 0.1 m"),
+    ],
+    [
+        ("plate_large_stiffness", "peer's stiffness over ours, 0.3 × 0.3 m; a cell and a half all round is the limit"),
+        ("plate_large_bend", "how differently the two bend between 9 and 39 mm, 0.3 × 0.3 m"),
+        ("plate_large_unloading_n", "force left 0.5 mm up, 0.3 × 0.3 m"),
+    ],
 ];
 
 const TEXT: &str = "A flat plate is pressed at 10 mm/s to 40 mm and lifted. The peer's collision margin makes its plate up to a \
@@ -71,16 +80,19 @@ fn stiffness(curve: &Curve, from_m: f64, to_m: f64) -> f64 {
     (force_at(curve, to_m) - force_at(curve, from_m)) / (to_m - from_m)
 }
 
-fn figures_of(names: [&'static str; 3], size_m: [f64; 2], ours: &Curve, theirs: &Curve) -> [Figure; 3] {
+fn figures_of(names: [(&'static str, &'static str); 3], size_m: [f64; 2], ours: &Curve, theirs: &Curve) -> [Figure; 3] {
     let whole = |curve: &Curve| stiffness(curve, 0.0085, 0.0385);
     let grown = (size_m[0] + MARGIN_M) * (size_m[1] + MARGIN_M) / (size_m[0] * size_m[1]);
     let bend = stiffness(theirs, 0.0085, 0.0185) / whole(theirs) - stiffness(ours, 0.0085, 0.0185) / whole(ours);
     let held = ours.up.iter().chain(&theirs.up).filter(|point| point.0 < DEPTH_M - 5e-4);
-    let figure = |name, value, unit, what, at_most| Figure { name, value, unit, what, at_most };
+    let figure = |i: usize, value, unit, at_most| {
+        let (name, what) = names[i];
+        Figure { name, value, unit, what, at_most: Some(at_most) }
+    };
     [
-        figure(names[0], whole(theirs) / whole(ours), "", "peer's stiffness over ours", Some(grown)),
-        figure(names[1], bend.abs(), "", "how differently the two bend between 9 and 39 mm", Some(0.10)),
-        figure(names[2], held.map(|point| point.1).fold(0.0, f64::max), "N", "force left 0.5 mm up", Some(0.0)),
+        figure(0, whole(theirs) / whole(ours), "", grown),
+        figure(1, bend.abs(), "", 0.10),
+        figure(2, held.map(|point| point.1).fold(0.0, f64::max), "N", 0.0),
     ]
 }
 

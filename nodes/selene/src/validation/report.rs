@@ -51,7 +51,11 @@ fn row(figure: &Figure) -> String {
 /// A share in per cent, with more places where it is small.
 fn share(value: f64) -> String {
     let percent = 100.0 * value;
-    if percent.abs() < 0.995 { format!("{percent:.3} %") } else { format!("{percent:.1} %") }
+    match percent.abs() {
+        size if size >= 0.995 => format!("{percent:.1} %"),
+        size if size >= 0.001 || size == 0.0 => format!("{percent:.3} %"),
+        _ => format!("{percent:.1e} %"),
+    }
 }
 
 impl Figure {
@@ -71,6 +75,6 @@ mod tests {
         let figure = |value| Figure { name: "x", value, unit: "mm", what: "depth", at_most: Some(0.25) };
         assert!(row(&figure(0.25)).ends_with("| ≤ 0.250 mm | 0.250 mm | met |\n"));
         assert!(row(&figure(0.26)).ends_with("not met |\n") && !figure(f64::NAN).is_met());
-        assert_eq!((share(0.0002), share(0.113)), ("0.020 %".to_owned(), "11.3 %".to_owned()));
+        assert_eq!([0.0002, 0.113, 2e-7].map(share), ["0.020 %", "11.3 %", "2.0e-5 %"]);
     }
 }
