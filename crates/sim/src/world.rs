@@ -1,5 +1,5 @@
-//! The world and its step, in a fixed order: the driver's wish becomes wheel
-//! targets; each wheel presses the soil where it stands; the rover moves under the
+//! The world and its step, in a fixed order: the driver's commands become targets of
+//! joints; each wheel presses the soil where it stands; the rover moves under the
 //! soil's wrenches; the clock advances. A heartbeat is a whole number of steps and
 //! ends with a snapshot.
 //!
