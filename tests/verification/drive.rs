@@ -67,6 +67,27 @@ fn commands_that_are_not_finite_or_too_fast_are_counted() {
     let nan = BodyTwist::arc(f64::NAN, f64::INFINITY);
     drive(&mut world, 0.1, Some(nan));
     assert_eq!(world.notices().refused_commands, 20);
+    assert!(world.last_refusal().expect("a reason").to_string().contains("NaN"));
     drive(&mut world, 0.05, Some(BodyTwist::arc(10.0, 0.0)));
     assert_eq!(world.notices().limited_commands, 10);
+}
+
+#[test]
+fn told_to_turn_on_the_spot_the_rover_steers_first_and_stays_where_it_is() {
+    /// Half a wheel's width: what is skidded in a tenth of a turn.
+    const STAYS_M: f64 = 0.1;
+    let mut world = world();
+    drive(&mut world, 2.0, Some(BodyTwist::REST));
+    let states = drive(&mut world, 6.0, Some(BodyTwist::arc(0.0, 0.15)));
+    let start = states[0].world_from_base();
+    for state in &states {
+        let moved = state.world_from_base().translation.vector - start.translation.vector;
+        assert!(moved.xy().norm() < STAYS_M, "{} m off at {}", moved.xy().norm(), state.time);
+        // At 30° off the wheels stand; at 25°, a third of a second on, they turn at a fifth.
+        let rolls = state.wheels.iter().any(|wheel| wheel.rate_rad_s.abs() > 0.1);
+        assert!(!rolls || state.time > SimTime::from_secs_f64(2.1), "wheels roll at {}", state.time);
+    }
+    let turned = selene_base::frames::yaw_rad(&states[states.len() - 1].world_from_base())
+        - selene_base::frames::yaw_rad(&start);
+    assert!(turned > 0.15, "turned {turned} rad");
 }

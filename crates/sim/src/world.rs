@@ -1,5 +1,5 @@
-//! The world and its step, in a fixed order: the driver's wish becomes wheel
-//! targets; each wheel and each loose rock presses the soil where it stands; contacts
+//! The world and its step, in a fixed order: the driver's commands become
+//! targets of joints; each wheel and each loose rock presses the soil where it stands; contacts
 //! with rocks and of the body with the ground add their wrenches; rover and loose rocks
 //! move; the clock advances. A heartbeat is a whole number of steps and ends with a
 //! snapshot.

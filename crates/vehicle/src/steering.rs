@@ -21,6 +21,8 @@
 //! `limits.track_factor` is the effective track over the geometric one (A. Mandow et
 //! al., "Experimental kinematics for wheeled skid-steer mobile robots", IROS 2007).
 
+use std::f64::consts::PI;
+
 use nalgebra::Vector2;
 
 use crate::model::{RoverModel, Wheel};
@@ -30,9 +32,9 @@ const REST_M_S: f64 = 1e-6;
 /// A velocity whose forward part is a smaller share than this points sideways.
 const SIDEWAYS: f64 = 1e-9;
 /// Steers that are this near their targets let the wheels turn at full rate, rad: 5°.
-const NEAR_RAD: f64 = 0.087_266_462_6;
+const NEAR_RAD: f64 = PI / 36.0;
 /// Steers that are this far off let them stand, rad: 30°.
-const FAR_RAD: f64 = 0.523_598_775_6;
+const FAR_RAD: f64 = PI / 6.0;
 
 /// A planar velocity of `base_link`, in its own axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
