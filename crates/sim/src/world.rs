@@ -378,7 +378,7 @@ impl World {
             .enumerate()
             .map(|(i, wheel)| {
                 let (slip_ratio, slip_angle_rad, rate_rad_s) =
-                    slip(&motions[i].world_from_wheel, motions[i].linear, motions[i].angular, wheel.radius_m);
+                    slip(&motions[i], &self.contacts[i].terrain_normal, wheel.radius_m);
                 WheelTruth {
                     name: wheel.name.clone(),
                     slip_ratio,
@@ -417,15 +417,17 @@ fn wheel_shape(wheel: &Wheel) -> WheelShape {
     }
 }
 
-/// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`.
-fn slip(world_from_wheel: &Pose, linear: Vector3<f64>, angular: Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
-    let axle = world_from_wheel.rotation * Vector3::y();
-    let rate_rad_s = angular.dot(&axle);
-    let forward = axle.cross(&Vector3::z()).try_normalize(1e-9).unwrap_or_else(Vector3::x);
-    let side = Vector3::z().cross(&forward);
-    let forward_m_s = linear.dot(&forward);
+/// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`, along the
+/// ground under it; along the level where it touches none.
+fn slip(motion: &selene_vehicle::WheelMotion, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
+    let axle = motion.world_from_wheel.rotation * Vector3::y();
+    let up = if *terrain_normal == Vector3::zeros() { Vector3::z() } else { *terrain_normal };
+    let rate_rad_s = motion.angular.dot(&axle);
+    let forward = axle.cross(&up).try_normalize(1e-9).unwrap_or_else(Vector3::x);
+    let side = up.cross(&forward);
+    let forward_m_s = motion.linear.dot(&forward);
     let slip_ratio = selene_soil::slip_ratio(forward_m_s, rate_rad_s * radius_m);
-    let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, linear.dot(&side));
+    let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, motion.linear.dot(&side));
     (slip_ratio, slip_angle_rad, rate_rad_s)
 }
 

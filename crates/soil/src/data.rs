@@ -14,8 +14,9 @@
 //!
 //! Normal: k = F/(z(s, F) + h), c = 2√(k m), with the load F as followed in the wheel's
 //! memory, m = F/g, and grousers h counted since R is to their tips. At low speed the
-//! depth may only grow; the paper lets it shrink never again, here rolling on does, within
-//! half a radius: the hold belongs to the place where the wheel stopped.
+//! depth may only grow, as far as the wheel stays in its place: rolling on lifts it again
+//! within a radius. Faster, the paper lets it rise at once; here it does within a tenth of a
+//! radius of rolling, for stiffness that grows under a load would throw the wheel.
 
 use nalgebra::Vector3;
 use selene_base::Wrench;
@@ -37,8 +38,11 @@ const STOP_DEPTHS: f64 = 4.0;
 const CRAWL_M_S: f64 = 1e-3;
 /// What is beyond the fit by less than this share of its edge counts as on it.
 const EDGE: f64 = 1e-3;
-/// Share of the radius within which rolling on forgets a held depth.
-const FORGET_RADII: f64 = 0.5;
+/// Radii of rolling on within which a wheel rises from a depth: the ground under it does not
+/// push back what it gave way, fresh ground does.
+const FORGET_RADII: f64 = 0.1;
+/// The same at low speed: what the wheel sank while it braked stays under it.
+const HOLD_RADII: f64 = 1.0;
 
 /// Validated data-driven law.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,13 +173,11 @@ impl DataDriven {
         conditions: &Conditions,
     ) -> bool {
         let fitted = self.depth_m(rolling.slip(), memory.load_n);
-        let rolled = rolling.ahead_m_s.abs() * conditions.dt_s / (FORGET_RADII * wheel.radius_m);
+        let rising_m = (memory.yielded_m - fitted.value).max(0.0);
         let is_slow = rolling.ahead_m_s.abs() <= self.sinkage.hold_below_m_s;
-        memory.yielded_m = if is_slow && fitted.value < memory.yielded_m {
-            memory.yielded_m + (fitted.value - memory.yielded_m) * rolled.min(1.0)
-        } else {
-            fitted.value
-        };
+        let way_m = wheel.radius_m * if is_slow { HOLD_RADII } else { FORGET_RADII };
+        let rolled = rolling.ahead_m_s.abs() * conditions.dt_s / way_m;
+        memory.yielded_m = fitted.value + rising_m * (1.0 - rolled).max(0.0);
         fitted.is_outside
     }
 

@@ -18,8 +18,10 @@ use crate::wheel_memory::WheelMemory;
 
 /// How fast the followed load goes after the load: to its e-th part in this time, s.
 const LOAD_FOLLOWS_S: f64 = 0.1;
-/// The same in deep contact, where the followed load is plainly too small.
+/// The same where a wheel of unknown load sinks in: it is plainly more.
 const LOAD_FOLLOWS_DEEP_S: f64 = 5e-3;
+/// A load followed to within this logarithm of what is seen is known.
+const KNOWN_WITHIN: f64 = 0.2;
 /// The least load followed, N.
 pub(crate) const LOAD_MIN_N: f64 = 0.1;
 /// The least gravity that loads are turned into masses by, m/s².
@@ -68,11 +70,14 @@ pub(crate) struct Friction {
 }
 
 impl WheelMemory {
-    /// Follows the load, as a ratio, so that a blow of a few milliseconds says little.
-    pub(crate) fn follow_load(&mut self, seen_n: f64, is_deep: bool, dt_s: f64) {
-        let growth = (seen_n.max(LOAD_MIN_N) / self.load_n.max(LOAD_MIN_N)).ln().clamp(-1.0, 1.0);
-        let time_s = if is_deep && growth > 0.0 { LOAD_FOLLOWS_DEEP_S } else { LOAD_FOLLOWS_S };
-        self.load_n = self.load_n.max(LOAD_MIN_N) * (growth * (dt_s / time_s).min(1.0)).exp();
+    /// Follows the load, as a ratio, so that a blow of a few milliseconds says little. Until
+    /// it is known it follows at once where the wheel sinks in: `is_too_soft`.
+    pub(crate) fn follow_load(&mut self, seen_n: f64, is_too_soft: bool, dt_s: f64) {
+        let growth = (seen_n.max(LOAD_MIN_N) / self.load_n.max(LOAD_MIN_N)).ln();
+        self.is_load_known |= growth.abs() < KNOWN_WITHIN;
+        let at_once = is_too_soft && growth > 0.0 && !self.is_load_known;
+        let time_s = if at_once { LOAD_FOLLOWS_DEEP_S } else { LOAD_FOLLOWS_S };
+        self.load_n = self.load_n.max(LOAD_MIN_N) * (growth.clamp(-1.0, 1.0) * (dt_s / time_s).min(1.0)).exp();
     }
 
     /// Holds against sliding under `normal_n`; the force on the wheel, N.

@@ -9,6 +9,8 @@ use nalgebra::Vector3;
 pub struct WheelMemory {
     /// The load lately carried, N; zero before it is known.
     pub(crate) load_n: f64,
+    /// Whether that is the load and not a first guess.
+    pub(crate) is_load_known: bool,
     /// Stretch of the bristle that holds it, map frame, m.
     pub(crate) stretch_m: Vector3<f64>,
     /// Whether friction has let go.
@@ -29,19 +31,22 @@ impl WheelMemory {
     /// a tenth of a second.
     #[must_use]
     pub fn carrying(load_n: f64) -> Self {
-        Self { load_n: if load_n.is_finite() { load_n.max(0.0) } else { 0.0 }, ..Self::default() }
+        let is_load_known = load_n.is_finite() && load_n > 0.0;
+        Self { load_n: if is_load_known { load_n } else { 0.0 }, is_load_known, ..Self::default() }
     }
 
     /// Every number of it, in a fixed order: for state hashes.
     #[must_use]
-    pub fn numbers(&self) -> [f64; 9] {
+    pub fn numbers(&self) -> [f64; 10] {
         let [x, y, z] = self.stretch_m.into();
-        let [sliding, down] = [self.is_sliding, self.is_down].map(|is| f64::from(u8::from(is)));
-        [self.load_n, x, y, z, sliding, down, self.drive_m_s, self.yielded_m, self.turned_rad]
+        let [known, sliding, down] =
+            [self.is_load_known, self.is_sliding, self.is_down].map(|is| f64::from(u8::from(is)));
+        [self.load_n, known, x, y, z, sliding, down, self.drive_m_s, self.yielded_m, self.turned_rad]
     }
 
     /// Contact is lost: only the load is still true.
     pub(crate) fn leave(&mut self) {
-        *self = Self { load_n: self.load_n, turned_rad: self.turned_rad, ..Self::default() };
+        let Self { load_n, is_load_known, turned_rad, .. } = *self;
+        *self = Self { load_n, is_load_known, turned_rad, ..Self::default() };
     }
 }

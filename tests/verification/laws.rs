@@ -1,0 +1,159 @@
+//! Whole rovers on the soil laws beside SCM: what holds for a wheel in a rig holds for a
+//! rover with springs, motors and more wheels than carry it evenly.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use selene_base::SimTime;
+use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
+use selene_terrain::{Ground, Level};
+use selene_tests::repository_file;
+
+/// The worlds' posts, m: slopes are planes.
+const SPACING_M: f64 = 0.05;
+
+/// A folder of its own for one test's scenario.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("selene-laws-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn scenario(folder: &Path, rover: &str, soil: &str, yaw_deg: f64) -> Arc<Scenario> {
+    let config = repository_file("config").canonicalize().expect("config");
+    let config = config.display();
+    let text = format!(
+        "name: laws\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.0005\nheartbeat_s: 0.005\n\
+         site: {config}/site/test_yard.yaml\nsoil: {}\nrover: {{file: {config}/rover/{rover}.yaml, x_m: 0, y_m: 0, \
+         yaw_deg: {yaw_deg}}}\nsensors: []\n",
+        soil.replace("$", &format!("{config}/soil/")),
+    );
+    let file = folder.join("scenario.yaml");
+    std::fs::write(&file, text).expect("write");
+    Arc::new(Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// A plane that rises to the east.
+fn world(rover: &str, soil: &str, slope_deg: f64, yaw_deg: f64) -> World {
+    let folder = Folder::new(&format!("{rover}-{}", soil.len() * 1000 + slope_deg as usize + yaw_deg.abs() as usize));
+    let rise = slope_deg.to_radians().tan();
+    let level = Level::sample([-12.0, -12.0], SPACING_M, 481, |x, _| rise * x);
+    let ground = Ground::new(vec![level], Vec::new(), Vec::new());
+    World::new(scenario(&folder.0, rover, soil, yaw_deg), ground).expect("world")
+}
+
+fn drive(world: &mut World, seconds: f64, command: Option<Command>) -> Vec<WorldState> {
+    let end = world.time() + SimTime::from_secs_f64(seconds);
+    let mut states = Vec::new();
+    while world.time() < end {
+        command.into_iter().for_each(|command| world.drive(command));
+        states.push(world.heartbeat().expect("heartbeat"));
+    }
+    states
+}
+
+fn ahead(forward_m_s: f64) -> Option<Command> {
+    Some(Command { forward_m_s, turn_rad_s: 0.0 })
+}
+
+/// DATA's paper has 0.02 % on the flat and 0.22 % on average on slopes, of a wheel that is
+/// told its speed. Here motors and springs sway: as means over a second the same holds.
+#[test]
+fn ex1_slips_as_its_regression_says() {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (speed, slope_deg) in [(0.25, 0.0), (0.7, 0.0), (1.1, 0.0), (0.3, 5.0), (0.3, 10.0), (0.2, 15.0)] {
+        let mut world = world("ex1", "$tohoku_silica5_ex1.yaml", slope_deg, 0.0);
+        let states = drive(&mut world, 5.0, ahead(speed));
+        let tail: Vec<_> = states[800..].iter().flat_map(|state| &state.wheels).collect();
+        let mean = |value: &dyn Fn(&selene_sim::WheelTruth) -> f64| {
+            tail.iter().map(|wheel| value(wheel)).sum::<f64>() / tail.len() as f64
+        };
+        let rim = mean(&|wheel| 0.1 * wheel.rate_rad_s);
+        let fit = (0.00522 * rim + 0.00105) * slope_deg * slope_deg + 0.0265 * rim + 0.0256;
+        let error = (mean(&|wheel| wheel.slip_ratio) - fit).abs();
+        println!("{speed} m/s up {slope_deg} deg: rim {rim:.4} m/s, slip {fit:.4}, off by {:.4} %", 100.0 * error);
+        let most = if slope_deg == 0.0 { 2e-4 } else { 1e-2 };
+        assert!(error < most, "{speed} {slope_deg}: {error}");
+        if slope_deg > 0.0 {
+            (sum, count) = (sum + error, count + 1.0);
+        }
+    }
+    assert!(sum / count < 2.2e-3, "{}", sum / count);
+}
+
+/// VIPER's six laws of motion, so to speak: it goes, turns, stops and stays.
+#[test]
+fn viper_goes_turns_stops_and_stays_on_every_law() {
+    for (soil, slip) in [("$rigid.yaml", 0.01), ("$slip_map_lunar.yaml", 0.12), ("$tohoku_silica5_ex1.yaml", 0.25)] {
+        let mut world = world("viper", soil, 3.0, 0.0);
+        let gone = drive(&mut world, 4.0, ahead(0.2));
+        let speed = gone[gone.len() - 1].body_twist().linear.x;
+        assert!(speed > 0.19 * (1.0 - slip) && speed < 0.205, "{soil}: {speed} m/s");
+        let turned = drive(&mut world, 3.0, Some(Command { forward_m_s: 0.15, turn_rad_s: 0.1 }));
+        let rate = turned[turned.len() - 1].body_twist().angular.z;
+        assert!(rate > 0.05 && rate < 0.11, "{soil}: {rate} rad/s");
+        drive(&mut world, 4.0, ahead(0.0));
+        let stood = drive(&mut world, 6.0, ahead(0.0));
+        let at = |state: &WorldState| state.world_from_base().translation.vector;
+        let crept = (at(&stood[stood.len() - 1]) - at(&stood[0])).norm();
+        println!("{soil}: {speed:.4} m/s, {rate:.4} rad/s, crept {crept:.1e} m in 6 s");
+        assert!(crept < 1e-3, "{soil}: {crept} m");
+    }
+}
+
+#[test]
+fn ex1_turns_by_skidding_on_every_law() {
+    for soil in ["$rigid.yaml", "$slip_map_lunar.yaml", "$tohoku_silica5_ex1.yaml"] {
+        let mut world = world("ex1", soil, 0.0, 0.0);
+        let states = drive(&mut world, 5.0, Some(Command { forward_m_s: 0.0, turn_rad_s: 0.5 }));
+        let rate = states[600..].iter().map(|state| state.body_twist().angular.z).sum::<f64>() / 400.0;
+        println!("{soil}: {rate:.3} rad/s for 0.5 asked");
+        assert!(rate > 0.1 && rate < 0.5, "{soil}: {rate}");
+        let moved = states[states.len() - 1].world_from_base().translation.vector.xy().norm();
+        assert!(moved < 0.3, "{soil}: {moved}");
+    }
+}
+
+/// From one soil to another and a third, the law changes under each wheel by itself.
+#[test]
+fn a_rover_crosses_the_border_of_soils() {
+    let soil = "{default: $lunar.yaml, areas: [{soil: $rigid.yaml, half_plane: {through_m: [1, 0], toward_deg: 0}}, \
+                {soil: $tohoku_silica5_ex1.yaml, half_plane: {through_m: [2, 0], toward_deg: 0}}]}";
+    let mut world = world("viper", soil, 0.0, 0.0);
+    let states = drive(&mut world, 16.0, ahead(0.2));
+    let deepest = |x_m: f64| {
+        let state = states.iter().find(|state| state.world_from_base().translation.x > x_m).expect("got there");
+        state.wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max)
+    };
+    // VIPER's wheels stand 0.64 m ahead and behind.
+    assert!(deepest(0.2) > 5e-3 && deepest(1.5) > 2e-3, "{} {}", deepest(0.2), deepest(1.5));
+    let speeds: Vec<_> = states[600..].iter().map(|state| state.body_twist().linear.x).collect();
+    assert!(speeds.iter().all(|speed| (0.05..0.3).contains(speed)), "{speeds:?}");
+}
+
+/// Dropped, thrown and driven at once: numbers, to the end.
+#[test]
+fn a_dropped_rover_stays_finite_on_every_law() {
+    for soil in ["$rigid.yaml", "$slip_map_lunar.yaml", "$tohoku_silica5_ex1.yaml"] {
+        for rover in ["viper", "ex1", "curiosity"] {
+            let folder = Folder::new(&format!("drop-{rover}-{}", soil.len()));
+            let mut scenario = Scenario::clone(&scenario(&folder.0, rover, soil, 20.0));
+            scenario.start[2] = 20.0;
+            let mut world = World::new(Arc::new(scenario), Ground::flat(SPACING_M, 60.0)).expect("world");
+            let states = drive(&mut world, 12.0, ahead(0.1));
+            let height = states[states.len() - 1].world_from_base().translation.z;
+            println!("{rover} on {soil}: at {height:.2} m after 12 s, {:?}", world.notices());
+            assert!((-1.0..25.0).contains(&height), "{rover} {soil}: {height}");
+        }
+    }
+}
