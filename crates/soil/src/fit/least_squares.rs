@@ -105,7 +105,8 @@ fn solve(
     };
     let values = &svd.singular_values;
     let (least, value) = values.argmin();
-    if !(value > SINGULAR_SHARE * values.max()) {
+    let is_told = value > SINGULAR_SHARE * values.max();
+    if !is_told {
         let row = right.row(least);
         let named = names.iter().zip(row.iter()).filter(|(_, part)| part.abs() > NAMED_PART);
         return Err(Singular::Alike { names: named.map(|(name, _)| *name).collect::<Vec<_>>().join(", ") });

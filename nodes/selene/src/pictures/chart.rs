@@ -202,7 +202,7 @@ fn dashes(points: &[(f64, f64)], spans: &[f64; 2]) -> Vec<Vec<(f64, f64)>> {
             (x + share * (to_x - x), y + share * (to_y - y))
         };
         for i in 0..pieces {
-            if (travelled / DASH) as u64 % 2 == 0 {
+            if ((travelled / DASH) as u64).is_multiple_of(2) {
                 match dashes.last_mut().filter(|dash| dash.last() == Some(&at(i))) {
                     Some(dash) => dash.push(at(i + 1)),
                     None => dashes.push(vec![at(i), at(i + 1)]),

@@ -56,7 +56,7 @@ fn figures(curves: &[(String, Vec<(f64, f64)>)]) -> Vec<Figure> {
 }
 
 fn chart(curves: &[(String, Vec<(f64, f64)>)]) -> Chart {
-    let mark = |i: usize| if i % MODES.len() == 0 { Mark::Dashes } else { Mark::Line };
+    let mark = |i: usize| if i.is_multiple_of(MODES.len()) { Mark::Dashes } else { Mark::Line };
     let ours =
         curves.iter().enumerate().map(|(i, (name, points))| line(name, i / MODES.len(), mark(i), points.clone()));
     let theirs = line("continuum model, about", 5, Mark::Rings, vec![CONTINUUM]);

@@ -65,7 +65,8 @@ load against what the paper's regressions say there. The paper's own simulator r
 
 The plot is the paper's transient test: 1.17 m/s is commanded at once, then a stop, under Earth's gravity. Speed is gained along \
 the piecewise limit (3.476 m/s² to 0.75 m/s, 0.612 to 1.02, 0.114 beyond) and lost at 0.8 g, the dynamic friction; slip is high \
-at first and negative while braking; the wheel does not rise again when it stops. The measured traces are printed as a figure \
+at first and negative while braking; the wheel does not rise again when it stops. A wheel's load on Earth is far above the 13.7 N to which sinkage was fitted, \
+so the depth is that of 13.7 N. The measured traces are printed as a figure \
 only, not as numbers, so that the plot shows ours beside the limits that the paper fitted to them.
 ";
 
@@ -111,10 +112,17 @@ fn traces(law: &Law, data: &DataDriven) -> Result<Chart, RigError> {
         columns: 2,
         panels: vec![
             panel("speed, m/s", speeds),
-            panel("slip", vec![line("slip", 3, Mark::Line, points(|sample| sample.slip))]),
+            panel("slip", vec![line("slip", 3, Mark::Line, points(slip))]),
             panel("sinkage, mm", vec![line("sinkage", 4, Mark::Line, points(|sample| 1e3 * sample.sinkage_m))]),
         ],
     })
+}
+
+/// Slip, and none at rest: a wheel that stands has no slip.
+fn slip(sample: &DriveSample) -> f64 {
+    const REST_M_S: f64 = 0.02;
+    let moves = sample.rim_m_s.abs().max(sample.speed_m_s.abs()) > REST_M_S;
+    if moves { sample.slip } else { f64::NAN }
 }
 
 /// The fastest gain of speed that the limiter allows, up to the fit's speed, and braking

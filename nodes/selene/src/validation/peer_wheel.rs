@@ -76,7 +76,8 @@ fn rolling(rows: &[Row], force_n: fn(&SteadyState) -> f64) -> f64 {
 fn figures(published: &[Row], exact: &[Row]) -> Vec<Figure> {
     let figure = |name, value, what, at_most| Figure { name, value, unit: "", what, at_most };
     let asked = Some(ASKED);
-    let (drawbar, torque): (fn(&SteadyState) -> f64, fn(&SteadyState) -> f64) = (|s| s.drawbar_n, |s| s.torque_nm);
+    let drawbar: fn(&SteadyState) -> f64 = |s| s.drawbar_n;
+    let torque: fn(&SteadyState) -> f64 = |s| s.torque_nm;
     let sinkage: fn(&SteadyState) -> f64 = |s| s.sinkage_m;
     let at_rim: fn(&SteadyState) -> f64 = |s| s.torque_nm / WHEEL_RADIUS_M;
     vec![

@@ -32,16 +32,8 @@ pub(super) struct Hour {
     pub(super) other_bytes_per_node: f64,
 }
 
-/// The hour of an earlier figure, or else a new one.
-pub(super) fn run_once(hour: &mut Option<Hour>) -> Result<Hour, Fault> {
-    let measured = match hour.take() {
-        Some(measured) => measured,
-        None => measure()?,
-    };
-    Ok(*hour.insert(measured))
-}
-
-fn measure() -> Result<Hour, Fault> {
+/// Drives the hour.
+pub(super) fn measure() -> Result<Hour, Fault> {
     let ground = physics::coarse_ground(SIDE_M);
     let mut world = World::new(physics::coarse_scenario()?, ground).map_err(Fault::run)?;
     let mut minutes_s = Vec::with_capacity(HOUR_S / MINUTE_S);
