@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use selene_base::SimTime;
 use selene_ros::fanout::Fanout;
 use selene_ros::in_process::InProcess;
+use selene_ros::message::INTERFACES;
 use selene_ros::transport::{Outlet, Sink, Subscription, Transport, TransportError};
 use selene_ros::{BagRecorder, Encoded, Topic};
 use selene_scene::CpuTracer;
@@ -38,6 +39,18 @@ fn foreign_readers_read_every_message_of_a_bag() {
         let count: u64 = line.split_whitespace().next().expect("count").parse().expect("number");
         assert!(count >= least, "{topic}: {count} in the bag, at least {least} were due\n{said}");
     }
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn every_definition_that_is_sent_or_taken_is_that_of_ros_2_jazzy() {
+    let Some(mut reader) = peer("check_interfaces.py") else { return };
+    let out = folder("definitions");
+    for (name, definition) in INTERFACES {
+        std::fs::write(out.join(format!("{}.msg", name.replace('/', "."))), definition).expect("write");
+    }
+    let read = succeeded("check_interfaces.py", &reader.arg("--definitions").arg(&out).output().expect("python"));
+    assert!(read.contains(&format!("ok: {} definitions", INTERFACES.len())), "{read}");
     std::fs::remove_dir_all(out).expect("clean");
 }
 

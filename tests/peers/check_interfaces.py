@@ -1,12 +1,15 @@
 """Reads a rosbag2 directory with two readers that know nothing of Selene.
 
 usage: check_interfaces.py [--killed] [--published FILE] BAG
+       check_interfaces.py --definitions FOLDER
 
 rosbags: every schema parses; a standard type has the fields and constants of
 ROS 2 Jazzy; every message deserialises by the bag's own schema.
 mcap-ros2-support: every message decodes, and to the values rosbags sees.
 --published: both readers give every message byte for byte as it was published;
 FILE has a line each: topic, stamp in nanoseconds, CDR bytes in hexadecimal.
+--definitions: every definition in FOLDER (pkg.msg.Type.msg, with its dependencies) has
+the fields and constants of ROS 2 Jazzy.
 """
 
 import argparse
@@ -25,14 +28,23 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 OWN_PACKAGES = {"selene_msgs"}
 # What rosidl puts into a message without fields; no .msg text names it.
 DUMMY = "structure_needs_at_least_one_member"
+# From ros-drivers/ackermann_msgs; rosbags has common_interfaces and rcl_interfaces only.
+ACKERMANN = {
+    "ackermann_msgs/msg/AckermannDrive":
+        "float32 steering_angle\nfloat32 steering_angle_velocity\nfloat32 speed\nfloat32 acceleration\nfloat32 jerk",
+    "ackermann_msgs/msg/AckermannDriveStamped": "std_msgs/Header header\nAckermannDrive drive",
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bag", type=Path)
+    parser.add_argument("bag", type=Path, nargs="?")
     parser.add_argument("--killed", action="store_true", help="the recording was cut off: metadata may tell fewer messages")
     parser.add_argument("--published", type=Path)
+    parser.add_argument("--definitions", type=Path)
     arguments = parser.parse_args()
+    if arguments.definitions:
+        return check_definitions(arguments.definitions)
     bag = arguments.bag
     seen = read_with_rosbags(bag, arguments.killed)
     compare_with_mcap(bag, seen)
@@ -42,6 +54,20 @@ def main():
     for topic, count in sorted(counts.items()):
         print(f"{count:8d} {topic}")
     print(f"ok: {len(seen)} messages on {len(counts)} topics")
+
+
+def check_definitions(folder):
+    files = sorted(folder.glob("*.msg"))
+    for file in files:
+        check_against_jazzy(get_types_from_msg(file.read_text(), file.stem.replace(".", "/")))
+    print(f"ok: {len(files)} definitions")
+
+
+def standard_definitions():
+    known = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
+    for name, text in ACKERMANN.items():
+        known |= get_types_from_msg(text, name)
+    return known
 
 
 def read_with_rosbags(bag, killed):
@@ -63,7 +89,7 @@ def read_with_rosbags(bag, killed):
 
 
 def check_against_jazzy(types):
-    jazzy = get_typestore(Stores.ROS2_JAZZY).fielddefs
+    jazzy = standard_definitions()
     for name, definition in types.items():
         if name.split("/")[0] in OWN_PACKAGES:
             continue

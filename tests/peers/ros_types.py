@@ -258,3 +258,45 @@ class RunInfo(IdlStruct, typename="selene_msgs::msg::dds_::RunInfo_"):
     seed: uint64
     finished: bool
     state_hash: str
+
+
+@dataclass
+class Float64(IdlStruct, typename="std_msgs::msg::dds_::Float64_"):
+    data: float64
+
+
+@dataclass
+class AckermannDrive(IdlStruct, typename="ackermann_msgs::msg::dds_::AckermannDrive_"):
+    steering_angle: float32
+    steering_angle_velocity: float32
+    speed: float32
+    acceleration: float32
+    jerk: float32
+
+
+@dataclass
+class AckermannDriveStamped(IdlStruct, typename="ackermann_msgs::msg::dds_::AckermannDriveStamped_"):
+    header: Header
+    drive: AckermannDrive
+
+
+@dataclass
+class Duration(IdlStruct, typename="builtin_interfaces::msg::dds_::Duration_"):
+    sec: int32
+    nanosec: uint32
+
+
+@dataclass
+class JointTrajectoryPoint(IdlStruct, typename="trajectory_msgs::msg::dds_::JointTrajectoryPoint_"):
+    positions: sequence[float64]
+    velocities: sequence[float64]
+    accelerations: sequence[float64]
+    effort: sequence[float64]
+    time_from_start: Duration
+
+
+@dataclass
+class JointTrajectory(IdlStruct, typename="trajectory_msgs::msg::dds_::JointTrajectory_"):
+    header: Header
+    joint_names: sequence[str]
+    points: sequence[JointTrajectoryPoint]

@@ -1,116 +1,126 @@
-//! Against independent curves made with Project Chrono (the reference directory that
-//! accompanies the data directory): the single wheel over slip and the plate. They
-//! are numbers to compare with, not truth; where theory differs it stands above
-//! them.
-//!
-//! Where ours differs. Sinkage is 9 % (100 N) and 13 % (175 N) less, pull at slip 0.1
-//! to 0.3 is 7 to 12 % more, and at slip 0 the wheel is dragged back by 3 to 6 % of its
-//! load where the reference has none; torque under slip agrees within 5 %. The
-//! reference's vertical forces act further ahead of the axle (31 mm at 100 N, slip 0)
-//! than those of an exact cylinder on this law (28 mm): it misses part of the contact
-//! under and behind the axle. The likely cause: a node's elastic range is only 50 µm,
-//! so that a hit height wrong by as much loses contact, and the reference's ray casts
-//! are coarser than that (its plate feels the soil 0.5 mm early). Tried: uniform noise
-//! on our hits meets the reference's sinkage at 50 µm and its pull at 100 µm; a wheel
-//! larger by a collision margin or with rounded edges meets sinkage and misses pull by
-//! 20 %, and so does leaving damping out. The normal is the undisturbed terrain's,
-//! vertical here; no other choice was needed.
+//! Wheels and soil: every comparison's figures against a tolerance each. Where and why the
+//! two sides differ is told in docs/validation.md.
 
 use std::path::PathBuf;
 
-use selene_soil::rig::{self, PlateRig, SteadyState, WheelRig};
-use selene_soil::{Law, Scm, SoilSpec, WheelShape};
+use selene::validation::{Comparison, Section, Sources};
 
-/// Share by which drawbar may differ, slip 0.1 to 0.7; achieved 11.5 %.
-const DRAWBAR_TOLERANCE: f64 = 0.12;
-/// Share by which torque may differ, slip 0.1 to 0.7; achieved 4.6 %.
-const TORQUE_TOLERANCE: f64 = 0.05;
-/// Share by which sinkage may differ, slip −0.2 to 0.7; achieved 13.1 %.
-const SINKAGE_TOLERANCE: f64 = 0.135;
-/// Difference of drawbar in loads, and of torque in loads times radius, any slip; the
-/// most is at slip 0 and 175 N.
-const SHARE_OF_LOAD_TOLERANCE: f64 = 0.085;
-
-fn reference(name: &str) -> Option<String> {
-    let directory = std::env::var_os("SELENE_REFERENCE")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("SELENE_DATA")?).join("../reference")))?;
-    std::fs::read_to_string(directory.join(name)).ok()
+fn sources() -> Sources {
+    let data = selene_tests::data_dir();
+    let reference = std::env::var_os("SELENE_REFERENCE").map(PathBuf::from);
+    let beside = data.as_ref().map(|data| data.join("../reference"));
+    Sources { config: selene_tests::repository_file("config"), data, reference: reference.or(beside) }
 }
 
-fn lunar() -> Scm {
-    let path = selene_tests::repository_file("config/soil/lunar.yaml");
-    Scm::try_from(&SoilSpec::load(&path).expect("preset")).expect("valid")
+/// The comparison, or none after saying that its data are not here.
+fn made(comparison: Comparison) -> Option<Section> {
+    match comparison.make(&sources()).unwrap_or_else(|error| panic!("{error}")) {
+        Ok(section) => Some(section),
+        Err(why) => {
+            selene_tests::skip(&format!("{}: {why} (SELENE_DATA, SELENE_REFERENCE)", comparison.title()));
+            None
+        }
+    }
 }
 
-fn rows(text: &str) -> Vec<Vec<f64>> {
-    let numbers = |line: &str| line.split(',').skip(1).map(|field| field.parse().expect("a number")).collect();
-    text.lines().skip(1).map(numbers).collect()
+#[track_caller]
+fn require(section: &Section, tolerances: &[(&str, f64)]) {
+    for (name, most) in tolerances {
+        let value = section.value(name).unwrap_or_else(|| panic!("no figure {name}"));
+        println!("{name}: {value:.4}, at most {most}");
+        assert!(value <= *most, "{name}: {value:.4}, at most {most}");
+    }
 }
+
+/// The published reference is built in single precision: 10 % of pull and sinkage is
+/// missed there for that reason, by what is achieved.
+const PUBLISHED: [(&str, f64); 5] = [
+    ("peer_drawbar", 0.12),
+    ("peer_torque", 0.05),
+    ("peer_sinkage", 0.135),
+    ("peer_rolling", 0.065),
+    ("peer_rolling_torque", 0.085),
+];
+/// The same law over exact hits: twice what is achieved is still well under 10 %.
+const EXACT: [(&str, f64); 4] = [
+    ("peer_exact_drawbar", 0.03),
+    ("peer_exact_torque", 0.07),
+    ("peer_exact_sinkage", 0.03),
+    ("peer_exact_rolling", 0.01),
+];
 
 #[test]
 fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
-    let Some(text) = reference("wheel_lunar.csv") else {
-        return selene_tests::skip("SELENE_DATA or SELENE_REFERENCE must name a directory with wheel_lunar.csv");
-    };
-    let mut failures = Vec::new();
-    println!("load  slip | sinkage mm  ours  ref ratio | drawbar N  ours  ref ratio | torque N m  ours  ref ratio");
-    for row in rows(&text) {
-        let [_, grid_m, load_n, slip, _, sinkage_m, drawbar_n, normal_n, torque_nm] = row[..] else {
-            panic!("{row:?}")
-        };
-        let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
-        let rig = WheelRig { grid_m, ..WheelRig::new(Law::Scm(lunar()), wheel, load_n, slip) };
-        let ours = rig::wheel(&rig).expect("runs");
-        let theirs = SteadyState { sinkage_m, drawbar_n, normal_n, torque_nm, ..SteadyState::default() };
-        print_row(load_n, slip, &ours, &theirs);
-        let mut require = |what, value: f64, reference: f64, tolerance, from, to| {
-            if (from..=to).contains(&slip) && (value / reference - 1.0).abs() > tolerance {
-                failures.push(format!("{what} at {load_n} N, slip {slip}: {value:.4}, reference {reference:.4}"));
-            }
-        };
-        require("drawbar", ours.drawbar_n, drawbar_n, DRAWBAR_TOLERANCE, 0.1, 0.7);
-        require("torque", ours.torque_nm, torque_nm, TORQUE_TOLERANCE, 0.1, 0.7);
-        require("sinkage", ours.sinkage_m, sinkage_m, SINKAGE_TOLERANCE, -0.2, 0.7);
-        let in_loads = |a: f64, b: f64| 1.0 + (a - b) / load_n;
-        require("drawbar in loads", in_loads(ours.drawbar_n, drawbar_n), 1.0, SHARE_OF_LOAD_TOLERANCE, -1.0, 1.0);
-        let torque = in_loads(ours.torque_nm / wheel.radius_m, torque_nm / wheel.radius_m);
-        require("torque in loads", torque, 1.0, SHARE_OF_LOAD_TOLERANCE, -1.0, 1.0);
-        require("load", ours.normal_n, load_n, 1e-2, -1.0, 1.0);
-    }
-    assert!(failures.is_empty(), "{failures:#?}");
+    let Some(section) = made(Comparison::PeerWheel) else { return };
+    require(&section, &PUBLISHED);
+    require(&section, &EXACT);
 }
 
-fn print_row(load_n: f64, slip: f64, ours: &SteadyState, theirs: &SteadyState) {
-    let show = |a: f64, b: f64| format!("{a:8.3} {b:8.3} {:6.3}", a / b);
-    println!(
-        "{load_n:5} {slip:5.2} | {} | {} | {}",
-        show(1e3 * ours.sinkage_m, 1e3 * theirs.sinkage_m),
-        show(ours.drawbar_n, theirs.drawbar_n),
-        show(ours.torque_nm, theirs.torque_nm),
-    );
-}
+/// The peer's plate is larger by up to a cell and a half all round: stiffer than ours, by
+/// less than that area. Both rise straight, within what sampling every millimetre hides,
+/// and let go at once.
+const PLATE: [(&str, f64); 6] = [
+    ("plate_small_stiffness", 1.495),
+    ("plate_small_bend", 0.05),
+    ("plate_small_unloading_n", 0.0),
+    ("plate_large_stiffness", 1.21),
+    ("plate_large_bend", 0.05),
+    ("plate_large_unloading_n", 0.0),
+];
 
-/// The reference's plate is larger by up to a cell and a half all round, so it is
-/// stiffer than ours by less than that area; both rise straight and let go at once.
 #[test]
 fn the_plate_rises_and_lets_go_as_the_reference_does() {
-    let Some(text) = reference("plate_lunar.csv") else {
-        return selene_tests::skip("SELENE_DATA or SELENE_REFERENCE must name a directory with plate_lunar.csv");
-    };
-    for size_m in [[0.2, 0.1], [0.3, 0.3]] {
-        let ours = rig::plate(&PlateRig::new(lunar(), size_m, 0.01, 0.04)).expect("runs");
-        let at = |depth_m: f64| ours.iter().find(|s| s.sinkage_m >= depth_m).expect("reached").force_n;
-        let theirs: Vec<_> = rows(&text).into_iter().filter(|row| row[..2] == size_m).collect();
-        let their_at = |depth_m: f64| theirs.iter().find(|row| row[3] >= depth_m).expect("reached")[4];
-        let stiffness = |force: &dyn Fn(f64) -> f64| (force(0.0385) - force(0.0085)) / 0.03;
-        let ratio = stiffness(&their_at) / stiffness(&at);
-        let grown = (size_m[0] + 0.03) * (size_m[1] + 0.03) / (size_m[0] * size_m[1]);
-        println!("plate {size_m:?}: reference stiffer by {ratio:.3}, a cell and a half all round would be {grown:.3}");
-        assert!(ratio > 1.0 && ratio < grown, "{ratio} {grown}");
-        let early = 2.0 * stiffness(&|z| their_at(0.5 * z)) / stiffness(&their_at);
-        assert!((early - 1.0).abs() < 0.05, "the reference rises straight: {early}");
-        assert!(theirs.iter().filter(|row| row[2] > 4.05).all(|row| row[4] == 0.0));
-        assert!(ours.iter().filter(|s| s.time_s > 4.05).all(|s| s.force_n == 0.0));
+    let Some(section) = made(Comparison::PeerPlate) else { return };
+    require(&section, &PLATE);
+    for name in ["plate_small_stiffness", "plate_large_stiffness"] {
+        assert!(section.value(name).is_some_and(|ratio| ratio > 1.0), "{name}");
+    }
+}
+
+/// What the issue of this validation asked: 0.06 of the load, 15 % of the sinkage; a third
+/// less is achieved in both. Lateral force is too low, by what was found.
+const MEASURED: [(&str, f64); 5] = [
+    ("smooth_drawbar_rms", 0.06),
+    ("grousers_drawbar_rms", 0.06),
+    ("smooth_sinkage_rms", 0.15),
+    ("grousers_sinkage_rms", 0.15),
+    ("smooth_lateral_rms", 0.60),
+];
+
+#[test]
+fn one_soil_and_three_fitted_numbers_meet_the_single_wheel_tests() {
+    let Some(section) = made(Comparison::MeasuredWheel) else { return };
+    require(&section, &MEASURED);
+}
+
+/// What the paper's own simulator reached.
+const PAPER: [(&str, f64); 3] = [("data_flat_slip", 2e-4), ("data_slope_slip", 2.2e-3), ("data_sinkage_mm", 0.25)];
+
+#[test]
+fn the_data_driven_law_is_as_true_to_its_regressions_as_its_paper() {
+    let section = made(Comparison::DataLaw).expect("it needs no data");
+    require(&section, &PAPER);
+}
+
+/// R² of at least 0.98 is taken as close to linear.
+const LINEAR: [(&str, f64); 1] = [("slope_slip_curvature", 0.02)];
+
+#[test]
+fn a_microrovers_slip_grows_linearly_with_the_slope_and_then_it_stalls() {
+    let section = made(Comparison::Microrover).expect("it needs no data");
+    require(&section, &LINEAR);
+    assert!(section.value("slope_stall_deg").is_some_and(|slope| (13.0..=20.0).contains(&slope)));
+    assert!(section.value("slope_slip_per_deg").is_some_and(|rise| rise > 0.01));
+}
+
+/// A scale and no limit: no pull beyond Coulomb's friction of 35° with the cohesion that
+/// the contact holds, and some that is left.
+#[test]
+fn a_viper_wheel_under_a_kilonewton_pulls_less_than_friction_allows() {
+    const FRICTION_N: f64 = 1000.0 * 0.7002;
+    const COHESION_N: f64 = 170.0 * 0.2 * 0.3;
+    let section = made(Comparison::Continuum).expect("it needs no data");
+    for name in ["continuum_lunar_terrain_n", "continuum_lunar_surface_n"] {
+        assert!(section.value(name).is_some_and(|pull| (0.0..FRICTION_N + COHESION_N).contains(&pull)), "{name}");
     }
 }

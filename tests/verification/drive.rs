@@ -6,6 +6,7 @@ use std::sync::Arc;
 use selene_base::SimTime;
 use selene_sim::{Command, World, WorldState};
 use selene_tests::scenario;
+use selene_vehicle::BodyTwist;
 
 fn world() -> World {
     let scenario = scenario("polar", None);
@@ -14,11 +15,11 @@ fn world() -> World {
 }
 
 /// Steps for `seconds`, giving `command` before every heartbeat.
-fn drive(world: &mut World, seconds: f64, command: Option<Command>) -> Vec<WorldState> {
+fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec<WorldState> {
     let end = world.time() + SimTime::from_secs_f64(seconds);
     let mut states = Vec::new();
     while world.time() < end {
-        command.into_iter().for_each(|command| world.drive(command));
+        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
         states.push(world.heartbeat().expect("heartbeat"));
     }
     states
@@ -36,7 +37,7 @@ const REST_M_S: f64 = 0.003;
 #[test]
 fn a_command_is_obeyed_and_silence_stops_the_rover() {
     let mut world = world();
-    let backward = Command { forward_m_s: -0.15, turn_rad_s: 0.0 };
+    let backward = BodyTwist::arc(-0.15, 0.0);
     let driven = drive(&mut world, 4.0, Some(backward));
     for state in driven.iter().filter(|state| state.time > SimTime::from_secs_f64(2.0)) {
         let speed = forward_m_s(state);
@@ -63,9 +64,30 @@ fn the_route_is_followed_when_nobody_drives() {
 #[test]
 fn commands_that_are_not_finite_or_too_fast_are_counted() {
     let mut world = world();
-    let nan = Command { forward_m_s: f64::NAN, turn_rad_s: f64::INFINITY };
+    let nan = BodyTwist::arc(f64::NAN, f64::INFINITY);
     drive(&mut world, 0.1, Some(nan));
     assert_eq!(world.notices().refused_commands, 20);
-    drive(&mut world, 0.05, Some(Command { forward_m_s: 10.0, turn_rad_s: 0.0 }));
+    assert!(world.last_refusal().expect("a reason").to_string().contains("NaN"));
+    drive(&mut world, 0.05, Some(BodyTwist::arc(10.0, 0.0)));
     assert_eq!(world.notices().limited_commands, 10);
+}
+
+#[test]
+fn told_to_turn_on_the_spot_the_rover_steers_first_and_stays_where_it_is() {
+    /// Half a wheel's width: what is skidded in a tenth of a turn.
+    const STAYS_M: f64 = 0.1;
+    let mut world = world();
+    drive(&mut world, 2.0, Some(BodyTwist::REST));
+    let states = drive(&mut world, 6.0, Some(BodyTwist::arc(0.0, 0.15)));
+    let start = states[0].world_from_base();
+    for state in &states {
+        let moved = state.world_from_base().translation.vector - start.translation.vector;
+        assert!(moved.xy().norm() < STAYS_M, "{} m off at {}", moved.xy().norm(), state.time);
+        // At 30° off the wheels stand; at 25°, a third of a second on, they turn at a fifth.
+        let rolls = state.wheels.iter().any(|wheel| wheel.rate_rad_s.abs() > 0.1);
+        assert!(!rolls || state.time > SimTime::from_secs_f64(2.1), "wheels roll at {}", state.time);
+    }
+    let turned = selene_base::frames::yaw_rad(&states[states.len() - 1].world_from_base())
+        - selene_base::frames::yaw_rad(&start);
+    assert!(turned > 0.15, "turned {turned} rad");
 }

@@ -8,6 +8,7 @@ use selene_base::SimTime;
 use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
 use selene_terrain::{Ground, Level};
 use selene_tests::repository_file;
+use selene_vehicle::BodyTwist;
 
 /// The worlds' posts, m: slopes are planes.
 const SPACING_M: f64 = 0.05;
@@ -56,18 +57,18 @@ fn world(rover: &str, soil: &str, slope_deg: f64, yaw_deg: f64) -> World {
     World::new(scenario(&folder.0, rover, soil, yaw_deg), ground).expect("world")
 }
 
-fn drive(world: &mut World, seconds: f64, command: Option<Command>) -> Vec<WorldState> {
+fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec<WorldState> {
     let end = world.time() + SimTime::from_secs_f64(seconds);
     let mut states = Vec::new();
     while world.time() < end {
-        command.into_iter().for_each(|command| world.drive(command));
+        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
         states.push(world.heartbeat().expect("heartbeat"));
     }
     states
 }
 
-fn ahead(forward_m_s: f64) -> Option<Command> {
-    Some(Command { forward_m_s, turn_rad_s: 0.0 })
+fn ahead(forward_m_s: f64) -> Option<BodyTwist> {
+    Some(BodyTwist::arc(forward_m_s, 0.0))
 }
 
 /// DATA's paper has 0.02 % on the flat and 0.22 % on average on slopes, of a wheel that is
@@ -102,7 +103,7 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
         let gone = drive(&mut world, 4.0, ahead(0.2));
         let speed = gone[gone.len() - 1].body_twist().linear.x;
         assert!(speed > 0.19 * (1.0 - slip) && speed < 0.205, "{soil}: {speed} m/s");
-        let turned = drive(&mut world, 3.0, Some(Command { forward_m_s: 0.15, turn_rad_s: 0.1 }));
+        let turned = drive(&mut world, 3.0, Some(BodyTwist::arc(0.15, 0.1)));
         let rate = turned[turned.len() - 1].body_twist().angular.z;
         assert!(rate > 0.05 && rate < 0.11, "{soil}: {rate} rad/s");
         drive(&mut world, 4.0, ahead(0.0));
@@ -127,7 +128,7 @@ fn ex1_turns_by_skidding_on_every_law() {
         ("$tohoku_silica5_ex1.yaml", 0.9 * coulomb, 1.3 * coulomb),
     ] {
         let mut world = world("ex1", soil, 0.0, 0.0);
-        let states = drive(&mut world, 5.0, Some(Command { forward_m_s: 0.0, turn_rad_s: 0.5 }));
+        let states = drive(&mut world, 5.0, Some(BodyTwist::arc(0.0, 0.5)));
         let rate = states[600..].iter().map(|state| state.body_twist().angular.z).sum::<f64>() / 400.0;
         println!("{soil}: {rate:.4} rad/s for 0.5 asked, {coulomb:.4} by Coulomb");
         assert!((least..most).contains(&rate), "{soil}: {rate}");

@@ -38,7 +38,9 @@ fn soil(change: impl Fn(&mut selene_soil::ScmSpec)) -> Law {
 fn measured(law: Law, load_n: f64, slip: f64) -> SteadyState {
     let wheel = WheelShape::plain(RADIUS_M, WIDTH_M);
     let rig = WheelRig::new(law, wheel, load_n, slip);
-    rig::wheel(&WheelRig { grid_m: 0.005, duration_s: 3.0, average_s: 1.0, ..rig }).expect("runs")
+    // As long a way at any slip: several lengths of the contact.
+    let duration_s = 2.0 / (1.0 - slip);
+    rig::wheel(&WheelRig { grid_m: 0.005, duration_s, average_s: 0.3 * duration_s, ..rig }).expect("runs")
 }
 
 /// Whose way the shear displacement is.
@@ -86,7 +88,7 @@ fn entry_rad(sheared: Sheared, slip: f64) -> f64 {
 
 #[test]
 fn drawbar_torque_and_sinkage_over_slip_are_those_of_wong_and_reece() {
-    for slip in [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9] {
+    for slip in [0.0, 0.1, 0.2, 0.5, 0.8] {
         let ours = measured(soil(|_| ()), LOAD_N, slip);
         for (sheared, force_tolerance) in [(Sheared::Soil, FORCE_TOLERANCE), (Sheared::Rim, RIM_TOLERANCE)] {
             let entry = entry_rad(sheared, slip);
@@ -136,10 +138,10 @@ fn a_slipping_wheel_sinks_as_in_soil_that_has_lost_its_share() {
     let with = |law: &mut selene_soil::ScmSpec| {
         law.slip_sinkage = Some(SlipSinkage { loss, displacement_m: 1e-4 });
     };
-    let slipping = measured(soil(with), LOAD_N, 0.9);
-    let weaker = measured(soil(|law| law.k_phi *= 1.0 - loss), LOAD_N, 0.9);
+    let slipping = measured(soil(with), LOAD_N, 0.8);
+    let weaker = measured(soil(|law| law.k_phi *= 1.0 - loss), LOAD_N, 0.8);
     assert!((slipping.sinkage_m / weaker.sinkage_m - 1.0).abs() < 0.01, "{slipping:?} {weaker:?}");
-    let rolling = measured(soil(|_| ()), LOAD_N, 0.9);
+    let rolling = measured(soil(|_| ()), LOAD_N, 0.8);
     assert!(slipping.sinkage_m > 1.2 * rolling.sinkage_m);
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
-use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
+use selene_sim::{Command, LoadOptions, LooseFromSiteSpec, Scenario, World, WorldState};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory};
 use selene_terrain::{Ground, Level, Rock, RockShape};
 use selene_tests::repository_file;
+use selene_vehicle::BodyTwist;
 
 const MOON_M_S2: f64 = 1.62;
 
@@ -35,10 +36,10 @@ fn world(scenario: Scenario, ground: Ground) -> World {
     World::new(Arc::new(scenario), ground).expect("world")
 }
 
-fn run(world: &mut World, seconds: f64, command: Option<Command>) -> WorldState {
+fn run(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> WorldState {
     let end = world.time() + SimTime::from_secs_f64(seconds);
     loop {
-        command.into_iter().for_each(|command| world.drive(command));
+        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
         let state = world.heartbeat().expect("finite and on the site");
         if world.time() >= end {
             return state;
@@ -104,7 +105,7 @@ fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
 fn a_loose_block_sinks_under_its_weight_and_comes_to_rest() {
     let (ground, _, static_m) = cube_on_level_ground();
     let mut world = world(bare([0.0; 4]), ground);
-    run(&mut world, 6.0, Some(Command::STOP));
+    run(&mut world, 6.0, Some(BodyTwist::REST));
     let rock = &world.loose_rocks().rocks()[0];
     let sunk_m = 0.5 * EDGE_M - rock.world_from_rock.translation.z;
     println!("{:.0} kg sank {:.3} mm, slowly {:.3}", rock.mass_kg, sunk_m * 1e3, static_m * 1e3);
@@ -123,7 +124,7 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
     let rock = Rock { id: 0, shape: 0, world_from_rock: at, radius_m };
     let ground = Ground::new(vec![level()], vec![rock], vec![shape]);
     let mut world = world(bare([0.0; 4]), ground);
-    let go = Command { forward_m_s: 0.15, turn_rad_s: 0.0 };
+    let go = BodyTwist::arc(0.15, 0.0);
     let (mut highest_m, mut fastest_m_s) = (0.0_f64, 0.0_f64);
     let mut last = run(&mut world, 0.5, Some(go));
     while last.world_from_base().translation.x < 3.2 {
@@ -136,7 +137,7 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
     println!("over after {} at {front_left:.2} m, at most {fastest_m_s:.2} m/s", last.time);
     // Falling from the rock's top: √(2 g 0.125 m) = 0.64 m/s at the wheel, half at the middle.
     assert!(fastest_m_s < 0.15 + 0.64, "{fastest_m_s}");
-    let settled = run(&mut world, 3.0, Some(Command::STOP));
+    let settled = run(&mut world, 3.0, Some(BodyTwist::REST));
     assert!(settled.base_twist.linear.norm() < 0.01);
     assert!((settled.world_from_base().translation.z - 0.25).abs() < 0.03);
 }
@@ -146,7 +147,7 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
 fn a_rover_dropped_from_100_m_stays_finite_and_comes_to_rest() {
     let ground = Ground::new(vec![level()], Vec::new(), Vec::new());
     let mut world = world(bare([0.0, 0.0, 100.0, 0.0]), ground);
-    let landed = run(&mut world, 30.0, Some(Command::STOP));
+    let landed = run(&mut world, 30.0, Some(BodyTwist::REST));
     let at = landed.world_from_base().translation;
     println!("at {} m, {:.2e} m/s", at, landed.base_twist.linear.norm());
     assert!(landed.base_twist.linear.norm() < 0.01, "{:?}", landed.base_twist);
@@ -175,4 +176,41 @@ fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
     let one = driven_hash(1);
     assert_eq!(one, driven_hash(2));
     assert_eq!(one, driven_hash(4));
+}
+
+/// What free fall gives in 50 ms, and half as much again.
+const THROWN_M_S: f64 = 1.5 * MOON_M_S2 * 0.05;
+
+/// Rocks are drawn leaning and half buried. Loose, some roll into a better place, but the
+/// soil that they lie in does not throw them out.
+#[test]
+fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
+    let file = repository_file("config/scenario/polar.yaml");
+    let mut scenario = Scenario::load(&file, &LoadOptions::default()).expect("scenario");
+    scenario.route = None;
+    scenario.loose_from_site = Some(LooseFromSiteSpec { diameter_min_m: 0.25, diameter_max_m: 0.5 });
+    let ground = scenario.generate_ground().expect("ground");
+    let loose = ground.loose_rocks().to_vec();
+    assert!(loose.len() > 10 && ground.rocks().iter().all(|rock| loose.iter().all(|loose| loose.id != rock.id)));
+    let mut world = world(scenario, ground);
+    run(&mut world, 0.05, Some(BodyTwist::REST));
+    let fastest = world.loose_rocks().rocks().iter().map(|rock| rock.twist.linear.norm()).fold(0.0, f64::max);
+    println!("{} loose, at most {fastest:.3} m/s", loose.len());
+    assert!(fastest < THROWN_M_S, "{fastest}");
+}
+
+/// A boulder laid on soil rocks to and fro and comes to rest.
+#[test]
+fn boulders_laid_on_soil_come_to_rest_and_sleep() {
+    let mut scenario = rocks_scenario();
+    scenario.route = None;
+    let ground = scenario.generate_ground().expect("ground");
+    let mut world = world(scenario, ground);
+    let mut awake = 6;
+    while awake > 0 && world.time() < SimTime::from_secs_f64(15.0) {
+        run(&mut world, 1.0, Some(BodyTwist::REST));
+        awake = world.loose_rocks().rocks().iter().filter(|rock| !rock.asleep()).count();
+        println!("{awake} awake at {}", world.time());
+    }
+    assert_eq!(awake, 0);
 }

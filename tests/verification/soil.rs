@@ -44,7 +44,7 @@ fn soil(name: &str) -> Scm {
 /// The lunar soil without damping, as the quasi-static formulas have it.
 fn undamped() -> Scm {
     let mut spec = spec("lunar");
-    let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is an SCM soil") };
+    let SoilLaw::Scm(law) = &mut spec.law else { panic!("lunar is a soil of SCM") };
     law.damping_pa_s_per_m = 0.0;
     Scm::try_from(&spec).expect("valid")
 }
@@ -327,4 +327,47 @@ fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
         ruts += usize::from(known.plastic_m > 0.008);
     }
     assert!(ruts > 200, "{ruts}");
+}
+
+#[test]
+fn absurd_motion_gives_finite_forces_or_none() {
+    let mut ground = Ground::flat(0.02, 2.0);
+    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut press = |motion: WheelMotion| step(&soil("grc1"), &motion, &mut ground, &mut memory, &mut scratch);
+    assert_eq!(press(level_motion(f64::NAN, 0.01, [0.0; 3], 0.0)), WheelContact::default());
+    assert_eq!(press(level_motion(1e9, 0.01, [0.0; 3], 0.0)), WheelContact::default());
+    for (x, sinkage, speed, omega) in [(0.0, 0.4, 100.0, 1e4), (0.97, 0.1, -50.0, -1e6), (0.0, 3.0, 1e3, 0.0)] {
+        let contact = press(level_motion(x, sinkage, [speed, 0.0, -speed], omega));
+        assert!(contact.wrench.force.iter().chain(contact.wrench.torque.iter()).all(|v| v.is_finite()));
+    }
+    let flat_on_its_side = UnitQuaternion::from_euler_angles(std::f64::consts::FRAC_PI_2, 0.0, 0.0);
+    let mut motion = level_motion(0.0, 0.17, [0.0; 3], 0.0);
+    motion.world_from_wheel.rotation = flat_on_its_side;
+    assert!(press(motion).normal_n > 0.0);
+}
+
+#[test]
+fn the_same_steps_give_the_same_bytes_with_any_scratch() {
+    let run = |fresh: bool| {
+        let mut ground = Ground::flat(0.02, 3.0);
+        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+        let mut body = Body::new(100.0, -0.5);
+        body.omega_rad_s = 1.0;
+        for _ in 0..2000 {
+            if fresh {
+                scratch = Scratch::default();
+            }
+            body.velocity_m_s.x = 0.2;
+            let scm = soil_cached();
+            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+        }
+        (ground.all_edits(), body.centre_m.map(f64::to_bits))
+    };
+    assert_eq!(run(false), run(true));
+}
+
+fn soil_cached() -> Scm {
+    use std::sync::LazyLock;
+    static LUNAR: LazyLock<Scm> = LazyLock::new(|| soil("lunar").with_bulldozing(Some(Bulldozing::default())));
+    *LUNAR
 }

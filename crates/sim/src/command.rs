@@ -1,92 +1,150 @@
-//! Who drives: commands from outside are obeyed at once and hold for half a second
-//! of simulated time; then the rover stops. Until the first command comes the
-//! scenario's route is followed; once somebody has driven, the follower stays off,
-//! so that the rover never starts by itself under an operator's hands.
+//! What can be asked of a rover from outside. Each kind is checked when it comes;
+//! which of several commands a joint obeys is the [`Driver`](crate::Driver)'s matter.
 
-use selene_base::SimTime;
+use selene_vehicle::{Ackermann, BodyTwist};
 
-/// How long a command holds, simulated time.
-const COMMAND_HOLD: SimTime = SimTime::from_nanos(500_000_000);
+use crate::trajectory::JointTrajectory;
 
-/// A planar velocity command in `base_link`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Command {
-    /// Forward speed, m/s.
-    pub forward_m_s: f64,
-    /// Turn rate, rad/s, counter-clockwise positive.
-    pub turn_rad_s: f64,
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// A planar velocity of `base_link`: all wheels.
+    Body(BodyTwist),
+    /// Speed and steering angle of a car: all wheels.
+    Ackermann(Ackermann),
+    /// One joint.
+    Joint(JointCommand),
+    /// Several joints over time.
+    Trajectory(JointTrajectory),
+}
+
+/// A target for one joint: a rate for a drive or a servo by rate, rad/s; an angle for
+/// a steer or a servo by position, rad.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointCommand {
+    /// Name of the joint, or of its servo.
+    pub joint: String,
+    /// The target.
+    pub target: f64,
+}
+
+/// Why a command is refused, with what is allowed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CommandError {
+    /// A number is NaN or infinite.
+    #[error("{what}: {value} is not allowed: must be finite")]
+    NotFinite {
+        /// Which number of which command.
+        what: String,
+        /// Its value.
+        value: f64,
+    },
+    /// A magnitude is negative.
+    #[error("{what}: {value} is not allowed: must be 0 (no limit) or above")]
+    Negative {
+        /// Which number of which command.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The rover cannot be driven like a car.
+    #[error("Ackermann command: this rover has one axle only, so no wheelbase; use a body velocity")]
+    NoWheelbase,
+    /// No such joint takes commands.
+    #[error("joint \"{joint}\" takes no commands; those that do are: {known}")]
+    UnknownJoint {
+        /// The name given.
+        joint: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A joint comes twice.
+    #[error("trajectory: joint \"{joint}\" is given twice; once is enough")]
+    RepeatedJoint {
+        /// Its name.
+        joint: String,
+    },
+    /// A trajectory says nothing.
+    #[error("trajectory: it has no {what}; it needs at least one")]
+    Empty {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A row does not have a number for each joint.
+    #[error("trajectory: point {point} has {count} {what} for {joints} joints; must be one each or none")]
+    RowLength {
+        /// Index of the point, from 0.
+        point: usize,
+        /// Positions or velocities.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many joints there are.
+        joints: usize,
+    },
+    /// A joint's points lack what it is moved by.
+    #[error("trajectory: point {point} has no {what}, which joint \"{joint}\" is moved by")]
+    RowMissing {
+        /// Index of the point, from 0.
+        point: usize,
+        /// Positions or velocities.
+        what: &'static str,
+        /// The joint's name.
+        joint: String,
+    },
+    /// Times do not increase.
+    #[error("trajectory: point {point} at {at_s} s does not come after {before_s} s; times must increase from 0 on")]
+    TimeOrder {
+        /// Index of the point, from 0.
+        point: usize,
+        /// Its time from the start, s.
+        at_s: f64,
+        /// The time of the point before it, s.
+        before_s: f64,
+    },
+    /// The start is far off: a stamp of another clock.
+    #[error(
+        "trajectory: it would start {ahead_s:.0} s after simulated now; must be within {most_s} s: stamp it by /clock, or with 0 to start at once"
+    )]
+    FarAhead {
+        /// How far ahead, s.
+        ahead_s: f64,
+        /// The most allowed, s.
+        most_s: f64,
+    },
 }
 
 impl Command {
-    /// Stand still.
-    pub const STOP: Self = Self { forward_m_s: 0.0, turn_rad_s: 0.0 };
-
-    fn is_finite(self) -> bool {
-        self.forward_m_s.is_finite() && self.turn_rad_s.is_finite()
-    }
-}
-
-/// The latest command from outside and when it came.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Driver {
-    latest: Option<(SimTime, Command)>,
-    refused: u64,
-}
-
-impl Driver {
-    /// Takes a command that arrived at `now`. One that is not finite is ignored and
-    /// counted.
-    pub fn take(&mut self, command: Command, now: SimTime) {
-        if command.is_finite() {
-            self.latest = Some((now, command));
-        } else {
-            self.refused += 1;
+    /// Refuses a velocity or driving command that cannot be meant.
+    pub(crate) fn check_numbers(&self) -> Result<(), CommandError> {
+        match self {
+            Self::Body(BodyTwist { forward_m_s, left_m_s, turn_rad_s }) => {
+                finite("body velocity", &[("forward", *forward_m_s), ("left", *left_m_s), ("turn rate", *turn_rad_s)])
+            }
+            Self::Ackermann(asked) => check_ackermann(asked),
+            Self::Joint(JointCommand { joint, target }) => finite(joint, &[("target", *target)]),
+            Self::Trajectory(trajectory) => trajectory.check(),
         }
     }
+}
 
-    /// How many commands were not finite.
-    #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused
-    }
-
-    /// What the driver wants at `now`: nothing before the first command, a stop when
-    /// the driver has fallen silent.
-    #[must_use]
-    pub fn wants(&self, now: SimTime) -> Option<Command> {
-        let (since, command) = self.latest?;
-        Some(if now - since < COMMAND_HOLD { command } else { Command::STOP })
+fn check_ackermann(asked: &Ackermann) -> Result<(), CommandError> {
+    let magnitudes = [
+        ("steering angle velocity", asked.steering_rate_rad_s),
+        ("acceleration", asked.acceleration_m_s2),
+        ("jerk", asked.jerk_m_s3),
+    ];
+    finite("Ackermann command", &[("speed", asked.speed_m_s), ("steering angle", asked.steering_angle_rad)])?;
+    finite("Ackermann command", &magnitudes)?;
+    match magnitudes.into_iter().find(|(_, value)| *value < 0.0) {
+        Some((what, value)) => Err(CommandError::Negative { what, value }),
+        None => Ok(()),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Command, Driver};
-    use selene_base::SimTime;
-
-    const GO: Command = Command { forward_m_s: 0.2, turn_rad_s: 0.1 };
-
-    fn at(secs: f64) -> SimTime {
-        SimTime::from_secs_f64(secs)
-    }
-
-    #[test]
-    fn a_command_holds_for_half_a_second_and_then_the_rover_stops() {
-        let mut driver = Driver::default();
-        assert_eq!(driver.wants(at(1.0)), None);
-        driver.take(GO, at(1.0));
-        assert_eq!(driver.wants(at(1.0)), Some(GO));
-        assert_eq!(driver.wants(at(1.499)), Some(GO));
-        assert_eq!(driver.wants(at(1.5)), Some(Command::STOP));
-    }
-
-    #[test]
-    fn commands_that_are_not_finite_are_ignored_and_counted() {
-        let mut driver = Driver::default();
-        driver.take(GO, at(0.0));
-        driver.take(Command { forward_m_s: f64::NAN, ..GO }, at(0.1));
-        driver.take(Command { turn_rad_s: f64::INFINITY, ..GO }, at(0.1));
-        assert_eq!(driver.refused(), 2);
-        assert_eq!(driver.wants(at(0.2)), Some(GO));
+fn finite(whose: &str, numbers: &[(&str, f64)]) -> Result<(), CommandError> {
+    match numbers.iter().find(|(_, value)| !value.is_finite()) {
+        Some(&(what, value)) => Err(CommandError::NotFinite { what: format!("{whose}: {what}"), value }),
+        None => Ok(()),
     }
 }

@@ -2,20 +2,27 @@
 //! a fixed, readable order. No ROS, no wall clock, no threads of its own: the same
 //! scenario, seed and commands give the same bytes.
 
+mod actuator;
 mod command;
+mod driver;
 mod hash;
 mod loose;
+mod order;
 mod route;
 mod scenario;
 mod slope;
 mod state;
+mod trajectory;
 mod world;
 
-pub use command::{Command, Driver};
+pub use actuator::{Actuator, Role};
+pub use command::{Command, CommandError, JointCommand};
+pub use driver::Driver;
 pub use hash::StateHash;
 pub use loose::{LooseFromSiteSpec, LooseRockSpec};
 pub use route::{RouteFollower, RouteSpec};
 pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use state::{RockPose, WheelTruth, WorldState};
+pub use trajectory::{JointTrajectory, TrajectoryPoint};
 pub use world::{Notices, World, WorldError};

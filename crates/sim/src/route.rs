@@ -6,9 +6,8 @@
 use garde::Validate;
 use nalgebra::{Point2, Vector2};
 use selene_base::{Pose, frames, input};
+use selene_vehicle::BodyTwist;
 use serde::Deserialize;
-
-use crate::command::Command;
 
 /// How far ahead on the route the rover aims, m.
 const LOOKAHEAD_M: f64 = 1.5;
@@ -53,17 +52,17 @@ impl RouteFollower {
         self.arrived
     }
 
-    /// The command for a rover at `world_from_base`.
-    pub fn command(&mut self, world_from_base: &Pose) -> Command {
+    /// The motion for a rover at `world_from_base`.
+    pub fn command(&mut self, world_from_base: &Pose) -> BodyTwist {
         let here = Point2::new(world_from_base.translation.x, world_from_base.translation.y);
         self.advance(here);
         if self.arrived {
-            return Command::STOP;
+            return BodyTwist::REST;
         }
         let aim = self.aim(here);
         let bearing = (aim.y - here.y).atan2(aim.x - here.x) - frames::yaw_rad(world_from_base);
         let curvature_per_m = 2.0 * bearing.sin() / (aim - here).norm().max(ARRIVAL_M);
-        Command { forward_m_s: self.speed_m_s, turn_rad_s: self.speed_m_s * curvature_per_m }
+        BodyTwist::arc(self.speed_m_s, self.speed_m_s * curvature_per_m)
     }
 
     /// Passes legs whose end is behind the rover or within the look-ahead.

@@ -1,5 +1,5 @@
-//! The world and its step, in a fixed order: the driver's wish becomes wheel
-//! targets; each wheel and each loose rock presses the soil where it stands; contacts
+//! The world and its step, in a fixed order: the driver's commands become
+//! targets of joints; each wheel and each loose rock presses the soil where it stands; contacts
 //! with rocks and of the body with the ground add their wrenches; rover and loose rocks
 //! move; the clock advances. A heartbeat is a whole number of steps and ends with a
 //! snapshot.
@@ -15,9 +15,10 @@ use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
 use selene_vehicle::contact::{self, ContactConditions, ContactState, LooseRocks};
-use selene_vehicle::{Forces, Rover, Targets, VehicleError, Wheel, WheelTargets, steering};
+use selene_vehicle::{BodyTwist, Forces, Rover, Targets, VehicleError, Wheel};
 
-use crate::command::{Command, Driver};
+use crate::command::{Command, CommandError};
+use crate::driver::Driver;
 use crate::hash::StateHash;
 use crate::route::RouteFollower;
 use crate::scenario::Scenario;
@@ -55,9 +56,9 @@ pub enum WorldError {
 /// What left its valid range so far: said in diagnostics instead of going quiet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// Commands that were not finite and were ignored.
+    /// Commands that could not be meant and were ignored.
     pub refused_commands: u64,
-    /// Heartbeats in which a command from outside was beyond the rover's limits.
+    /// Commands from outside that were beyond a limit, each counted once a joint.
     pub limited_commands: u64,
     /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
     pub floored_contacts: u64,
@@ -93,7 +94,6 @@ pub struct World {
     /// Each loose rock as the soil sees it.
     solids: Vec<ConvexSolid>,
     driver: Driver,
-    limited_commands: u64,
     contact_notices: Notices,
     follower: Option<RouteFollower>,
     time: SimTime,
@@ -113,12 +113,12 @@ impl World {
         world_from_base.translation.z += drop_m;
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
         let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
-        let wheel_load_n = scenario.rover.mass_kg() * scenario.gravity_m_s2 / shapes.len().max(1) as f64;
         let mut memory = SoilMemory::new(&ground);
         let mut scratch = Scratch::default();
         let loose = LooseRocks::new(&ground, |rock| scenario.density_kg_m3(&ground, rock.id));
         let mut bed = Bed { soils: &scenario.soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let solids = bedded(&loose, &mut bed);
+        let wheel_load_n = scenario.rover.mass_kg() * scenario.gravity_m_s2 / shapes.len().max(1) as f64;
         let world = Self {
             memory,
             scratch,
@@ -130,8 +130,7 @@ impl World {
             wheel_memories: vec![WheelMemory::carrying(wheel_load_n); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             soil_on_wheel: vec![Wrench::default(); shapes.len()],
-            driver: Driver::default(),
-            limited_commands: 0,
+            driver: Driver::new(&scenario.rover),
             contact_notices: Notices::default(),
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
             time: SimTime::ZERO,
@@ -164,6 +163,12 @@ impl World {
         &self.loose
     }
 
+    /// What the soil remembers of having been pressed.
+    #[must_use]
+    pub fn soil_memory(&self) -> &SoilMemory {
+        &self.memory
+    }
+
     /// Takes a command from outside.
     pub fn drive(&mut self, command: Command) {
         self.driver.take(command, self.time);
@@ -174,9 +179,15 @@ impl World {
     pub fn notices(&self) -> Notices {
         Notices {
             refused_commands: self.driver.refused(),
-            limited_commands: self.limited_commands,
+            limited_commands: self.driver.limited(),
             ..self.contact_notices
         }
+    }
+
+    /// Why the latest refused command was refused.
+    #[must_use]
+    pub fn last_refusal(&self) -> Option<&CommandError> {
+        self.driver.last_refusal()
     }
 
     /// Whether the built-in driver has reached the route's end.
@@ -198,7 +209,7 @@ impl World {
     /// When the rover leaves the detailed ground or its state is no longer finite.
     pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
         let before = self.rover.base_twist().linear;
-        let targets = Targets::from(self.targets());
+        let targets = self.targets();
         for _ in 0..self.scenario.heartbeat / self.scenario.step {
             self.step(&targets);
         }
@@ -236,18 +247,12 @@ impl World {
         hash.finish()
     }
 
-    fn targets(&mut self) -> WheelTargets {
-        let wanted = self.driver.wants(self.time);
-        let command = match (wanted, self.follower.as_mut()) {
-            (Some(command), _) => command,
-            (None, Some(route)) => route.command(&self.rover.world_from_base()),
-            (None, None) => Command::STOP,
+    fn targets(&mut self) -> Targets {
+        let undriven = match self.follower.as_mut().filter(|_| !self.driver.has_driven()) {
+            Some(route) => route.command(&self.rover.world_from_base()),
+            None => BodyTwist::REST,
         };
-        let steer_now_rad = self.rover.steer_angles_rad();
-        let targets =
-            steering::wheel_targets(&self.scenario.rover, command.forward_m_s, command.turn_rad_s, &steer_now_rad);
-        self.limited_commands += u64::from(wanted.is_some() && targets.limited);
-        targets
+        self.driver.targets(self.time, &self.rover.joint_states(), undriven)
     }
 
     fn step(&mut self, targets: &Targets) {

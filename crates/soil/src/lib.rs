@@ -8,6 +8,7 @@ mod bulldozing;
 mod data;
 mod data_spec;
 pub mod drive_rig;
+pub mod fit;
 mod footing;
 mod force;
 mod grip;

@@ -179,7 +179,7 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let travel_m = level_m_s.amax() * rig.duration_s;
     let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
     let mut memory = SoilMemory::new(&ground);
-    let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
+    let (mut wheel_memory, mut scratch) = (WheelMemory::carrying(rig.load_n), Scratch::default());
     let soils = Soils::uniform(rig.law.clone());
     let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };

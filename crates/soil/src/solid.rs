@@ -7,6 +7,11 @@
 //! on them stays below `FREQUENCY_MAX` per step. What it sinks is Bekker's to say and
 //! does not change.
 
+//!
+//! A node's pressure resists pressing but hardly rolling: soil that is kneaded under a
+//! rocking stone takes its energy as a torque of `ROLLING` times load times radius against
+//! its turning, in full above `ROLLING_RATE_RAD_S` and in proportion below.
+
 use nalgebra::{Point3, Vector3};
 use selene_base::{Pose, Wrench};
 use selene_terrain::{Ground, Node, RockShape};
@@ -22,6 +27,10 @@ use crate::wheel::{Bed, Conditions};
 const FREQUENCY_MAX: f64 = 0.5;
 /// Damping of that motion, share of critical, at most.
 const DAMPING_MAX: f64 = 0.5;
+/// Rolling resistance over load times radius: our choice for stones in loose sand.
+const ROLLING: f64 = 0.3;
+/// Turn rate at which about half of it acts, rad/s.
+const ROLLING_RATE_RAD_S: f64 = 0.1;
 /// A face steeper than this is a wall: no vertical meets it from below.
 const WALL_SINE: f64 = 1e-9;
 
@@ -152,10 +161,22 @@ pub fn step(
     conditions: &Conditions,
 ) -> Option<SolidContact> {
     let Law::Scm(scm) = bed.soils.at(origin_m.x, origin_m.y) else { return None };
-    let scm = softened(scm, motion.mass_kg, solid.footprint_m2(), conditions.dt_s);
+    let dt_s = conditions.dt_s;
+    let mass_kg = motion.mass_kg;
+    let scm = softened(scm, mass_kg, solid.footprint_m2(), dt_s);
     let motion = Motion { centre_m: origin_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
     let response = press(&scm, solid, 1.0, &motion, conditions, bed.ground, bed.memory, bed.scratch);
-    Some(SolidContact { wrench: response.wrench, sinkage_m: response.sinkage_m, contact_nodes: response.contact_nodes })
+    let mut wrench = response.wrench;
+    let load_n = wrench.force.dot(&response.normal).max(0.0);
+    wrench.torque -= motion.angular_rad_s * rolling_nm_s(load_n, mass_kg, solid.scale_m, &motion, dt_s);
+    Some(SolidContact { wrench, sinkage_m: response.sinkage_m, contact_nodes: response.contact_nodes })
+}
+
+/// Torque per turn rate against rolling; never more than stops a ball of that size in two
+/// steps.
+fn rolling_nm_s(load_n: f64, mass_kg: f64, radius_m: f64, motion: &Motion, dt_s: f64) -> f64 {
+    let resistance = ROLLING * load_n * radius_m / (motion.angular_rad_s.norm() + ROLLING_RATE_RAD_S);
+    resistance.min(0.5 * 0.4 * mass_kg * radius_m * radius_m / dt_s)
 }
 
 /// Beds a solid in: the soil has given way wherever the solid is, and carries it from

@@ -1,8 +1,9 @@
 //! A rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
 //! multibody step ([`Rover`]), its drives ([`drive`]), its wheels' encoders
-//! ([`encoder`]) and its steering geometry ([`steering`]). Forces of the ground come
-//! from outside as wrenches on wheels and links; this crate knows no soil.
+//! ([`encoder`]) and its steering geometry ([`steering`], [`ackermann`]). Forces of the
+//! ground come from outside as wrenches on wheels and links; this crate knows no soil.
 
+pub mod ackermann;
 mod articulation;
 mod body;
 mod brake;
@@ -22,6 +23,7 @@ pub mod steering;
 mod tree;
 mod urdf;
 
+pub use ackermann::{Ackermann, AckermannState};
 pub use drive::DrivePower;
 pub use error::VehicleError;
 pub use model::{Coupling, Passive, RoverModel, Servo, Wheel, read_urdf};
@@ -31,4 +33,4 @@ pub use spec::{
     CouplingSpec, DriveSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec,
     WheelSpec,
 };
-pub use steering::{WheelTargets, wheel_targets};
+pub use steering::{BodyTwist, WheelTargets, wheel_targets};

@@ -96,7 +96,7 @@ pub struct WheelSpec {
     pub drive: Option<DriveSpec>,
 }
 
-/// What a body command is limited to.
+/// What a body command is limited to, and how it becomes skid steering.
 #[derive(Clone, Copy, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsSpec {
@@ -106,4 +106,13 @@ pub struct LimitsSpec {
     /// Largest turn rate, rad/s.
     #[garde(custom(positive))]
     pub turn_rate_rad_s: f64,
+    /// Effective track over the geometric one, for a rover that turns by skidding; 0.5
+    /// to 5, 1 by default.
+    #[garde(custom(within(0.5, 5.0)))]
+    #[serde(default = "geometric_track")]
+    pub track_factor: f64,
+}
+
+fn geometric_track() -> f64 {
+    1.0
 }

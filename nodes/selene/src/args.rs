@@ -13,7 +13,7 @@ use selene_base::SimTime;
 
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
-pub(crate) use tools::{BenchArgs, CheckArgs, HashArgs, RenderArgs};
+pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::PaceArg;
 
 const ABOUT: &str = "Rovers on the Moon, for ROS 2: one process steps vehicle, soil and light, and everything leaves \
@@ -71,6 +71,12 @@ pub(crate) enum Command {
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),
+    /// Fit a soil of the data-driven law to measured slip and sinkage
+    #[command(after_long_help = tools::FIT_EXAMPLES)]
+    Fit(FitArgs),
+    /// Compare wheels and soil with measurements and with peers; writes docs/validation.md
+    #[command(after_long_help = tools::VALIDATE_EXAMPLES)]
+    Validate(ValidateArgs),
     /// Print the hash of the world's state after some simulated time
     #[command(after_long_help = tools::HASH_EXAMPLES)]
     Hash(HashArgs),

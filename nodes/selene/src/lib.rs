@@ -22,6 +22,7 @@ mod recording;
 mod report;
 mod series;
 mod summary;
+pub mod validation;
 
 use std::process::ExitCode;
 

@@ -35,9 +35,9 @@ pub(crate) fn data_dir(asked: Option<&Path>) -> Option<PathBuf> {
     asked.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from))
 }
 
-/// The file of soil `name`: a file if there is one of that name, else a soil of
-/// the configuration folder.
-pub(crate) fn soil_file(name: &str) -> Result<PathBuf, Fault> {
+/// The file of soil `name`, as typed after `option`: a file if there is one of that
+/// name, else a soil of the configuration folder.
+pub(crate) fn soil_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
     let file = Path::new(name);
     if file.is_file() {
         return Ok(file.to_owned());
@@ -46,7 +46,7 @@ pub(crate) fn soil_file(name: &str) -> Result<PathBuf, Fault> {
         return Ok(file);
     }
     let known = config_file("soil").map(|folder| stems(&folder)).unwrap_or_default();
-    Err(Fault::input(format!("--soil {name}: neither a file nor a soil of config/soil: {}", known.join(", "))))
+    Err(Fault::input(format!("{option} {name}: neither a file nor a soil of config/soil: {}", known.join(", "))))
 }
 
 /// The ROS domain of the environment; 0 when it says nothing.
@@ -56,6 +56,16 @@ pub(crate) fn domain_id() -> Result<u16, Fault> {
     let domain = text.trim().parse().ok().filter(|domain| *domain <= DOMAIN_ID_MAX);
     domain
         .ok_or_else(|| Fault::input(format!("ROS_DOMAIN_ID={text}: must be a whole number from 0 to {DOMAIN_ID_MAX}")))
+}
+
+/// The file of the scenario called `name`.
+pub(crate) fn scenario_file(name: &str) -> Result<PathBuf, Fault> {
+    config_file(&format!("scenario/{name}.yaml"))
+}
+
+/// The folder of the configuration.
+pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
+    config_file("soil").map(|soils| soils.parent().map(Path::to_owned).unwrap_or_default())
 }
 
 /// A file or folder of the configuration: under the current folder or one of

@@ -42,8 +42,10 @@ fn assert_refused(output: &Output, parts: &[&str]) {
 
 #[test]
 fn every_command_has_a_help_page_with_an_example() {
-    let commands = ["run", "simulation", "camera", "lidar", "navigation", "check", "render", "hash", "bench"];
-    let pages = commands.iter().map(|command| vec![*command]).chain([vec!["rig", "wheel"], vec!["rig", "plate"]]);
+    let commands =
+        ["run", "simulation", "camera", "lidar", "navigation", "check", "render", "hash", "bench", "fit", "validate"];
+    let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
+    let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
         arguments.push("--help");
         let output = run(&arguments);
@@ -64,6 +66,21 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["rig", "plate", "--soil", "lunar", "--size", "0.2"]), &["0.2x0.1"]);
     assert_refused(&run(&["rig", "wheel", "--soil", "lunar", "--slip", "NaN"]), &["slip"]);
     assert_refused(&run(&["rig", "wheel", "--soil", "mud"]), &["mud", "lunar"]);
+    for (option, value, parts) in [
+        ("--slip", "0.1,2", ["--slip", "2 is not allowed: must be above -1 and at most 1"]),
+        ("--load", "100:0:10", ["--load", "from:to:step"]),
+        ("--slip-angle", "85", ["--slip-angle", "-80 to 80"]),
+        ("--gravity", "0", ["--gravity", "above 0"]),
+        ("--grip", "1.5", ["--grip", "0 to 1"]),
+    ] {
+        assert_refused(&run(&["rig", "wheel", "--soil", "lunar", option, value]), &parts);
+    }
+    let tall = ["rig", "wheel", "--soil", "lunar", "--grousers", "10", "--grouser-height", "0.3"];
+    assert_refused(&run(&tall), &["--grouser-height 0.3", "below --radius 0.25"]);
+    let rover = "config/rover/sorato.yaml";
+    assert_refused(&run(&["rig", "slope", rover, "--soil", "lunar", "--slope", "0:50:10"]), &["--slope", "-45 to 45"]);
+    assert_refused(&run(&["rig", "slope", rover, "--soil", "lunar", "--speed", "3"]), &["speed", "limits"]);
+    assert_refused(&run(&["validate", "--data", "no/such/folder"]), &["--data", "no/such/folder"]);
     assert_refused(&run(&["hash", "config/scenario/polar.yaml", "--for", "1", "--threads", "0"]), &["1 to"]);
     assert_refused(&run(&["bench", "speed"]), &["speed", "cpu_rays_per_s"]);
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
@@ -119,13 +136,13 @@ fn check_tells_every_refused_file_with_line_value_and_what_is_allowed() {
 }
 
 #[test]
-fn the_wheel_rig_prints_its_four_figures() {
+fn the_wheel_rig_prints_its_five_figures() {
     let arguments = ["rig", "wheel", "--soil", "lunar", "--load", "100", "--slip", "0.2", "--grid", "0.02"];
     let output = run(&arguments);
     let printed: serde_json::Map<String, serde_json::Value> =
         serde_json::from_slice(&output.stdout).expect("JSON on standard output");
     let keys: Vec<_> = printed.keys().map(String::as_str).collect();
-    assert_eq!(keys, ["drawbar_n", "normal_n", "sinkage_m", "torque_nm"]);
+    assert_eq!(keys, ["drawbar_n", "lateral_n", "normal_n", "sinkage_m", "torque_nm"]);
     // The wheel carries its load: the mean over two seconds is within a newton.
     let normal_n = printed["normal_n"].as_f64().expect("a number");
     assert!((normal_n - 100.0).abs() < 1.0, "{normal_n}");
@@ -227,4 +244,64 @@ fn a_recording_that_breaks_off_fails_the_run_after_its_summary() {
     assert_eq!(output.status.code(), Some(1), "{summary}{message}");
     assert!(message.contains("the recording broke off"), "{message}");
     assert!(summary.contains("bag fault") && summary.contains("/clock"), "{summary}");
+}
+
+#[test]
+fn the_wheel_rig_sweeps_all_combinations_in_order_into_csv_and_plot() {
+    let folder = folder("sweep");
+    let out = folder.to_string_lossy();
+    let sweep = ["rig", "wheel", "--soil", "lunar,rigid", "--slip", "0:0.4:0.2", "--load", "50,100", "--grid", "0.05"];
+    let output = run(&[&sweep[..], &["--out", &out]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = std::fs::read_to_string(folder.join("wheel.csv")).expect("a CSV file");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1 + 2 * 3 * 2);
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).expect("a column");
+    let [soil, slip, load, pull] = ["soil", "slip", "load_n", "drawbar_n"].map(column);
+    assert_eq!((rows[1][soil], rows[1][slip], rows[1][load]), ("lunar", "0", "50"));
+    assert_eq!((rows[12][soil], rows[12][slip], rows[12][load]), ("rigid", "0.4", "100"));
+    let pulls: Vec<f64> = rows[1..4].iter().map(|row| row[pull].parse().expect("a number")).collect();
+    assert!(pulls[0] < pulls[1] && pulls[1] < pulls[2], "{pulls:?}");
+    let picture = image::open(folder.join("wheel.png")).expect("a plot").into_rgb8();
+    let first = *picture.get_pixel(0, 0);
+    assert!(picture.pixels().any(|pixel| *pixel != first));
+    let again = run(&sweep);
+    assert_eq!(text(&again.stdout), csv, "printed without --out, and the same every time");
+}
+
+#[test]
+fn the_slope_rig_ends_where_the_rover_stalls() {
+    let rig = ["rig", "slope", "config/rover/sorato.yaml", "--soil", "lunar", "--grid", "0.02", "--step", "0.001"];
+    let output = run(&[&rig[..], &["--slope", "45,0,10,42"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let csv = text(&output.stdout);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0], ["slope_deg", "speed_m_s", "slip", "sinkage_m", "drive_torque_nm", "stalled"]);
+    let told: Vec<_> = rows[1..].iter().map(|row| (row[0], row[5])).collect();
+    assert_eq!(told, [("0", "false"), ("10", "false"), ("42", "true")]);
+}
+
+#[test]
+fn fit_makes_a_soil_that_check_accepts_and_refuses_gaps_with_their_line() {
+    let folder = folder("fit");
+    let [table, soil, plot] = ["runs.csv", "sand.yaml", "sand.png"].map(|name| folder.join(name));
+    let [table_name, soil_name, plot_name] = [&table, &soil, &plot].map(|file| file.to_string_lossy().into_owned());
+    let mut csv = String::from("rim_speed_m_s,slope_deg,slip,load_n,sinkage_m\n");
+    for run in 0..30_u32 {
+        let [speed, slope, load] =
+            [0.1 + 0.1 * f64::from(run % 5), 8.0 * f64::from(run / 5 % 3), 7.0 + 3.0 * f64::from(run / 15)];
+        let wobble = 0.005 * (f64::from(run) * 2.4).sin();
+        let slip = (0.005 * speed + 0.001) * slope * slope + 0.03 * speed + 0.02 + wobble;
+        let depth_m = 0.003 + 0.03 * slip + 0.0009 * (load - 8.5) + 0.01 * wobble;
+        csv += &format!("{speed},{slope},{slip},{load},{depth_m}\n");
+    }
+    std::fs::write(&table, &csv).expect("written");
+    let output = run(&["fit", &table_name, "--out", &soil_name, "--plot", &plot_name]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.contains("per_slip_mm") && told.contains("(95 %)") && plot.is_file(), "{told}");
+    let output = run(&["check", &soil_name]);
+    assert!(text(&output.stdout).contains("Soil, OK"), "{}", text(&output.stderr));
+    std::fs::write(&table, csv + "0.1,0,,8,0.003\n").expect("written");
+    assert_refused(&run(&["fit", &table_name]), &["runs.csv", "line 32", "slip"]);
 }

@@ -1,32 +1,39 @@
-//! Driving commands from `cmd_vel`: TwistStamped, or Twist when asked for. They are
-//! queued as they arrive and handed to the world between heartbeats.
+//! Commands from outside: `cmd_vel` (TwistStamped, or Twist when asked for),
+//! `ackermann_cmd`, `joint_trajectory`, and `<joint>/command` for every drive, steer
+//! and servo. They are queued as they arrive and handed to the world between
+//! heartbeats.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
+use selene_base::SimTime;
 use selene_coherence::NodeError;
-use selene_ros::transport::{Subscription, Transport, subscribe};
-use selene_ros::{Qos, geometry_msgs};
-use selene_sim::{Command, Scenario, World};
+use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
+use selene_ros::{Message, Qos, ackermann_msgs, builtin_interfaces, geometry_msgs, std_msgs, trajectory_msgs};
+use selene_sim::{Actuator, Command, JointCommand, JointTrajectory, Scenario, TrajectoryPoint, World};
+use selene_vehicle::{Ackermann, BodyTwist};
 
 pub(crate) struct Commands {
     arrived: Receiver<Command>,
-    _subscription: Subscription,
+    _subscriptions: Vec<Subscription>,
 }
 
 impl Commands {
     pub(crate) fn new(transport: &dyn Transport, scenario: &Scenario, unstamped: bool) -> Result<Self, NodeError> {
-        let (sender, arrived) = channel();
-        let topic = scenario.topic("cmd_vel");
-        let queue = move |twist: &geometry_msgs::Twist| {
-            // The queue closes with the node: nobody is then left to obey.
-            let _ = sender.send(command(twist));
-        };
-        let subscription = if unstamped {
-            subscribe(transport, &topic, Qos::reliable(), move |m: geometry_msgs::Twist| queue(&m))?
-        } else {
-            subscribe(transport, &topic, Qos::reliable(), move |m: geometry_msgs::TwistStamped| queue(&m.twist))?
-        };
-        Ok(Self { arrived, _subscription: subscription })
+        let (queue, arrived) = channel();
+        let desk = Desk { transport, scenario, queue };
+        let mut subscriptions = vec![
+            if unstamped {
+                desk.takes("cmd_vel", |message: geometry_msgs::Twist| body(&message))?
+            } else {
+                desk.takes("cmd_vel", |message: geometry_msgs::TwistStamped| body(&message.twist))?
+            },
+            desk.takes("ackermann_cmd", |message: ackermann_msgs::AckermannDriveStamped| ackermann(&message.drive))?,
+            desk.takes("joint_trajectory", trajectory)?,
+        ];
+        for Actuator { name, .. } in Actuator::of(&scenario.rover) {
+            subscriptions.extend(desk.takes_joint(&name)?);
+        }
+        Ok(Self { arrived, _subscriptions: subscriptions })
     }
 
     pub(crate) fn hand_to(&self, world: &mut World) {
@@ -34,6 +41,71 @@ impl Commands {
     }
 }
 
-fn command(twist: &geometry_msgs::Twist) -> Command {
-    Command { forward_m_s: twist.linear.x, turn_rad_s: twist.angular.z }
+/// Where commands are taken in.
+struct Desk<'a> {
+    transport: &'a dyn Transport,
+    scenario: &'a Scenario,
+    queue: Sender<Command>,
+}
+
+impl Desk<'_> {
+    fn takes<M: Message>(
+        &self,
+        topic: &str,
+        command: impl Fn(M) -> Command + Send + Sync + 'static,
+    ) -> Result<Subscription, TransportError> {
+        let queue = self.queue.clone();
+        // The queue closes with the node: nobody is then left to obey.
+        let take = move |message| drop(queue.send(command(message)));
+        subscribe(self.transport, &self.scenario.topic(topic), Qos::reliable(), take)
+    }
+
+    /// The topic of one joint; none, and said, for a name that ROS 2 does not allow: a
+    /// trajectory still reaches that joint.
+    fn takes_joint(&self, name: &str) -> Result<Option<Subscription>, TransportError> {
+        let joint = name.to_owned();
+        let command = move |message: std_msgs::Float64| {
+            Command::Joint(JointCommand { joint: joint.clone(), target: message.data })
+        };
+        match self.takes(&format!("{name}/command"), command) {
+            Err(TransportError::Topic(error)) => {
+                tracing::warn!(joint = name, "no command topic: {error}; joint_trajectory reaches the joint");
+                Ok(None)
+            }
+            taken => taken.map(Some),
+        }
+    }
+}
+
+fn body(twist: &geometry_msgs::Twist) -> Command {
+    Command::Body(BodyTwist { forward_m_s: twist.linear.x, left_m_s: twist.linear.y, turn_rad_s: twist.angular.z })
+}
+
+fn ackermann(drive: &ackermann_msgs::AckermannDrive) -> Command {
+    Command::Ackermann(Ackermann {
+        speed_m_s: drive.speed.into(),
+        steering_angle_rad: drive.steering_angle.into(),
+        steering_rate_rad_s: drive.steering_angle_velocity.into(),
+        acceleration_m_s2: drive.acceleration.into(),
+        jerk_m_s3: drive.jerk.into(),
+    })
+}
+
+/// A zero stamp starts it at once.
+fn trajectory(message: trajectory_msgs::JointTrajectory) -> Command {
+    let stamp = SimTime::from(message.header.stamp);
+    let point = |point: trajectory_msgs::JointTrajectoryPoint| TrajectoryPoint {
+        time: duration(point.time_from_start),
+        positions: point.positions,
+        velocities: point.velocities,
+    };
+    Command::Trajectory(JointTrajectory {
+        start: (stamp != SimTime::ZERO).then_some(stamp),
+        joints: message.joint_names,
+        points: message.points.into_iter().map(point).collect(),
+    })
+}
+
+fn duration(span: builtin_interfaces::Duration) -> SimTime {
+    SimTime::from_sec_nanosec(span.sec, span.nanosec)
 }

@@ -144,7 +144,7 @@ impl Node {
         let next = self.world.heartbeat()?;
         self.publishers.state(&next)?;
         self.publishers.truth(last, &next)?;
-        self.publishers.diagnostics(&next, &self.world.notices(), self.overruns)?;
+        self.publishers.diagnostics(&next, &self.world, self.overruns)?;
         self.terrain.answer(&self.world)?;
         Ok(next)
     }

@@ -13,7 +13,7 @@ use selene_ros::{
     Qos, diagnostic_msgs, geometry_msgs, nav_msgs, rosgraph_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs,
 };
 use selene_sensors::Schedule;
-use selene_sim::{Notices, Scenario, WorldState};
+use selene_sim::{Notices, Scenario, World, WorldState};
 use selene_vehicle::RoverModel;
 
 /// Rate of transforms, joint states, odometry and wheel truth, Hz.
@@ -96,19 +96,14 @@ impl Publishers {
     }
 
     /// How the run goes, once a simulated second.
-    pub(crate) fn diagnostics(
-        &mut self,
-        state: &WorldState,
-        notices: &Notices,
-        overruns: u64,
-    ) -> Result<(), NodeError> {
+    pub(crate) fn diagnostics(&mut self, state: &WorldState, world: &World, overruns: u64) -> Result<(), NodeError> {
         let (wall, simulated) = self.since;
         if self.diagnostics_due.measured_in(simulated, state.time).next().is_none() {
             return Ok(());
         }
         let factor = wall.elapsed().as_secs_f64() / (state.time - simulated).secs_f64();
         self.since = (Instant::now(), state.time);
-        Ok(self.diagnostics.publish(&diagnostics(state, factor, notices, overruns), state.time)?)
+        Ok(self.diagnostics.publish(&diagnostics(state, factor, world, overruns), state.time)?)
     }
 }
 
@@ -176,12 +171,13 @@ fn odometry(state: &WorldState) -> nav_msgs::Odometry {
     }
 }
 
-fn diagnostics(state: &WorldState, factor: f64, notices: &Notices, overruns: u64) -> diagnostic_msgs::DiagnosticArray {
+fn diagnostics(state: &WorldState, factor: f64, world: &World, overruns: u64) -> diagnostic_msgs::DiagnosticArray {
     let value = |key: &str, value: String| diagnostic_msgs::KeyValue { key: key.to_owned(), value };
-    let (level, message) = match *notices {
+    let notices = world.notices();
+    let (level, message) = match notices {
         notices if notices == Notices::default() => (diagnostic_msgs::DiagnosticStatus::OK, "running"),
         Notices { refused_commands: 1.., .. } => {
-            (diagnostic_msgs::DiagnosticStatus::WARN, "commands that are not finite were ignored")
+            (diagnostic_msgs::DiagnosticStatus::WARN, "commands were refused: see last_refusal")
         }
         _ => (diagnostic_msgs::DiagnosticStatus::WARN, "something left its valid range: see the values"),
     };
@@ -195,6 +191,7 @@ fn diagnostics(state: &WorldState, factor: f64, notices: &Notices, overruns: u64
             value("real_time_factor", format!("{factor:.3}")),
             value("pace_overruns", overruns.to_string()),
             value("commands_refused", notices.refused_commands.to_string()),
+            value("last_refusal", world.last_refusal().map(ToString::to_string).unwrap_or_default()),
             value("commands_limited", notices.limited_commands.to_string()),
             value("soil_modulus_floored", notices.floored_contacts.to_string()),
             value("sinkage_beyond_radius", notices.buried_wheels.to_string()),

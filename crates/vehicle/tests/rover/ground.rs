@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelMotion, WheelTargets, wheel_targets};
+use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, WheelMotion, WheelTargets, wheel_targets};
 
 pub(crate) const MOON_M_S2: f64 = 1.62;
 pub(crate) const STEP_S: f64 = 5e-4;
@@ -96,7 +96,7 @@ impl Drive {
 
     pub(crate) fn steer_and_run(&mut self, seconds: f64, speed_m_s: f64, turn_rate_rad_s: f64) {
         let held = self.rover.steer_angles_rad();
-        let targets = wheel_targets(self.rover.model(), speed_m_s, turn_rate_rad_s, &held);
+        let targets = wheel_targets(self.rover.model(), &BodyTwist::arc(speed_m_s, turn_rate_rad_s), &held);
         self.run(seconds, &targets);
     }
 }

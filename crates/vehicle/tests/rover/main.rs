@@ -3,11 +3,13 @@
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
 
+mod ackermann;
 mod bad_input;
 mod driving;
 mod energy;
 mod ground;
 mod motors;
+mod platform;
 mod rovers;
 mod steering;
 mod suspension;

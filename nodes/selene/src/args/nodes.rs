@@ -13,7 +13,7 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --for 20 --record out/bag
   selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
 
-The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x in m/s, angular.z in rad/s) the moment someone publishes \
+The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
 printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder. Ctrl-C ends cleanly; a second Ctrl-C \
 ends at once.";

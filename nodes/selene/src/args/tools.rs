@@ -26,6 +26,57 @@ pub(crate) struct CheckArgs {
     pub(crate) data: Option<PathBuf>,
 }
 
+pub(super) const FIT_EXAMPLES: &str = "Example:
+  selene fit runs.csv --out config/soil/my_sand.yaml --plot out/my_sand.png
+
+Columns, by name: rim_speed_m_s (wheel rate times radius), slope_deg (downhill negative), slip, load_n, sinkage_m. slip, \
+or load_n and sinkage_m, may be missing: what was not measured is that of --other. Coefficients are told with their 95 % \
+confidence intervals. A table with gaps is refused with file and line.";
+
+/// `selene fit`.
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// The measured runs
+    #[arg(value_name = "FILE.csv")]
+    pub(crate) file: PathBuf,
+    /// The soil file to write
+    #[arg(long, value_name = "SOIL.yaml")]
+    pub(crate) out: Option<PathBuf>,
+    /// The plot to write
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Name of the soil [default: the table's file name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Soil of the data-driven law from which everything comes that is not fitted
+    #[arg(long, value_name = "NAME|FILE", default_value = "tohoku_silica5_ex1")]
+    pub(crate) other: String,
+}
+
+pub(super) const VALIDATE_EXAMPLES: &str = "Examples:
+  selene validate --data DIR --out docs    writes docs/validation.md and docs/images/validation_*.png
+  selene validate --data DIR --json        the figures beside what is asked of them
+
+Measured wheels are read from DIR/wheel, reference curves from --reference or DIR/../reference. What is not there is \
+skipped, and said to be.";
+
+/// `selene validate`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Folder with third-party data [default: the environment's SELENE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Folder with peers' reference curves [default: the environment's SELENE_REFERENCE, else `reference` beside the data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) reference: Option<PathBuf>,
+    /// Folder for validation.md and images/
+    #[arg(long, value_name = "DIR", default_value = "docs")]
+    pub(crate) out: PathBuf,
+    /// Print the figures as JSON; nothing is written
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 pub(super) const RENDER_EXAMPLES: &str = "Example:
   selene render config/scenario/polar.yaml --camera navcam_left --at 5 --out out/view.png
 
@@ -79,7 +130,8 @@ pub(super) const BENCH_EXAMPLES: &str = "Examples:
   selene bench --json > figures.json    a list of {name, value, unit}; a note where infinite
   selene bench cpu_rays_per_s           one of them
 
-Figures: viper_scm_2cm_rtf, cpu_rays_per_s, default_scenario_rtf, first_image_s, binary_bytes, peak_memory_bytes, \
+Figures: viper_scm_2cm_rtf, viper_scm_1cm_rtf, curiosity_rocks_rtf, vehicles_per_core, hour_step_drift (an hour on 5 cm in \
+2 ms steps), rut_bytes_per_node, rut_other_bytes_per_node (what memory grows by beside the ruts), cpu_rays_per_s, default_scenario_rtf, first_image_s, binary_bytes, peak_memory_bytes, \
 image_640x360_p99_s. Real-time factors are wall time over simulated time: below 1 is faster than real time.";
 
 /// `selene bench`.

@@ -2,6 +2,7 @@
 //! of it. Real-time factors are wall time over simulated time.
 
 mod child;
+mod hour;
 mod latency;
 mod physics;
 mod rays;
@@ -12,11 +13,18 @@ use crate::args::BenchArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use child::ChildRun;
+use hour::Hour;
 
 /// A figure that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     ViperScm2cmRtf,
+    ViperScm1cmRtf,
+    CuriosityRocksRtf,
+    VehiclesPerCore,
+    HourStepDrift,
+    RutBytesPerNode,
+    RutOtherBytesPerNode,
     CpuRaysPerS,
     DefaultScenarioRtf,
     FirstImageS,
@@ -26,8 +34,14 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 7] = [
-    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
+const FIGURES: [(Name, &str, &str, Asked); 13] = [
+    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
+    (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
+    (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
+    (Name::VehiclesPerCore, "vehicles_per_core", "vehicles", Asked::AtLeast(20.0)),
+    (Name::HourStepDrift, "hour_step_drift", "", Asked::AtMost(0.05)),
+    (Name::RutBytesPerNode, "rut_bytes_per_node", "B", Asked::AtMost(16.0)),
+    (Name::RutOtherBytesPerNode, "rut_other_bytes_per_node", "B", Asked::AtMost(1.0)),
     (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Asked::AtLeast(4e6)),
     (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Asked::AtMost(1.0)),
     (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
@@ -58,13 +72,13 @@ const INFINITE_IN_JSON: f64 = f64::MAX;
 /// Measures and prints the figures asked for.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
     let chosen = choose(&args.names)?;
-    let mut child = None;
+    let (mut child, mut hour) = (None, None);
     let mut figures = Vec::new();
     for (name, text, unit, asked) in chosen {
         eprintln!("measuring {text} …");
-        let value = measure(name, &mut child)?;
+        let value = measure(name, &mut child, &mut hour)?;
         if !args.json {
-            print_line(format_args!("  {text:<22} {:>12} {unit:<15} {}", number(value), asked.text(value)));
+            print_line(format_args!("  {text:<24} {:>12} {unit:<15} {}", number(value), asked.text(value)));
         }
         figures.push(Figure::new(text, value, unit));
     }
@@ -86,9 +100,15 @@ fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Ask
     names.iter().map(find).collect()
 }
 
-fn measure(name: Name, child: &mut Option<ChildRun>) -> Result<f64, Fault> {
+fn measure(name: Name, child: &mut Option<ChildRun>, hour: &mut Option<Hour>) -> Result<f64, Fault> {
     Ok(match name {
         Name::ViperScm2cmRtf => physics::real_time_factor()?,
+        Name::ViperScm1cmRtf => physics::fine_real_time_factor()?,
+        Name::CuriosityRocksRtf => physics::rocks_real_time_factor()?,
+        Name::VehiclesPerCore => physics::vehicles_per_core()?,
+        Name::HourStepDrift => hour::run_once(hour)?.step_drift,
+        Name::RutBytesPerNode => hour::run_once(hour)?.rut_bytes_per_node,
+        Name::RutOtherBytesPerNode => hour::run_once(hour)?.other_bytes_per_node,
         Name::CpuRaysPerS => rays::rays_per_s()?,
         Name::DefaultScenarioRtf => child::run_once(child)?.real_time_factor(),
         Name::FirstImageS => child::run_once(child)?.first_image_s,

@@ -2,11 +2,13 @@
 
 mod bench;
 mod check;
+mod fit;
 mod hash;
 mod node;
 mod render;
 mod rig;
 mod run;
+mod validate;
 
 use clap::Parser;
 
@@ -25,6 +27,8 @@ pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
         Some(Command::Check(args)) => check::check(&args),
         Some(Command::Render(args)) => render::render(&args),
         Some(Command::Rig(command)) => rig::rig(&command),
+        Some(Command::Fit(args)) => fit::fit(&args),
+        Some(Command::Validate(args)) => validate::validate(&args),
         Some(Command::Hash(args)) => hash::hash(&args),
         Some(Command::Bench(args)) => bench::bench(&args),
     }

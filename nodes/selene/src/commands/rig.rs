@@ -24,7 +24,7 @@ pub(crate) fn rig(command: &RigCommand) -> Result<(), Fault> {
 
 /// The soil called `name`, with or without displaced soil piling up beside the rut.
 fn soil(name: &str, bulldozing: bool) -> Result<Law, Fault> {
-    let mut spec = SoilSpec::load(&places::soil_file(name)?).map_err(Fault::input)?;
+    let mut spec = SoilSpec::load(&places::soil_file("--soil", name)?).map_err(Fault::input)?;
     spec.bulldozing = bulldozing.then(|| spec.bulldozing.unwrap_or_default());
     Law::try_from(&spec).map_err(|refusal| Fault::input(format!("--soil {name}: {refusal}")))
 }

@@ -125,7 +125,8 @@ impl Panel {
     fn draw<'a>(&self, area: &Area<'a>) -> Result<(), DrawError<'a>> {
         let mut chart = ChartBuilder::on(area)
             .x_label_area_size(46)
-            .y_label_area_size(78)
+            .y_label_area_size(70)
+            .margin_left(18)
             .margin_top(8)
             .margin_right(14)
             .build_cartesian_2d(self.range(|point| point.0, 0.02), self.range(|point| point.1, 0.06))?;
@@ -138,6 +139,8 @@ impl Panel {
             .label_style(plain_words(15, colour::FAINT_INK))
             .x_labels(9)
             .y_labels(7)
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
             .max_light_lines(0)
             .bold_line_style(paint(colour::GRID, 0.8))
             .axis_style(stroke(colour::GRID, 1))
@@ -211,6 +214,14 @@ fn dashes(points: &[(f64, f64)], spans: &[f64; 2]) -> Vec<Vec<(f64, f64)>> {
     dashes
 }
 
+/// A number on an axis: no more places than it has, and no negative zero.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters wants a function of a reference")]
+fn number(value: &f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
 fn is_finite(point: &(f64, f64)) -> bool {
     point.0.is_finite() && point.1.is_finite()
 }
@@ -221,7 +232,7 @@ fn rgb(colour: usize) -> Rgb {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Mark, Panel, dashes};
+    use super::{Line, Mark, Panel, dashes, number};
 
     fn panel(points: Vec<(f64, f64)>) -> Panel {
         let line = Line { name: "a".to_owned(), colour: 0, mark: Mark::Line, points };
@@ -236,6 +247,11 @@ mod tests {
             let range = panel(points).range(|p| p.1, 0.06);
             assert!(range.end > range.start);
         }
+    }
+
+    #[test]
+    fn numbers_on_axes_are_short() {
+        assert_eq!([0.25, -1e-17, 100.0, -0.6, 12.5].map(|v| number(&v)), ["0.25", "0", "100", "-0.6", "12.5"]);
     }
 
     #[test]

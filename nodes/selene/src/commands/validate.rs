@@ -1,0 +1,93 @@
+//! `selene validate`: wheels and soil beside measurements and peers.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::args::ValidateArgs;
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+use crate::validation::{Comparison, Figure, Section, Sources, report};
+
+/// A comparison, as `--json` prints it.
+#[derive(Serialize)]
+struct Printed {
+    comparison: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<String>,
+    figures: Vec<PrintedFigure>,
+}
+
+#[derive(Serialize)]
+struct PrintedFigure {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
+    met: bool,
+}
+
+/// Makes all comparisons; tells the figures, or writes the page.
+pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Fault> {
+    let sources = sources(args)?;
+    let mut made = Vec::new();
+    for comparison in Comparison::ALL {
+        eprintln!("{} …", comparison.title());
+        let section = comparison.make(&sources);
+        made.push((comparison, section.map_err(|e| Fault::run(format!("{}: {e}", comparison.title())))?));
+    }
+    if args.json {
+        let printed: Vec<_> = made.iter().map(printed).collect();
+        print_line(serde_json::to_string_pretty(&printed).map_err(Fault::run)?);
+        return Ok(());
+    }
+    made.iter().for_each(tell);
+    report(&args.out, &made).map_err(Fault::run)
+}
+
+fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
+    let data = places::data_dir(args.data.as_deref());
+    let from_environment = || std::env::var_os("SELENE_REFERENCE").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let beside = || data.as_ref().map(|data| data.join("../reference"));
+    let reference = args.reference.clone().or_else(from_environment).or_else(beside);
+    for (option, folder) in [("--data", &args.data), ("--reference", &args.reference)] {
+        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Fault::input(format!("{option} {}: is no folder", folder.display())));
+        }
+    }
+    Ok(Sources { config: places::config_dir()?, data, reference })
+}
+
+fn printed((comparison, section): &(Comparison, Result<Section, String>)) -> Printed {
+    let figure = |figure: &Figure| PrintedFigure {
+        name: figure.name,
+        value: figure.value,
+        unit: figure.unit,
+        what: figure.what,
+        at_most: figure.at_most,
+        met: figure.is_met(),
+    };
+    let (skipped, figures) = match section {
+        Ok(section) => (None, section.figures.iter().map(figure).collect()),
+        Err(why) => (Some(why.clone()), Vec::new()),
+    };
+    Printed { comparison: comparison.title(), skipped, figures }
+}
+
+fn tell((comparison, section): &(Comparison, Result<Section, String>)) {
+    print_line(comparison.title());
+    match section {
+        Err(why) => print_line(format_args!("  skipped: {why}")),
+        Ok(section) => {
+            for figure @ Figure { name, value, unit, at_most, .. } in &section.figures {
+                let asked = at_most.map_or(String::new(), |limit| {
+                    format!("asked ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
+                });
+                print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {asked}"));
+            }
+        }
+    }
+}
