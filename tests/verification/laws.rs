@@ -13,6 +13,10 @@ use selene_vehicle::BodyTwist;
 /// The worlds' posts, m: slopes are planes.
 const SPACING_M: f64 = 0.05;
 
+/// DATA, section IV: slip error on the flat, and its mean on slopes.
+const FLAT_SLIP_ERROR: f64 = 2e-4;
+const SLOPE_SLIP_ERROR: f64 = 2.2e-3;
+
 /// A folder of its own for one test's scenario.
 struct Folder(PathBuf);
 
@@ -83,16 +87,15 @@ fn ex1_slips_as_its_regression_says() {
         let fit = (0.00522 * rim + 0.00105) * slope_deg * slope_deg + 0.0265 * rim + 0.0256;
         let error = (mean(&|wheel| wheel.slip_ratio) - fit).abs();
         println!("{speed} m/s up {slope_deg} deg: rim {rim:.4} m/s, slip {fit:.4}, off by {:.4} %", 100.0 * error);
-        let most = if slope_deg == 0.0 { 2e-4 } else { 1e-2 };
+        let most = if slope_deg == 0.0 { FLAT_SLIP_ERROR } else { 5.0 * SLOPE_SLIP_ERROR };
         assert!(error < most, "{speed} {slope_deg}: {error}");
         if slope_deg > 0.0 {
             (sum, count) = (sum + error, count + 1.0);
         }
     }
-    assert!(sum / count < 2.2e-3, "{}", sum / count);
+    assert!(sum / count < SLOPE_SLIP_ERROR, "{}", sum / count);
 }
 
-/// VIPER's six laws of motion, so to speak: it goes, turns, stops and stays.
 #[test]
 fn viper_goes_turns_stops_and_stays_on_every_law() {
     for (soil, slip) in [("$rigid.yaml", 0.01), ("$slip_map_lunar.yaml", 0.12), ("$tohoku_silica5_ex1.yaml", 0.25)] {
@@ -112,14 +115,23 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
     }
 }
 
+/// Four wheels at (±a, ±b) that slide with one friction turn on the spot at
+/// Ω = w b/(a² + b²) for rims at w = Ω₀ b: the moment of their friction is nothing there. EX1's
+/// stand at a = 0.31 m, b = 0.21 m. Laws that give way along more easily than across turn less,
+/// those that hold less across turn more.
 #[test]
 fn ex1_turns_by_skidding_on_every_law() {
-    for soil in ["$rigid.yaml", "$slip_map_lunar.yaml", "$tohoku_silica5_ex1.yaml"] {
+    let coulomb = 0.5 * 0.21 * 0.21 / (0.31 * 0.31 + 0.21 * 0.21);
+    for (soil, least, most) in [
+        ("$rigid.yaml", 0.97 * coulomb, 1.03 * coulomb),
+        ("$slip_map_lunar.yaml", coulomb, 0.45),
+        ("$tohoku_silica5_ex1.yaml", 0.9 * coulomb, 1.3 * coulomb),
+    ] {
         let mut world = world("ex1", soil, 0.0, 0.0);
         let states = drive(&mut world, 5.0, Some(BodyTwist::arc(0.0, 0.5)));
         let rate = states[600..].iter().map(|state| state.body_twist().angular.z).sum::<f64>() / 400.0;
-        println!("{soil}: {rate:.3} rad/s for 0.5 asked");
-        assert!(rate > 0.1 && rate < 0.5, "{soil}: {rate}");
+        println!("{soil}: {rate:.4} rad/s for 0.5 asked, {coulomb:.4} by Coulomb");
+        assert!((least..most).contains(&rate), "{soil}: {rate}");
         let moved = states[states.len() - 1].world_from_base().translation.vector.xy().norm();
         assert!(moved < 0.3, "{soil}: {moved}");
     }
@@ -139,7 +151,10 @@ fn a_rover_crosses_the_border_of_soils() {
     // VIPER's wheels stand 0.64 m ahead and behind.
     assert!(deepest(0.2) > 5e-3 && deepest(1.5) > 2e-3, "{} {}", deepest(0.2), deepest(1.5));
     let speeds: Vec<_> = states[600..].iter().map(|state| state.body_twist().linear.x).collect();
-    assert!(speeds.iter().all(|speed| (0.05..0.3).contains(speed)), "{speeds:?}");
+    assert!(speeds.iter().all(|speed| (0.15..0.25).contains(speed)), "{speeds:?}");
+    // Nothing throws it: it stands lower than it was set down throughout.
+    let highest = states.iter().map(|state| state.world_from_base().translation.z).fold(0.0, f64::max);
+    assert!(highest < states[0].world_from_base().translation.z + 1e-3, "{highest}");
 }
 
 /// Dropped, thrown and driven at once: numbers, to the end.

@@ -43,6 +43,11 @@ impl Bearing {
         (elastic_n + damping_n_s_m * closing_m_s).max(0.0) / DISCS as f64
     }
 
+    /// Depth under a load short of the stop, m.
+    pub(crate) fn rest_m(&self, load_n: f64) -> f64 {
+        load_n / self.spring.stiffness_n_m
+    }
+
     /// Whether a wheel still sinks into the stop of ground lowered by `lowered_m`: it
     /// carries more than was known.
     pub(crate) fn is_too_soft(&self, stand: &Stand, lowered_m: f64) -> bool {

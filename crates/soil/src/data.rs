@@ -138,11 +138,12 @@ impl DataDriven {
         };
         let rolling = Rolling::new(motion, &footing.normal, wheel.radius_m);
         memory.turn(rolling.rate_rad_s, conditions.dt_s);
+        memory.bring_hollow(footing.depth_m(), wheel.grouser_height_m);
         let load_is_outside = self.yield_under(memory, &rolling, wheel, conditions);
         let bearing = self.bearing(memory, wheel, conditions);
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m, closing_m_s);
         let Some(stand) = footing.stand(motion, disc_n) else {
-            memory.leave();
+            memory.lift(footing.depth_m() <= 0.0);
             return WheelContact::default();
         };
         let slip_is_outside = self.drive(memory, &rolling, conditions);

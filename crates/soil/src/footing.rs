@@ -83,6 +83,11 @@ impl Footing {
         Some(Self { discs, normal })
     }
 
+    /// Depth of the deepest disc along the normal, m; zero when the wheel is clear.
+    pub(crate) fn depth_m(&self) -> f64 {
+        self.discs.iter().fold(0.0, |deepest, disc| f64::max(deepest, disc.depth_m)) * self.normal.z
+    }
+
     /// The wheel's normal force and torque, given the normal force of a disc by its depth
     /// and the speed at which that grows, both along the normal; none where nothing
     /// carries.

@@ -7,6 +7,7 @@ use crate::rigid::Rigid;
 use crate::scm::{Scm, SoilError};
 use crate::slip_map::SlipMap;
 use crate::spec::{SoilLaw, SoilSpec};
+use crate::wheel_memory::LawKind;
 
 /// A validated law with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,17 @@ pub enum Law {
     Rigid(Rigid),
     /// Drawbar against slip from a table.
     SlipMap(SlipMap),
+}
+
+impl Law {
+    pub(crate) fn kind(&self) -> LawKind {
+        match self {
+            Self::Scm(_) => LawKind::Scm,
+            Self::Data(_) => LawKind::Data,
+            Self::Rigid(_) => LawKind::Rigid,
+            Self::SlipMap(_) => LawKind::SlipMap,
+        }
+    }
 }
 
 impl TryFrom<&SoilSpec> for Law {

@@ -79,20 +79,27 @@ impl Rigid {
     ) -> WheelContact {
         memory.is_down = true;
         let bearing = bearing(memory, conditions);
-        let footing = Footing::find(surface, wheel, motion);
-        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m, closing_m_s);
-        let Some(stand) = footing.and_then(|footing| footing.stand(motion, disc_n)) else {
+        let Some(footing) = Footing::find(surface, wheel, motion) else {
             memory.leave();
+            return WheelContact::default();
+        };
+        memory.bring_hollow(footing.depth_m(), bearing.rest_m(memory.load_n));
+        let hollow_m = memory.yielded_m;
+        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - hollow_m, closing_m_s);
+        let Some(stand) = footing.stand(motion, disc_n) else {
+            memory.lift(footing.depth_m() <= 0.0);
             return WheelContact::default();
         };
         let axle = motion.world_from_wheel.rotation * Vector3::y();
         let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&stand.arm_m);
         let ahead = axle.cross(&stand.normal).try_normalize(1e-6);
         let rolled_m = ahead.map_or(0.0, |ahead| motion.linear_m_s.dot(&ahead).abs() * conditions.dt_s);
-        let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled_m / wheel.radius_m);
+        let rolled = rolled_m / wheel.radius_m;
+        memory.yielded_m *= (1.0 - rolled).max(0.0);
+        let slide = Slide::new(stand.normal, velocity_m_s, ahead, rolled);
         let bristle = bristle(&bearing, memory, conditions);
         let held_n = memory.hold(&slide, stand.normal_n, &self.friction, &bristle, conditions.dt_s);
-        memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, 0.0), conditions.dt_s);
+        memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, hollow_m), conditions.dt_s);
         contact(&stand, held_n, wheel)
     }
 }

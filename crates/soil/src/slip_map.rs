@@ -168,11 +168,15 @@ impl SlipMap {
             Surface::now(bed.ground)
         };
         let bearing = bearing(memory, conditions);
-        let lowered_m = memory.yielded_m;
-        let footing = Footing::find(&surface, wheel, motion);
-        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - lowered_m, closing_m_s);
-        let Some(stand) = footing.and_then(|footing| footing.stand(motion, disc_n)) else {
+        let Some(footing) = Footing::find(&surface, wheel, motion) else {
             memory.leave();
+            return WheelContact::default();
+        };
+        memory.bring_hollow(footing.depth_m(), bearing.rest_m(memory.load_n));
+        let lowered_m = memory.yielded_m;
+        let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - lowered_m, closing_m_s);
+        let Some(stand) = footing.stand(motion, disc_n) else {
+            memory.lift(footing.depth_m() <= 0.0);
             return WheelContact::default();
         };
         memory.is_down = true;
@@ -183,9 +187,12 @@ impl SlipMap {
         };
         let is_deep = bearing.is_too_soft(&stand, lowered_m);
         memory.follow_load(stand.normal_n, is_deep, conditions.dt_s);
-        if let (Some(sinkage_m), Some(gait)) = (&self.sinkage_m, &gait) {
+        if let Some(gait) = &gait {
             let rolled = gait.speed_m_s() * conditions.dt_s / wheel.radius_m;
-            memory.yielded_m += (sinkage_m.at(gait.slip()) - memory.yielded_m) * rolled.min(1.0);
+            let wanted_m = self.sinkage_m.as_ref().map_or(0.0, |sinkage_m| sinkage_m.at(gait.slip()));
+            memory.yielded_m += (wanted_m - memory.yielded_m) * rolled.min(1.0);
+        }
+        if self.sinkage_m.is_some() {
             Trace::PLAIN.leave(bed.ground, bed.memory, wheel, motion, stand.depth_m);
         }
         WheelContact {

@@ -160,10 +160,13 @@ pub fn step(
         return WheelContact::default();
     }
     let at = motion.world_from_wheel.translation;
-    match bed.soils.at(at.x, at.y) {
+    let law = bed.soils.at(at.x, at.y);
+    wheel_memory.enter(law.kind());
+    match law {
         Law::Scm(scm) => {
             wheel_memory.leave();
             let contact = step_scm(scm, bed, wheel, motion, conditions);
+            wheel_memory.is_down = contact.contact_nodes > 0;
             WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
         }
         Law::Data(data) => data.step(bed, wheel, wheel_memory, motion, conditions),

@@ -4,6 +4,18 @@
 
 use nalgebra::Vector3;
 
+/// Laws by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LawKind {
+    /// On none yet.
+    #[default]
+    None,
+    Scm,
+    Data,
+    Rigid,
+    SlipMap,
+}
+
 /// What one wheel remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WheelMemory {
@@ -17,6 +29,10 @@ pub struct WheelMemory {
     pub(crate) is_sliding: bool,
     /// Whether it touched in the last step.
     pub(crate) is_down: bool,
+    /// The law that it was on.
+    pub(crate) on: LawKind,
+    /// Whether it came down on another law and has not yet stood on this one.
+    pub(crate) has_crossed: bool,
     /// Speed that the ground lets it drive at, m/s.
     pub(crate) drive_m_s: f64,
     /// Depth that the soil gives way to, m.
@@ -37,16 +53,43 @@ impl WheelMemory {
 
     /// Every number of it, in a fixed order: for state hashes.
     #[must_use]
-    pub fn numbers(&self) -> [f64; 10] {
+    pub fn numbers(&self) -> [f64; 12] {
         let [x, y, z] = self.stretch_m.into();
-        let [known, sliding, down] =
-            [self.is_load_known, self.is_sliding, self.is_down].map(|is| f64::from(u8::from(is)));
-        [self.load_n, known, x, y, z, sliding, down, self.drive_m_s, self.yielded_m, self.turned_rad]
+        let flags = [self.is_load_known, self.is_sliding, self.is_down, self.has_crossed];
+        let [known, sliding, down, crossed] = flags.map(|is| f64::from(u8::from(is)));
+        let on = f64::from(self.on as u8);
+        let Self { load_n, drive_m_s, yielded_m, turned_rad, .. } = *self;
+        [load_n, known, x, y, z, sliding, down, on, crossed, drive_m_s, yielded_m, turned_rad]
+    }
+
+    /// The wheel is on a law of this kind now.
+    pub(crate) fn enter(&mut self, on: LawKind) {
+        if self.on != on {
+            let was_down = self.is_down;
+            self.leave();
+            (self.on, self.is_down, self.has_crossed) = (on, was_down, was_down);
+        }
+    }
+
+    /// A wheel that comes over a border in its rut lies below the new surface: as deep as it
+    /// does, beyond the `rest_m` that its load makes, the ground is taken as hollow at first,
+    /// so that it rolls out and is not thrown out.
+    pub(crate) fn bring_hollow(&mut self, depth_m: f64, rest_m: f64) {
+        if std::mem::take(&mut self.has_crossed) {
+            self.yielded_m = (depth_m - rest_m).max(0.0);
+        }
+    }
+
+    /// Nothing carries: what held is gone, and the hollow too once the wheel is out of it.
+    pub(crate) fn lift(&mut self, is_out: bool) {
+        let yielded_m = if is_out { 0.0 } else { self.yielded_m };
+        self.leave();
+        self.yielded_m = yielded_m;
     }
 
     /// Contact is lost: only the load is still true.
     pub(crate) fn leave(&mut self) {
-        let Self { load_n, is_load_known, turned_rad, .. } = *self;
-        *self = Self { load_n, is_load_known, turned_rad, ..Self::default() };
+        let Self { load_n, is_load_known, turned_rad, on, .. } = *self;
+        *self = Self { load_n, is_load_known, turned_rad, on, ..Self::default() };
     }
 }
