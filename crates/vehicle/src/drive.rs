@@ -4,7 +4,7 @@
 //! line bounds the torque in the asked direction, `stall (1 − speed / no-load)`; a
 //! braking torque is bounded by the stall current, and both by the current limit.
 //! The winding's time constant is left out. A wheel that stands is held by its
-//! brake ([`crate::brake`]), not by its motor.
+//! brake (`brake.rs`), not by its motor.
 //!
 //! The gear turns the motor `ratio` times as fast as the wheel and passes on a share
 //! η of the power that enters it: with motor torque M the wheel gets `ratio M η`

@@ -1,6 +1,6 @@
 //! Contact of wheels, bodies and loose rocks with rocks and hard ground. Narrow phase
 //! by GJK and EPA (parry3d-f64) on exact convex shapes, forces by a stiff, damped
-//! penalty with Coulomb friction that remembers its stretch ([`law`]). Soil under
+//! penalty with Coulomb friction that remembers its stretch (`law.rs`). Soil under
 //! wheels and rocks is not treated here.
 //!
 //! Every force acts on two bodies, equal and opposite; pairs are taken in a fixed
