@@ -3,7 +3,7 @@
 //! the line through its centre of rotation, the axles that are not steered (their
 //! mean; the rearmost axle where every wheel is steered), at `ω = v tan δ / L`, `L`
 //! from that line to the front axle. All wheels then follow
-//! [`steering`](crate::steering).
+//! [`steering`].
 //!
 //! Speed and angle move toward what is asked: the angle at its asked rate, the speed
 //! at its asked acceleration, the acceleration at its asked jerk, each at once where
