@@ -4,6 +4,7 @@
 //! ahead of the slowest declared participant.
 
 mod commands;
+mod encoders;
 mod lockstep;
 mod pace;
 mod publish;

@@ -16,6 +16,8 @@ use selene_sensors::Schedule;
 use selene_sim::{Notices, Scenario, World, WorldState};
 use selene_vehicle::RoverModel;
 
+use crate::encoders::Encoders;
+
 /// Rate of transforms, joint states, odometry and wheel truth, Hz.
 const TRUTH_RATE_HZ: f64 = 50.0;
 /// Rate of diagnostics, Hz.
@@ -30,6 +32,7 @@ pub(crate) struct Publishers {
     tf_static: Publisher<tf2_msgs::TFMessage>,
     robot_description: Publisher<std_msgs::String>,
     joint_states: Publisher<sensor_msgs::JointState>,
+    encoders: Encoders,
     odometry: Publisher<nav_msgs::Odometry>,
     wheels: Publisher<selene_msgs::WheelStates>,
     diagnostics: Publisher<diagnostic_msgs::DiagnosticArray>,
@@ -51,6 +54,7 @@ impl Publishers {
             tf: Publisher::new(transport, "/tf", reliable)?,
             tf_static: Publisher::new(transport, "/tf_static", Qos::latched())?,
             robot_description: Publisher::new(transport, &scenario.topic("robot_description"), Qos::latched())?,
+            encoders: Encoders::new(&scenario.rover),
             joint_states: Publisher::new(transport, &scenario.topic("joint_states"), reliable)?,
             odometry: Publisher::new(transport, &scenario.topic("ground_truth/odom"), reliable)?,
             wheels: Publisher::new(transport, &scenario.topic("ground_truth/wheels"), reliable)?,
@@ -81,12 +85,14 @@ impl Publishers {
     }
 
     /// Transforms, joint states, odometry and wheel truth, when they are due.
-    pub(crate) fn truth(&self, last: &WorldState, state: &WorldState) -> Result<(), NodeError> {
+    pub(crate) fn truth(&mut self, last: &WorldState, state: &WorldState) -> Result<(), NodeError> {
         if self.truth_due.measured_in(last.time, state.time).next().is_none() {
             return Ok(());
         }
         self.tf.publish(&moving_transforms(&self.rover, state), state.time)?;
-        self.joint_states.publish(&joint_states(&self.rover, state), state.time)?;
+        let mut joints = joint_states(&self.rover, state);
+        self.encoders.read(state.time, &mut joints);
+        self.joint_states.publish(&joints, state.time)?;
         self.odometry.publish(&odometry(state), state.time)?;
         let wheels = selene_msgs::WheelStates {
             header: std_msgs::Header::new(state.time, frames::BASE_LINK),
