@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use selene_base::input::{load_yaml, parse_yaml};
 use selene_sensors::SensorSpec;
-use selene_sim::{LoadOptions, Scenario};
+use selene_sim::{LoadOptions, Scenario, ScenarioError};
 use selene_soil::SoilSpec;
 use selene_terrain::SiteSpec;
 use selene_tests::repository_file;
@@ -30,64 +30,67 @@ fn every_file_of_config_loads() {
     files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
 }
 
-#[test]
-fn a_scenario_that_names_what_is_not_there_is_told() {
-    let folder = std::env::temp_dir().join(format!("selene-config-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("folder");
-    let good = std::fs::read_to_string(repository_file("config/scenario/polar.yaml")).expect("scenario");
-    let config = repository_file("config").canonicalize().expect("config");
-    let good = good.replace("../", &format!("{}/", config.display()));
-    for (from, to, parts) in [
-        ("soil/lunar.yaml", "soil/cheese.yaml", vec!["cheese.yaml", "cannot be read"]),
-        ("step_s: 0.0005", "step_s: 5", vec!["step_s", "5", "0.01", "line"]),
-        ("heartbeat_s: 0.005", "heartbeat_s: 0.0052", vec!["heartbeat_s", "0.0052", "whole number"]),
-        ("seed: 1 ", "sead: 1 ", vec!["sead", "line"]),
-        ("utc: \"2026-11-21", "utc: \"2026-13-21", vec!["2026-13-21", "line"]),
-        ("namespace: \"\"", "namespace: \"9 lives\"", vec!["namespace", "9 lives"]),
-        ("sensor/imu.yaml", "sensor/gps.yaml", vec!["gps", "two sensors"]),
-    ] {
-        assert_eq!(good.matches(from).count(), 1, "{from}");
-        let file = folder.join("scenario.yaml");
-        std::fs::write(&file, good.replace(from, to)).expect("write");
-        let error = Scenario::load(&file, &LoadOptions::default()).expect_err(to).to_string();
+/// A scenario with its paths made absolute, to be changed and loaded from a folder of its own.
+struct Changed {
+    folder: PathBuf,
+    good: String,
+}
+
+impl Changed {
+    fn new(scenario: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("selene-{scenario}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        let file = repository_file(&format!("config/scenario/{scenario}.yaml"));
+        let config = repository_file("config").canonicalize().expect("config");
+        let good = std::fs::read_to_string(file).expect("scenario");
+        Self { folder, good: good.replace("../", &format!("{}/", config.display())) }
+    }
+
+    fn load(&self, from: &str, to: &str) -> Result<Scenario, ScenarioError> {
+        assert_eq!(self.good.matches(from).count(), 1, "{from}");
+        let file = self.folder.join("scenario.yaml");
+        std::fs::write(&file, self.good.replace(from, to)).expect("write");
+        Scenario::load(&file, &LoadOptions::default())
+    }
+
+    fn is_refused(&self, from: &str, to: &str, parts: &[&str]) {
+        let error = self.load(from, to).expect_err(to).to_string();
         for part in parts {
             assert!(error.contains(part), "'{part}' is missing in: {error}");
         }
     }
-    std::fs::remove_dir_all(&folder).expect("clean");
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+#[test]
+fn a_scenario_that_names_what_is_not_there_is_told() {
+    let polar = Changed::new("polar");
+    polar.is_refused("soil/lunar.yaml", "soil/cheese.yaml", &["cheese.yaml", "cannot be read"]);
+    polar.is_refused("step_s: 0.0005", "step_s: 5", &["step_s", "5", "0.01", "line"]);
+    polar.is_refused("heartbeat_s: 0.005", "heartbeat_s: 0.0052", &["heartbeat_s", "0.0052", "whole number"]);
+    polar.is_refused("seed: 1 ", "sead: 1 ", &["sead", "line"]);
+    polar.is_refused("utc: \"2026-11-21", "utc: \"2026-13-21", &["2026-13-21", "line"]);
+    polar.is_refused("namespace: \"\"", "namespace: \"9 lives\"", &["namespace", "9 lives"]);
+    polar.is_refused("sensor/imu.yaml", "sensor/gps.yaml", &["gps", "two sensors"]);
 }
 
 #[test]
 fn loose_rocks_that_cannot_be_are_refused() {
-    let folder = std::env::temp_dir().join(format!("selene-loose-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("folder");
-    let good = std::fs::read_to_string(repository_file("config/scenario/curiosity_rocks.yaml")).expect("scenario");
-    let config = repository_file("config").canonicalize().expect("config");
-    let good = good.replace("../", &format!("{}/", config.display()));
-    for (from, to, parts) in [
-        ("diameter_m: 0.15", "diameter_m: -0.15", ["line", "-0.15", "0.02 to 10"]),
-        ("diameter_m: 0.15", "diameter_m: 0.15, density_kg_m3: 0", ["line", "0", "100 to 20000"]),
-        ("x_m: -1.0", "x_m: 400", ["loose rock", "400", "detailed ground"]),
-        (
-            "loose_rocks: ",
-            "loose_from_site: {diameter_min_m: 0.4, diameter_max_m: 0.1}\nloose_rocks: ",
-            ["line", "0.1", "diameter_min_m (0.4)"],
-        ),
-    ] {
-        assert_eq!(good.matches(from).count(), 1, "{from}");
-        let file = folder.join("scenario.yaml");
-        std::fs::write(&file, good.replace(from, to)).expect("write");
-        let error = Scenario::load(&file, &LoadOptions::default()).expect_err(to).to_string();
-        for part in parts {
-            assert!(error.contains(part), "'{part}' is missing in: {error}");
-        }
-    }
-    let file = folder.join("shape.yaml");
-    std::fs::write(&file, good.replace("diameter_m: 0.15", "diameter_m: 0.15, shape: 99")).expect("write");
-    let scenario = Scenario::load(&file, &LoadOptions::default()).expect("loads");
+    let rocks = Changed::new("curiosity_rocks");
+    let size = "diameter_m: 0.15";
+    rocks.is_refused(size, "diameter_m: -0.15", &["line", "-0.15", "0.02 to 10"]);
+    rocks.is_refused(size, "diameter_m: 0.15, density_kg_m3: 0", &["line", "0", "100 to 20000"]);
+    rocks.is_refused("x_m: -1.0", "x_m: 400", &["loose rock", "400", "detailed ground"]);
+    let backwards = "loose_from_site: {diameter_min_m: 0.4, diameter_max_m: 0.1}\nloose_rocks: ";
+    rocks.is_refused("loose_rocks: ", backwards, &["line", "0.1", "diameter_min_m (0.4)"]);
+    let scenario = rocks.load(size, "diameter_m: 0.15, shape: 99").expect("loads");
     let error = scenario.generate_ground().expect_err("no such shape").to_string();
     assert!(error.contains("shape 99") && error.contains("0 to 7"), "{error}");
-    std::fs::remove_dir_all(&folder).expect("clean");
 }
 
 #[test]

@@ -150,8 +150,9 @@ fn a_rover_crosses_the_border_of_soils() {
     };
     // VIPER's wheels stand 0.64 m ahead and behind.
     assert!(deepest(0.2) > 5e-3 && deepest(1.5) > 2e-3, "{} {}", deepest(0.2), deepest(1.5));
-    let speeds: Vec<_> = states[600..].iter().map(|state| state.body_twist().linear.x).collect();
-    assert!(speeds.iter().all(|speed| (0.15..0.25).contains(speed)), "{speeds:?}");
+    let steady = states[600..].iter().map(|state| state.body_twist().linear.x);
+    let (slowest, fastest) = steady.fold((f64::INFINITY, 0.0), |(low, high), v: f64| (v.min(low), v.max(high)));
+    assert!(slowest > 0.15 && fastest < 0.25, "{slowest} to {fastest}");
     // Nothing throws it: it stands lower than it was set down throughout.
     let highest = states.iter().map(|state| state.world_from_base().translation.z).fold(0.0, f64::max);
     assert!(highest < states[0].world_from_base().translation.z + 1e-3, "{highest}");

@@ -7,8 +7,8 @@ use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::rig::{self, PlateRig, WheelRig};
 use selene_soil::{
-    Bed, Bulldozing, Conditions, Law, Scm, Scratch, SoilLaw, SoilMemory, SoilSpec, Soils, WheelContact, WheelMemory,
-    WheelMotion, WheelShape,
+    Bed, Bulldozing, BulldozingSpec, Conditions, Law, Scm, Scratch, SoilLaw, SoilMemory, SoilSpec, Soils, WheelContact,
+    WheelMemory, WheelMotion, WheelShape,
 };
 use selene_terrain::{Ground, Level, Node};
 
@@ -306,6 +306,53 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
         assert!(moved > 1e-4 && highest > 1e-3);
         assert!(gained.abs() < VOLUME_TOLERANCE * moved, "{name}: {gained} of {moved}");
     }
+}
+
+/// Of a slope that soil holds, over the tangent of the angle of repose: it gives way at 1 %.
+const REPOSE_TOLERANCE: f64 = 0.01 + 1e-4;
+
+/// Berms and rut walls lie no steeper than the angle of repose toward any of the eight
+/// neighbours, everywhere behind and beside the wheel.
+#[test]
+fn moved_soil_lies_at_the_angle_of_repose() {
+    for repose_deg in [25.0, 35.0, 55.0] {
+        let mut ground = Ground::flat(0.02, 3.0);
+        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+        let bulldozing = BulldozingSpec { repose_deg, ..BulldozingSpec::default() };
+        let scm = soil("soft").with_bulldozing(Some(Bulldozing::from(&bulldozing)));
+        let mut body = Body::new(100.0, -0.6);
+        body.omega_rad_s = 0.8;
+        for _ in 0..8000 {
+            body.velocity_m_s.x = 0.16;
+            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+        }
+        let (steepest, highest_m) = (steepest_slope(&ground, body.centre_m.x), highest_m(&ground));
+        let over = steepest / repose_deg.to_radians().tan() - 1.0;
+        println!("repose {repose_deg}°: steepest {:.2}°, highest {highest_m:.4} m", steepest.atan().to_degrees());
+        assert!(highest_m > 0.004, "a berm stands: {highest_m}");
+        assert!(over < REPOSE_TOLERANCE, "{repose_deg}°: {over}");
+        assert!(over > -0.05, "soil slides no farther than to repose: {repose_deg}°: {over}");
+    }
+}
+
+/// Between neighbours that the wheel at `x` does not touch.
+fn steepest_slope(ground: &Ground, x: f64) -> f64 {
+    let level = ground.finest();
+    let clear = |column: usize| (level.origin_m[0] + column as f64 * level.spacing_m - x).abs() > 0.25;
+    let at = |column: usize, row: usize| f64::from(level.heights_m[row * level.posts + column]);
+    let inner = 1..level.posts - 1;
+    let posts = inner.clone().flat_map(|row| inner.clone().map(move |column| (column, row)));
+    let pairs =
+        posts.flat_map(|(c, r)| [(c + 1, r), (c, r + 1), (c + 1, r + 1), (c - 1, r + 1)].map(|to| ((c, r), to)));
+    let slope = |((c, r), (c2, r2)): ((usize, usize), (usize, usize))| {
+        let run_m = level.spacing_m * (c2 as f64 - c as f64).hypot(r2 as f64 - r as f64);
+        (at(c, r) - at(c2, r2)).abs() / run_m
+    };
+    pairs.filter(|(a, b)| clear(a.0) && clear(b.0)).map(slope).fold(0.0, f64::max)
+}
+
+fn highest_m(ground: &Ground) -> f32 {
+    ground.finest().heights_m.iter().fold(0.0, |high: f32, &h| high.max(h))
 }
 
 #[test]

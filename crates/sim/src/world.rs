@@ -14,7 +14,7 @@ use selene_base::{Pose, SimTime, Wrench};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
 use selene_terrain::Ground;
-use selene_vehicle::contact::{self, ContactConditions, ContactState, LooseRocks};
+use selene_vehicle::contact::{self, ContactConditions, ContactState, LooseRock, LooseRocks};
 use selene_vehicle::{BodyTwist, Forces, Rover, Targets, VehicleError, Wheel};
 
 use crate::command::{Command, CommandError};
@@ -257,7 +257,6 @@ impl World {
 
     fn step(&mut self, targets: &Targets) {
         self.press_soil();
-        self.rocks_press_soil();
         self.touch();
         self.rover.step(targets, &Forces { soil_on_wheel: &self.soil_on_wheel, on_links: &self.on_links });
         let gravity = Vector3::new(0.0, 0.0, -self.scenario.gravity_m_s2);
@@ -269,41 +268,8 @@ impl World {
         Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 }
     }
 
-    /// Loose rocks that are awake on the soil; on hard ground where the soil's law knows
-    /// wheels alone.
-    fn rocks_press_soil(&mut self) {
-        let conditions = self.conditions();
-        let mut bed = Bed {
-            soils: &self.scenario.soils,
-            ground: &mut self.ground,
-            memory: &mut self.memory,
-            scratch: &mut self.scratch,
-        };
-        for (rock, solid) in self.loose.rocks_mut().iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep())
-        {
-            solid.place(&rock.world_from_rock);
-            let motion =
-                SolidMotion { linear_m_s: rock.twist.linear, angular_rad_s: rock.twist.angular, mass_kg: rock.mass_kg };
-            match solid::step(&mut bed, solid, rock.world_from_rock.translation.vector, &motion, &conditions) {
-                Some(contact) => rock.add(&contact.wrench),
-                None => rock.stand_on(bed.ground, conditions.dt_s),
-            }
-        }
-    }
-
-    /// Contacts of rover and loose rocks with rocks, and of the rover's body with the ground.
-    fn touch(&mut self) {
-        let conditions = ContactConditions { dt_s: self.scenario.step.secs_f64() };
-        let forces = contact::forces(&self.rover, &self.ground, &mut self.loose, &mut self.touching, &conditions);
-        for (i, (soil, rocks)) in self.soil_on_wheel.iter_mut().zip(&forces.on_wheels).enumerate() {
-            soil.force += rocks.force;
-            soil.torque += rocks.torque;
-            self.contacts[i].wrench = *soil;
-            self.rocks_on_wheel[i] = forces.rocks_on_wheel[i];
-        }
-        self.on_links.clone_from(&forces.on_links);
-    }
-
+    /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground
+    /// where the soil's law knows wheels alone.
     fn press_soil(&mut self) {
         let conditions = self.conditions();
         let mut bed = Bed {
@@ -324,6 +290,21 @@ impl World {
             self.soil_on_wheel[i] = contact.wrench;
             self.contacts[i] = contact;
         }
+        let awake = self.loose.rocks_mut().iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep());
+        awake.for_each(|(rock, solid)| press_rock(&mut bed, rock, solid, &conditions));
+    }
+
+    /// Contacts of rover and loose rocks with rocks, and of the rover's body with the ground.
+    fn touch(&mut self) {
+        let conditions = ContactConditions { dt_s: self.scenario.step.secs_f64() };
+        let forces = contact::forces(&self.rover, &self.ground, &mut self.loose, &mut self.touching, &conditions);
+        for (i, (soil, rocks)) in self.soil_on_wheel.iter_mut().zip(&forces.on_wheels).enumerate() {
+            soil.force += rocks.force;
+            soil.torque += rocks.torque;
+            self.contacts[i].wrench = *soil;
+            self.rocks_on_wheel[i] = forces.rocks_on_wheel[i];
+        }
+        self.on_links.clone_from(&forces.on_links);
     }
 
     fn check(&self) -> Result<(), WorldError> {
@@ -405,6 +386,16 @@ fn bedded(loose: &LooseRocks, bed: &mut Bed) -> Vec<ConvexSolid> {
         solid
     };
     loose.rocks().iter().map(solid).collect()
+}
+
+fn press_rock(bed: &mut Bed, rock: &mut LooseRock, solid: &mut ConvexSolid, conditions: &Conditions) {
+    solid.place(&rock.world_from_rock);
+    let motion =
+        SolidMotion { linear_m_s: rock.twist.linear, angular_rad_s: rock.twist.angular, mass_kg: rock.mass_kg };
+    match solid::step(bed, solid, rock.world_from_rock.translation.vector, &motion, conditions) {
+        Some(contact) => rock.add(&contact.wrench),
+        None => rock.stand_on(bed.ground, conditions.dt_s),
+    }
 }
 
 fn wheel_shape(wheel: &Wheel) -> WheelShape {

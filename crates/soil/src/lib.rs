@@ -8,6 +8,7 @@ mod bulldozing;
 mod data;
 mod data_spec;
 pub mod drive_rig;
+mod erosion;
 pub mod fit;
 mod footing;
 mod force;

@@ -34,7 +34,7 @@ pub struct SoilMemory {
     tiles: Vec<Option<Tile>>,
     tiles_a_row: usize,
     /// Displaced soil too little to change a stored height, m³.
-    pub(crate) crumbs_m3: f64,
+    crumbs_m3: f64,
 }
 
 impl SoilMemory {
@@ -73,6 +73,21 @@ impl SoilMemory {
             memory.initial_m = surface_m;
         }
         memory
+    }
+
+    /// Raises (or lowers) a node that nothing presses, as loose soil. What rounding to a
+    /// stored height keeps back is carried to the next.
+    pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut Ground) {
+        let cell_m2 = ground.finest().spacing_m.powi(2);
+        let before_m = ground.node_height_m(node);
+        let height_m = (before_m + by_m + self.crumbs_m3 / cell_m2) as f32;
+        let touched = self.touch(node, before_m as f32);
+        touched.plastic_m = touched.initial_m - height_m;
+        let height_m = f64::from(touched.initial_m - touched.plastic_m);
+        if height_m != before_m {
+            ground.set_node_height(node, height_m);
+        }
+        self.crumbs_m3 += (before_m + by_m - height_m) * cell_m2;
     }
 
     /// The node's memory if it has been touched.

@@ -69,8 +69,6 @@ pub struct Scm {
 pub struct Bulldozing {
     pub(crate) repose_tan: f64,
     pub(crate) flow: f64,
-    pub(crate) rings: usize,
-    pub(crate) passes: usize,
 }
 
 impl Default for Bulldozing {
@@ -81,12 +79,7 @@ impl Default for Bulldozing {
 
 impl From<&BulldozingSpec> for Bulldozing {
     fn from(spec: &BulldozingSpec) -> Self {
-        Self {
-            repose_tan: spec.repose_deg.to_radians().tan(),
-            flow: spec.flow,
-            rings: spec.rings as usize,
-            passes: spec.passes as usize,
-        }
+        Self { repose_tan: spec.repose_deg.to_radians().tan(), flow: spec.flow }
     }
 }
 

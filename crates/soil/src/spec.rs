@@ -172,23 +172,17 @@ pub enum Pressure {
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulldozingSpec {
-    /// Steepest slope that displaced soil holds, degrees.
+    /// Angle of repose: the steepest slope that moved soil holds, degrees.
     #[garde(custom(within(1.0, 89.0)))]
     pub repose_deg: f64,
     /// Share of the pressed volume that rises beside the wheel; the rest compacts.
     #[garde(custom(within(0.0, 1.0)))]
     pub flow: f64,
-    /// Nodes around the contact that may erode.
-    #[garde(range(min = 1, max = 64))]
-    pub rings: u32,
-    /// Smoothing passes each time.
-    #[garde(range(min = 1, max = 64))]
-    pub passes: u32,
 }
 
 impl Default for BulldozingSpec {
     fn default() -> Self {
-        Self { repose_deg: 55.0, flow: 1.0, rings: 6, passes: 5 }
+        Self { repose_deg: 55.0, flow: 1.0 }
     }
 }
 
