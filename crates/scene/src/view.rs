@@ -50,7 +50,8 @@ pub struct CameraFrame {
     pub depth_m: Vec<f32>,
     /// `Class` codes.
     pub class: Vec<u16>,
-    /// Instance numbers: 0 for sky and ground, else 1 + the scene's instance index.
+    /// Instance numbers: 0 for sky and ground; rocks from 1 in the ground's order, rover
+    /// parts and loose rocks from 65 534 down in the order they were added.
     pub instance: Vec<u16>,
 }
 

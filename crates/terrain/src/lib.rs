@@ -15,11 +15,13 @@ mod noise;
 mod raster;
 mod rock;
 mod rock_grid;
+mod ruts;
 mod sampler;
 mod seam;
 mod site;
 mod start;
-mod tiles;
+mod surroundings;
+mod windows;
 
 pub use error::TerrainError;
 pub use ground::{Edit, Ground, Node, TILE_NODES};
@@ -29,3 +31,5 @@ pub use site::{
     CraterLaw, CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
     RidgeSpec, RiseSpec, RockLaw, SiteSpec,
 };
+pub use surroundings::Surroundings;
+pub use windows::{Place, WindowPlan, Windows};
