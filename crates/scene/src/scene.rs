@@ -158,7 +158,9 @@ impl Scene {
         let movables = self.instances.split_off(self.rock_count);
         let bounds = self.bounds.split_off(self.rock_count);
         let meshes = self.instance_mesh.split_off(self.rock_count);
-        (self.instances.clear(), self.bounds.clear(), self.instance_mesh.clear());
+        self.instances.clear();
+        self.bounds.clear();
+        self.instance_mesh.clear();
         self.add_rocks(ground.rocks());
         self.instances.extend(movables);
         self.bounds.extend(bounds);

@@ -3,7 +3,7 @@
 
 use selene_base::input::finite;
 
-use crate::generate::CRATER_POSTS_MIN;
+use crate::landscape::CRATER_POSTS_MIN;
 use crate::site::{CraterLaw, ElevationSpec, LevelSpec, POSTS_MAX, RockLaw};
 
 /// Posts that all levels together may have: 400 MB.

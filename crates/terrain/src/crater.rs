@@ -5,6 +5,8 @@
 //! fraction, makes it shallower and turns it into the rounded bowl that downslope
 //! diffusion leaves. Craters add up; later ones do not erase earlier ones.
 
+use std::ops::Range;
+
 use rand_distr::{Distribution, Poisson};
 use selene_base::random::{self, RngExt};
 
@@ -23,6 +25,9 @@ const AGE_SKEW: f64 = 0.6;
 const DEPTH_LOST: f64 = 0.8;
 /// Distance between the rover's start and the nearest rim, m.
 const START_CLEAR_M: f64 = 2.5;
+
+/// Side of the cells that craters are drawn by, in diameters of their band's largest.
+const CELL_DIAMETERS: f64 = 8.0;
 
 /// One crater.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,21 +57,53 @@ impl CraterLaw {
         }
     }
 
-    /// Craters on a square of `side_m` around the origin whose diameters lie in
-    /// `band_m`, cut to the law's own range; none whose rim comes near the start.
-    pub(crate) fn draw(&self, seed: u64, level: usize, side_m: f64, band_m: [f64; 2]) -> Vec<Crater> {
-        let [min, max] = band_m.map(|d| d.clamp(self.diameter_min_m, self.diameter_max_m));
-        let [many, few] = [self.density_m2(min), self.density_m2(max)];
-        let Ok(poisson) = Poisson::new((many - few) * side_m * side_m) else { return Vec::new() };
-        let mut rng = random::stream_at(seed, "terrain/craters", level as u64);
+    /// Craters of the band `band_m` (cut to the law's own range) with a diameter in
+    /// `wanted_m` that reach a grid; none whose rim comes near the start. Each is drawn with
+    /// its cell of the plane, so that it does not matter which grid asks.
+    pub(crate) fn near(
+        &self,
+        seed: u64,
+        band: usize,
+        band_m: [f64; 2],
+        wanted_m: Range<f64>,
+        grid: Grid,
+    ) -> Vec<Crater> {
+        let band_m = band_m.map(|d| d.clamp(self.diameter_min_m, self.diameter_max_m));
+        if band_m[0] >= band_m[1] || wanted_m.is_empty() {
+            return Vec::new();
+        }
+        let cell_m = CELL_DIAMETERS * band_m[1];
+        let reach_m = REACH_RADII * band_m[1] / 2.0;
+        let span = |axis: usize| {
+            let cell = |m: f64| (m / cell_m).floor() as i64;
+            cell(grid.origin_m[axis] - reach_m)..=cell(grid.origin_m[axis] + grid.side_m() + reach_m)
+        };
+        let (columns, rows) = (span(0), span(1));
+        let cells = rows.flat_map(|row| columns.clone().map(move |column| [column, row]));
+        let drawn = cells.flat_map(|cell| self.draw(seed, band, band_m, cell, cell_m));
+        drawn.filter(|crater| wanted_m.contains(&crater.diameter_m) && crater.reaches(grid)).collect()
+    }
+
+    /// The craters of one band whose centres lie in one cell.
+    fn draw(&self, seed: u64, band: usize, band_m: [f64; 2], cell: [i64; 2], cell_m: f64) -> Vec<Crater> {
+        let [many, few] = band_m.map(|d| self.density_m2(d));
+        let Ok(poisson) = Poisson::new((many - few) * cell_m * cell_m) else { return Vec::new() };
+        let mut rng = random::stream_at(seed, "terrain/craters", cell_number(band, cell));
         let count = poisson.sample(&mut rng) as usize;
         let mut one = || Crater {
-            at_m: [rng.random_range(-0.5..0.5) * side_m, rng.random_range(-0.5..0.5) * side_m],
+            at_m: cell.map(|cell| (cell as f64 + rng.random::<f64>()) * cell_m),
             diameter_m: self.diameter_m(few + (many - few) * rng.random::<f64>()),
             degradation: rng.random::<f64>().powf(AGE_SKEW),
         };
         (0..count).map(|_| one()).filter(Crater::is_clear_of_the_start).collect()
     }
+}
+
+/// The number of a band's cell among random streams.
+pub(crate) fn cell_number(band: usize, [column, row]: [i64; 2]) -> u64 {
+    const BITS: u32 = 29;
+    let low = |cell: i64| cell as u64 & ((1 << BITS) - 1);
+    (band as u64) << (2 * BITS) | low(column) << BITS | low(row)
 }
 
 impl Crater {
@@ -77,6 +114,15 @@ impl Crater {
     fn is_clear_of_the_start(&self) -> bool {
         let [x, y] = self.at_m;
         x.hypot(y) > self.radius_m() + START_CLEAR_M
+    }
+
+    /// Whether its profile comes onto a grid.
+    pub(crate) fn reaches(&self, grid: Grid) -> bool {
+        let reach_m = REACH_RADII * self.radius_m();
+        (0..2).all(|axis| {
+            let from = grid.origin_m[axis];
+            (from - reach_m..=from + grid.side_m() + reach_m).contains(&self.at_m[axis])
+        })
     }
 
     /// Height that the crater adds at `radii` times its radius from its centre, m.
@@ -148,6 +194,7 @@ fn worn(r: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Crater, REACH_RADII, WORN_RELIEF, depth_over_diameter, worn};
+    use crate::sampler::Grid;
     use crate::site::CraterLaw;
 
     const VIPER: CraterLaw = CraterLaw {
@@ -159,12 +206,20 @@ mod tests {
         diameter_max_m: 600.0,
     };
 
+    /// Craters larger than `least_m` with their centres on a square around the origin.
+    fn centred_on(side_m: f64, least_m: f64) -> Vec<Crater> {
+        let grid = Grid { origin_m: [-0.5 * side_m; 2], spacing_m: side_m, posts: 2 };
+        let mut craters = VIPER.near(5, 0, [least_m, 1e9], least_m..1e9, grid);
+        craters.retain(|crater| crater.at_m.iter().all(|m| m.abs() < 0.5 * side_m));
+        craters
+    }
+
     #[test]
     fn drawn_craters_follow_the_size_law_within_its_confidence() {
         // Four standard deviations of a Poisson count: one test in 16 000 fails by chance, and the seed is fixed.
         const SIGMAS: f64 = 4.0;
         let side_m: f64 = 2000.0;
-        let craters = VIPER.draw(5, 0, side_m, [1.0, 1e9]);
+        let craters = centred_on(side_m, 1.0);
         for diameter_m in [1.0, 2.0, 5.0, 20.0, 100.0] {
             let expected = VIPER.density_m2(diameter_m) * side_m * side_m;
             let found = craters.iter().filter(|c| c.diameter_m > diameter_m).count() as f64;
@@ -206,7 +261,7 @@ mod tests {
 
     #[test]
     fn no_rim_comes_near_the_start() {
-        let craters = VIPER.draw(5, 0, 300.0, [0.3, 1e9]);
+        let craters = centred_on(300.0, 0.3);
         assert!(craters.iter().all(|c| c.at_m[0].hypot(c.at_m[1]) - c.radius_m() > 2.0));
     }
 }

@@ -11,18 +11,25 @@
 //! lie at the start.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 
+use crate::error::TerrainError;
+use crate::landscape::Landscape;
 use crate::level::Level;
 use crate::rock::{Rock, RockShape};
 use crate::rock_grid::RockGrid;
 use crate::ruts::{Ruts, TileAt};
 use crate::seam;
+use crate::site::SiteSpec;
 use crate::surroundings::Surroundings;
 use crate::windows::{Place, Windows};
+
+/// Rocks that were laid are numbered from here: beyond all that landscapes have.
+const LAID: u32 = 7 << 29;
 
 /// Nodes on a tile's side.
 pub const TILE_NODES: usize = 64;
@@ -82,6 +89,22 @@ impl Ground {
             place: [0, 0],
             surroundings: None,
         }
+    }
+
+    /// The ground of a site. `site_file` is named in errors; `data_dir` holds the
+    /// elevation files that sites name. The same spec, data and seed give the same
+    /// ground for any number of threads.
+    ///
+    /// # Errors
+    /// When the site's elevation file is missing, not the one named, or unusable.
+    pub fn generate(
+        spec: &SiteSpec,
+        site_file: &Path,
+        data_dir: Option<&Path>,
+        seed: u64,
+    ) -> Result<Self, TerrainError> {
+        let landscape = Landscape::new(spec, site_file, data_dir, seed)?;
+        Ok(Self::around_origin(Arc::new(Surroundings::of(landscape))))
     }
 
     /// The ground of a landscape around the map's origin.
@@ -256,7 +279,7 @@ impl Ground {
             Some(self.finest().height_m(x + arm.x, y + arm.y)? - arm.z)
         };
         let z = corners.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
-        let id = self.rocks.iter().chain(self.loose_rocks.iter()).map(|rock| rock.id + 1).max().unwrap_or(0);
+        let id = self.loose_rocks.last().map_or(LAID, |last| (last.id + 1).max(LAID));
         let world_from_rock = Pose::from_parts(Vector3::new(x, y, z).into(), rotation);
         z.is_finite().then(|| {
             Arc::make_mut(&mut self.loose_rocks).push(Rock { id, shape, world_from_rock, radius_m });

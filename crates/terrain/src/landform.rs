@@ -10,10 +10,11 @@ use crate::site::{LandformSpec, RidgeSpec, RiseSpec};
 /// How far the relief's height shifts landforms sideways: no ruler-straight ridge.
 const LANDFORM_WARP: f32 = 10.0;
 
-/// Adds the landforms to a level that holds the relief.
-pub(crate) fn add(level: &mut Level, landforms: &[LandformSpec]) {
+/// Adds the landforms to a piece of a level that holds the relief; `mirrored` holds that of
+/// the place with x and y exchanged.
+pub(crate) fn add(level: &mut Level, mirrored: &Level, landforms: &[LandformSpec]) {
     let grid = level.grid();
-    let relief_m = level.heights_m.clone();
+    let relief_m = &mirrored.heights_m;
     level.heights_m.par_chunks_mut(grid.posts).enumerate().for_each(|(row, heights)| {
         for (column, height) in heights.iter_mut().enumerate() {
             // The relief here and at the mirrored place: two fields that know nothing of each other.

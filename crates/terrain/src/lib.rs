@@ -6,10 +6,10 @@ mod crater;
 mod data;
 mod error;
 mod extend;
-mod generate;
 mod ground;
 mod icosphere;
 mod landform;
+mod landscape;
 mod level;
 mod noise;
 mod raster;
@@ -21,10 +21,12 @@ mod seam;
 mod site;
 mod start;
 mod surroundings;
+mod tile_store;
 mod windows;
 
 pub use error::TerrainError;
 pub use ground::{Edit, Ground, Node, TILE_NODES};
+pub use landscape::Landscape;
 pub use level::Level;
 pub use rock::{Rock, RockShape};
 pub use site::{

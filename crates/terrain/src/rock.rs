@@ -4,6 +4,8 @@
 //! Its origin is its centre of mass. Sizes follow a cumulative power law of the diameter
 //! (synthterrain, NASA Ames); a rock lies partly buried, turned at random.
 
+use std::sync::Arc;
+
 use nalgebra::{UnitQuaternion, Vector3};
 use parry3d_f64::math::Vector as Corner;
 use parry3d_f64::transformation::try_convex_hull;
@@ -11,6 +13,7 @@ use rand_distr::{Distribution, Poisson, UnitSphere};
 use selene_base::Pose;
 use selene_base::random::{self, RngExt, Stream};
 
+use crate::crater::cell_number;
 use crate::icosphere;
 use crate::level::Level;
 use crate::site::RockLaw;
@@ -19,6 +22,10 @@ use crate::site::RockLaw;
 const SHAPES: usize = 8;
 /// Planes that cut each shape.
 const FACETS: usize = 14;
+/// Cells across a window, by which rocks are drawn.
+const CELLS_ACROSS: f64 = 8.0;
+/// Rocks that one cell may have: what their numbers leave room for.
+const CELL_ROCKS_MAX: usize = 512;
 /// How far a rock may lean, rad.
 const LEAN_MAX_RAD: f64 = 0.25;
 
@@ -35,7 +42,7 @@ pub struct RockShape {
 /// One rock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rock {
-    /// Its number on this site, from 0.
+    /// Its number on this site.
     pub id: u32,
     /// Which of the ground's shapes it has.
     pub shape: usize,
@@ -122,36 +129,76 @@ impl RockLaw {
         (density_m2 / self.density_1m_m2).powf(-1.0 / self.slope)
     }
 
-    /// Rocks larger than `diameter_min_m` on a square of `side_m` around the origin,
-    /// without those on the square of `inner_side_m`, which the finer level has drawn.
-    pub(crate) fn draw(
+    /// Rocks of a band on the rectangle from `low` to `high`, each with its id. Each is drawn with its
+    /// cell of the plane, so that it does not matter which rectangle asks.
+    pub(crate) fn near(
         &self,
         seed: u64,
-        level: usize,
-        [inner_side_m, side_m]: [f64; 2],
-        diameter_min_m: f64,
-    ) -> Vec<Stone> {
-        let many = self.density_m2(diameter_min_m.max(self.diameter_min_m));
-        let few = self.density_m2(self.diameter_max_m);
-        let Ok(poisson) = Poisson::new((many - few) * side_m * side_m) else { return Vec::new() };
-        let mut rng = random::stream_at(seed, "terrain/rocks", level as u64);
-        let count = poisson.sample(&mut rng) as usize;
+        index: usize,
+        band: &RockBand,
+        [low, high]: [[f64; 2]; 2],
+    ) -> Vec<(u32, Stone)> {
+        let cell = |m: f64| (m / band.cell_m).floor() as i64;
+        let span = |axis: usize| cell(low[axis])..=cell(high[axis]);
+        let cells = span(1).flat_map(|row| span(0).map(move |column| [column, row]));
+        let is_inside = |stone: &Stone| (0..2).all(|axis| (low[axis]..=high[axis]).contains(&stone.at_m[axis]));
+        let drawn = cells.flat_map(|cell| {
+            let stones = self.draw(seed, index, band, cell);
+            stones.into_iter().enumerate().map(move |(i, stone)| (rock_id(index, cell, i), stone))
+        });
+        drawn.filter(|(_, stone)| is_inside(stone) && self.is_clear_of_the_start(stone)).collect()
+    }
+
+    /// The rocks of a band in one cell.
+    fn draw(&self, seed: u64, index: usize, band: &RockBand, cell: [i64; 2]) -> Vec<Stone> {
+        let [many, few] = band.diameters_m.map(|d| self.density_m2(d));
+        let Ok(poisson) = Poisson::new((many - few) * band.cell_m * band.cell_m) else { return Vec::new() };
+        let mut rng = random::stream_at(seed, "terrain/rocks", cell_number(index, cell));
+        let count = (poisson.sample(&mut rng) as usize).min(CELL_ROCKS_MAX);
         let mut one = || {
-            let density_m2 = few + (many - few) * rng.random::<f64>();
-            stone(&mut rng, side_m, self.diameter_of(density_m2))
+            let diameter_m = self.diameter_of(few + (many - few) * rng.random::<f64>());
+            stone(&mut rng, cell.map(|cell| cell as f64 * band.cell_m), band.cell_m, diameter_m)
         };
-        let is_kept = |stone: &Stone| {
-            let [x, y] = stone.at_m;
-            let outside_inner = x.abs().max(y.abs()) > inner_side_m / 2.0;
-            outside_inner && x.hypot(y) - stone.diameter_m > self.clear_radius_m
-        };
-        (0..count).map(|_| one()).filter(is_kept).collect()
+        (0..count).map(|_| one()).collect()
+    }
+
+    fn is_clear_of_the_start(&self, stone: &Stone) -> bool {
+        let [x, y] = stone.at_m;
+        x.hypot(y) - stone.diameter_m > self.clear_radius_m
     }
 }
 
-fn stone(rng: &mut Stream, side_m: f64, diameter_m: f64) -> Stone {
+/// Rocks that are shown out to the same level's window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RockBand {
+    /// From and below, m.
+    diameters_m: [f64; 2],
+    /// Side of the cells that they are drawn by, m.
+    cell_m: f64,
+}
+
+/// The bands of windows with these sides, finest first. All windows share `count_max`
+/// alike: of more rocks than that, on the mean, the smallest are left out.
+pub(crate) fn bands(law: &RockLaw, sides_m: &[f64]) -> Vec<RockBand> {
+    let share = law.count_max as f64 / sides_m.len() as f64;
+    let smallest_m =
+        |side_m: f64| law.diameter_of(share / side_m.powi(2)).clamp(law.diameter_min_m, law.diameter_max_m);
+    let band = |(i, &side_m): (usize, &f64)| {
+        let next_m = sides_m.get(i + 1).map_or(law.diameter_max_m, |&side_m| smallest_m(side_m));
+        RockBand { diameters_m: [smallest_m(side_m).min(next_m), next_m], cell_m: side_m / CELLS_ACROSS }
+    };
+    sides_m.iter().enumerate().map(band).collect()
+}
+
+/// A rock's number from its band, cell and place therein: each its own over 1024 cells.
+fn rock_id(band: usize, [column, row]: [i64; 2], within: usize) -> u32 {
+    let low = |cell: i64| cell as u32 & 0x3ff;
+    (band as u32) << 29 | low(row) << 19 | low(column) << 9 | within as u32
+}
+
+fn stone(rng: &mut Stream, corner_m: [f64; 2], side_m: f64, diameter_m: f64) -> Stone {
     Stone {
-        at_m: [rng.random_range(-0.5..0.5) * side_m, rng.random_range(-0.5..0.5) * side_m],
+        at_m: corner_m.map(|m| m + rng.random::<f64>() * side_m),
         diameter_m,
         shape: rng.random_range(0..SHAPES),
         yaw_rad: rng.random_range(0.0..std::f64::consts::TAU),
@@ -162,7 +209,7 @@ fn stone(rng: &mut Stream, side_m: f64, diameter_m: f64) -> Stone {
 
 impl Stone {
     /// The stone lying on the first of `levels` that has ground for it.
-    pub(crate) fn lie(&self, id: u32, levels: &[Level]) -> Option<Rock> {
+    pub(crate) fn lie(&self, id: u32, levels: &[Arc<Level>]) -> Option<Rock> {
         let [x, y] = self.at_m;
         let soil_m = levels.iter().find_map(|level| level.height_m(x, y))?;
         let radius_m = self.diameter_m / 2.0;

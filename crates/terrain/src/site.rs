@@ -296,7 +296,7 @@ pub struct RockLaw {
     /// Distance from the map origin without rocks, m.
     #[garde(custom(non_negative))]
     pub clear_radius_m: f64,
-    /// Most rocks made; of more, the largest are kept.
+    /// Rocks on the windows of all levels together, on the mean: the smallest that would be more are left out.
     #[garde(range(max = 100_000))]
     pub count_max: usize,
 }

@@ -1,8 +1,6 @@
 //! The place where the rover starts: the middle post of every level, at height zero,
 //! level on a procedural site and on the data's slope otherwise.
 
-use rayon::prelude::*;
-
 use crate::level::Level;
 
 /// Radius around the start over which a level's own tilt is taken out, in posts.
@@ -28,22 +26,14 @@ impl Plane {
     }
 }
 
-/// Shifts a level as a whole: its middle post is the site's datum.
-pub(crate) fn put_at_zero(level: &mut Level) {
-    let middle_m = level.heights_m[level.posts / 2 * level.posts + level.posts / 2];
-    level.heights_m.iter_mut().for_each(|height_m| *height_m -= middle_m);
-}
-
-/// Bends a level around the start so that it touches `wanted` there.
-pub(crate) fn bend_to(level: &mut Level, wanted: Plane) {
-    const REACH_POSTS: usize = 8;
-    let found = Plane::at_origin(level, REACH_POSTS.min(level.posts / 4));
+/// Bends a level that is `found` at the start so that it touches `wanted` there.
+pub(crate) fn bend(level: &mut Level, found: Plane, wanted: Plane) {
     let radius_m = LEVEL_START_POSTS * level.spacing_m;
     let grid = level.grid();
-    level.heights_m.par_chunks_mut(grid.posts).enumerate().for_each(|(row, heights)| {
+    for (row, heights) in level.heights_m.chunks_mut(grid.posts).enumerate() {
         let y = grid.at_m(1, row);
         if y.abs() >= radius_m {
-            return;
+            continue;
         }
         for (column, height) in heights.iter_mut().enumerate() {
             let x = grid.at_m(0, column);
@@ -51,5 +41,5 @@ pub(crate) fn bend_to(level: &mut Level, wanted: Plane) {
             let tilt_m = (found.slope[0] - wanted.slope[0]) * x + (found.slope[1] - wanted.slope[1]) * y;
             *height -= (weight * (found.height_m - wanted.height_m + tilt_m)) as f32;
         }
-    });
+    }
 }

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::rock::RockShape;
+use crate::landscape::Landscape;
+use crate::rock::{self, RockShape};
+use crate::tile_store::{self, TileStore};
 use crate::windows::{Place, WindowPlan, Windows};
 
 /// Places kept: the one that nodes stand on, the one before and the one to come.
@@ -32,6 +34,16 @@ impl Surroundings {
         make: impl Fn(&[[i64; 2]]) -> Windows + Send + Sync + 'static,
     ) -> Self {
         Self { plan, shapes: Arc::new(shapes), make: Box::new(make), made: Mutex::default() }
+    }
+
+    /// All places of a landscape.
+    #[must_use]
+    pub fn of(landscape: Landscape) -> Self {
+        let shapes = rock::shapes(landscape.seed);
+        let (of_rocks, tiles) = (shapes.clone(), Mutex::new(TileStore::default()));
+        Self::new(tile_store::plan(&landscape), shapes, move |firsts| {
+            tiles.lock().unwrap_or_else(PoisonError::into_inner).windows(&landscape, firsts, &of_rocks)
+        })
     }
 
     /// How windows move.
