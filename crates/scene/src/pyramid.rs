@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_terrain::{Edit, Ground, Level, TILE_NODES};
 
@@ -20,15 +21,18 @@ pub(crate) struct Pyramid {
     version: u64,
     /// Tiles (column, row) from the first window's corner to this one's.
     from_home: [i64; 2],
+    /// Where the scene's frame lies in the map frame, m.
+    pub(crate) middle_m: Vector3<f64>,
 }
 
 impl Pyramid {
     pub(crate) fn new(ground: &Ground) -> Self {
         let mut heights = Vec::new();
-        let levels: Vec<_> = ground.levels().map(|level| add_level(level, &mut heights)).collect();
+        let middle_m = middle_m(ground.finest());
+        let levels: Vec<_> = ground.levels().map(|level| add_level(level, middle_m, &mut heights)).collect();
         let tiles = levels.first().map_or(0, tiles_on_side);
         let from_home = ground.tiles_from_home();
-        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0, from_home }
+        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0, from_home, middle_m }
     }
 
     /// How many edit passes there were.
@@ -112,11 +116,17 @@ pub(crate) fn mip_first(level: &LevelRecord, mip: u32) -> usize {
     level.mips[(mip / 4) as usize][(mip % 4) as usize] as usize
 }
 
-fn add_level(level: &Level, heights: &mut Vec<f32>) -> LevelRecord {
+/// The middle of a level's square, at height zero.
+fn middle_m(level: &Level) -> Vector3<f64> {
+    let [x, y] = level.origin_m.map(|m| m + 0.5 * level.side_m());
+    Vector3::new(x, y, 0.0)
+}
+
+fn add_level(level: &Level, middle_m: Vector3<f64>, heights: &mut Vec<f32>) -> LevelRecord {
     let cells = level.posts as u32 - 1;
     let top_mip = cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1);
     let mut record = LevelRecord {
-        origin: level.origin_m.map(|x| x as f32),
+        origin: [0, 1].map(|axis| (level.origin_m[axis] - middle_m[axis]) as f32),
         spacing: level.spacing_m as f32,
         inverse_spacing: (1.0 / level.spacing_m) as f32,
         cells,

@@ -13,8 +13,8 @@ use crate::changes;
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
 use crate::pyramid::Pyramid;
-use crate::record::affine_rows;
 use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
+use crate::record::{affine_rows, moved};
 use crate::tree::{self, Bounds};
 use crate::view::Class;
 
@@ -109,6 +109,8 @@ pub struct Scene {
     bounds: Vec<Bounds>,
     /// Mesh of each instance.
     instance_mesh: Vec<usize>,
+    /// Where each movable is, map frame.
+    movables: Vec<Pose>,
     /// The rocks' tree, then the movables'.
     instance_nodes: Vec<NodeRecord>,
     /// Instances and nodes that belong to rocks.
@@ -135,6 +137,7 @@ impl Scene {
             instances: Vec::new(),
             bounds: Vec::new(),
             instance_mesh: Vec::new(),
+            movables: Vec::new(),
             instance_nodes: Vec::new(),
             rock_count: 0,
             rock_nodes: 0,
@@ -165,7 +168,9 @@ impl Scene {
         self.instances.extend(movables);
         self.bounds.extend(bounds);
         self.instance_mesh.extend(meshes);
-        self.rebuild_movables();
+        // The scene's frame went along.
+        let moves: Vec<_> = self.movables.iter().copied().enumerate().map(|(i, pose)| (InstanceId(i), pose)).collect();
+        self.move_instances(&moves);
     }
 
     fn add_rocks(&mut self, rocks: &[Rock]) {
@@ -208,6 +213,7 @@ impl Scene {
         let material = self.material_index(material);
         let id = self.instances.len() - self.rock_count;
         self.push_instance(mesh.0, world_from_object, 1.0, class, material, INSTANCES_MAX - id);
+        self.movables.push(*world_from_object);
         self.rebuild_movables();
         Ok(InstanceId(id))
     }
@@ -222,8 +228,10 @@ impl Scene {
         for (id, world_from_object) in moves {
             let at = self.rock_count + id.0;
             let mesh = &self.meshes[self.instance_mesh[at]];
-            self.instances[at].object_from_world = affine_rows(&world_from_object.inverse(), 1.0);
-            self.bounds[at] = world_bounds(&mesh.bounds, world_from_object, 1.0);
+            let scene_from_object = moved(world_from_object, self.pyramid.middle_m);
+            self.instances[at].object_from_world = affine_rows(&scene_from_object.inverse(), 1.0);
+            self.bounds[at] = world_bounds(&mesh.bounds, &scene_from_object, 1.0);
+            self.movables[id.0] = *world_from_object;
         }
         self.rebuild_movables();
     }
@@ -266,6 +274,7 @@ impl Scene {
             triangles: &self.triangles,
             instances: &self.instances,
             materials: &self.materials,
+            middle_m: self.pyramid.middle_m,
         }
     }
 
@@ -301,6 +310,7 @@ impl Scene {
 
     fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, class: Class, material: u32, number: usize) {
         let number = number.min(INSTANCES_MAX) as u32;
+        let pose = &moved(pose, self.pyramid.middle_m);
         let entry = &self.meshes[mesh];
         self.instances.push(InstanceRecord {
             object_from_world: object_rows(pose, scale),

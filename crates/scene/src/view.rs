@@ -75,7 +75,7 @@ impl CameraFrame {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
     /// Where it starts, m.
-    pub origin_m: [f32; 3],
+    pub origin_m: [f64; 3],
     /// Unit direction.
     pub direction: [f32; 3],
 }
