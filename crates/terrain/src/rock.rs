@@ -7,20 +7,19 @@
 use nalgebra::{UnitQuaternion, Vector3};
 use parry3d_f64::math::Vector as Corner;
 use parry3d_f64::transformation::try_convex_hull;
-use rand_distr::{Distribution, Poisson, UnitSphere};
+use rand_distr::{Distribution, UnitSphere};
 use selene_base::Pose;
 use selene_base::random::{self, RngExt, Stream};
 
 use crate::icosphere;
-use crate::level::Level;
 use crate::site::RockLaw;
 
 /// Different shapes of a site.
-const SHAPES: usize = 8;
+pub(crate) const SHAPES: usize = 8;
 /// Planes that cut each shape.
 const FACETS: usize = 14;
 /// How far a rock may lean, rad.
-const LEAN_MAX_RAD: f64 = 0.25;
+pub(crate) const LEAN_MAX_RAD: f64 = 0.25;
 
 /// A closed, convex triangle mesh about its centre of mass, unit size (the mean
 /// distance of its corners is 1).
@@ -35,7 +34,7 @@ pub struct RockShape {
 /// One rock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rock {
-    /// Its number on this site, from 0.
+    /// Its number: the same wherever it is seen from, unique among the rocks around it.
     pub id: u32,
     /// Which of the ground's shapes it has.
     pub shape: usize,
@@ -48,13 +47,15 @@ pub struct Rock {
 /// A rock that is drawn but does not lie on the ground yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stone {
-    at_m: [f64; 2],
+    /// Its number, as the rock's.
+    pub(crate) id: u32,
+    pub(crate) at_m: [f64; 2],
     pub(crate) diameter_m: f64,
-    shape: usize,
-    yaw_rad: f64,
-    lean_rad: [f64; 2],
+    pub(crate) shape: usize,
+    pub(crate) yaw_rad: f64,
+    pub(crate) lean_rad: [f64; 2],
     /// How much of its radius is below the soil at its centre.
-    sunk: f64,
+    pub(crate) sunk: f64,
 }
 
 /// The shapes of a site.
@@ -121,55 +122,16 @@ impl RockLaw {
     pub(crate) fn diameter_of(&self, density_m2: f64) -> f64 {
         (density_m2 / self.density_1m_m2).powf(-1.0 / self.slope)
     }
-
-    /// Rocks larger than `diameter_min_m` on a square of `side_m` around the origin,
-    /// without those on the square of `inner_side_m`, which the finer level has drawn.
-    pub(crate) fn draw(
-        &self,
-        seed: u64,
-        level: usize,
-        [inner_side_m, side_m]: [f64; 2],
-        diameter_min_m: f64,
-    ) -> Vec<Stone> {
-        let many = self.density_m2(diameter_min_m.max(self.diameter_min_m));
-        let few = self.density_m2(self.diameter_max_m);
-        let Ok(poisson) = Poisson::new((many - few) * side_m * side_m) else { return Vec::new() };
-        let mut rng = random::stream_at(seed, "terrain/rocks", level as u64);
-        let count = poisson.sample(&mut rng) as usize;
-        let mut one = || {
-            let density_m2 = few + (many - few) * rng.random::<f64>();
-            stone(&mut rng, side_m, self.diameter_of(density_m2))
-        };
-        let is_kept = |stone: &Stone| {
-            let [x, y] = stone.at_m;
-            let outside_inner = x.abs().max(y.abs()) > inner_side_m / 2.0;
-            outside_inner && x.hypot(y) - stone.diameter_m > self.clear_radius_m
-        };
-        (0..count).map(|_| one()).filter(is_kept).collect()
-    }
-}
-
-fn stone(rng: &mut Stream, side_m: f64, diameter_m: f64) -> Stone {
-    Stone {
-        at_m: [rng.random_range(-0.5..0.5) * side_m, rng.random_range(-0.5..0.5) * side_m],
-        diameter_m,
-        shape: rng.random_range(0..SHAPES),
-        yaw_rad: rng.random_range(0.0..std::f64::consts::TAU),
-        lean_rad: [rng.random_range(-LEAN_MAX_RAD..LEAN_MAX_RAD), rng.random_range(-LEAN_MAX_RAD..LEAN_MAX_RAD)],
-        sunk: rng.random_range(-0.45..0.3),
-    }
 }
 
 impl Stone {
-    /// The stone lying on the first of `levels` that has ground for it.
-    pub(crate) fn lie(&self, id: u32, levels: &[Level]) -> Option<Rock> {
-        let [x, y] = self.at_m;
-        let soil_m = levels.iter().find_map(|level| level.height_m(x, y))?;
+    /// The stone lying on soil of height `soil_m`.
+    pub(crate) fn lie(&self, soil_m: f64) -> Rock {
         let radius_m = self.diameter_m / 2.0;
         let [roll, pitch] = self.lean_rad;
         let attitude = UnitQuaternion::from_euler_angles(roll, pitch, self.yaw_rad);
-        let centre = Vector3::new(x, y, soil_m - self.sunk * radius_m);
-        Some(Rock { id, shape: self.shape, world_from_rock: Pose::from_parts(centre.into(), attitude), radius_m })
+        let centre = Vector3::new(self.at_m[0], self.at_m[1], soil_m - self.sunk * radius_m);
+        Rock { id: self.id, shape: self.shape, world_from_rock: Pose::from_parts(centre.into(), attitude), radius_m }
     }
 }
 

@@ -1,0 +1,293 @@
+//! The whole land of a site, of which windows show a part: the same seed gives the same
+//! ground, bit for bit, at any place in any order of visit. Every level is a lattice
+//! over the plane (`lattice`), made tile by tile from the coarser level's tiles
+//! (`patch`), with craters and rocks drawn by place (`crater_field`, `rock_field`).
+//! The map origin, where the rover starts, is post (0, 0) of every level, at height
+//! zero. The coarsest level of a site with data is one fixed window.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rayon::prelude::*;
+use selene_base::input::InputError;
+
+use crate::cell::Square;
+use crate::data::Data;
+use crate::error::TerrainError;
+use crate::lattice::{self, Posts};
+use crate::level::Level;
+use crate::patch::Patch;
+use crate::rock::{self, Rock, RockShape};
+use crate::site::{ElevationSpec, LevelSpec, RasterSpec, SiteSpec};
+use crate::start::{Bend, Plane};
+use crate::tile_store::{TILE_POSTS, TileStore};
+
+/// Posts each way around the origin on which a level's bend at the start is found.
+const START_POSTS: usize = 16;
+
+/// The land of one site and seed.
+#[derive(Debug)]
+pub struct Landscape {
+    spec: SiteSpec,
+    seed: u64,
+    data: Option<Data>,
+    /// The coarsest level of a site with data.
+    fixed: Option<Level>,
+    /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
+    pub(crate) lift_m: f32,
+    /// How each level is bent at the start.
+    pub(crate) bends: Vec<Bend>,
+    shapes: Vec<RockShape>,
+}
+
+/// What windows show: levels before they are joined at their seams, and rocks on them.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    /// Finest first.
+    pub levels: Vec<Level>,
+    /// In order of their id.
+    pub rocks: Vec<Rock>,
+    /// The shapes that rocks are instances of.
+    pub shapes: Vec<RockShape>,
+}
+
+impl Landscape {
+    /// The land of a site. `site_file` is named in errors; `data_dir` holds the
+    /// elevation files that sites name.
+    ///
+    /// # Errors
+    /// When the site's elevation file is missing, not the one named, or unusable.
+    pub fn new(spec: SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
+        let data = match &spec.elevation {
+            ElevationSpec::Procedural(_) => None,
+            ElevationSpec::Raster(raster) => Some(load(raster, &spec, site_file, data_dir)?),
+        };
+        let shapes = rock::shapes(seed);
+        let mut land = Self { spec, seed, data, fixed: None, lift_m: 0.0, bends: Vec::new(), shapes };
+        land.fixed = land.around_data();
+        land.lift_m = land.found_lift_m();
+        land.bends = land.found_bends();
+        Ok(land)
+    }
+
+    /// The levels, finest first: a window of a level has `LevelSpec::posts` on a side.
+    #[must_use]
+    pub fn levels(&self) -> &[LevelSpec] {
+        &self.spec.levels
+    }
+
+    /// The shapes that rocks are instances of.
+    #[must_use]
+    pub fn rock_shapes(&self) -> &[RockShape] {
+        &self.shapes
+    }
+
+    pub(crate) fn spec(&self) -> &SiteSpec {
+        &self.spec
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(crate) fn data(&self) -> Option<&Data> {
+        self.data.as_ref()
+    }
+
+    /// The first posts of windows around the map origin.
+    #[must_use]
+    pub fn first_at_origin(&self) -> Vec<[i64; 2]> {
+        self.spec.levels.iter().map(|level| [-((level.posts() / 2) as i64); 2]).collect()
+    }
+
+    /// The windows whose first posts are `first`, one for each level, finest first;
+    /// missing tiles are made in parallel. The coarsest level of a site with data stays
+    /// where it is.
+    ///
+    /// # Panics
+    /// When `first` has fewer entries than there are levels.
+    pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
+        let wanted: Vec<_> =
+            (0..self.spec.levels.len()).map(|level| (level, self.posts(level, first[level]))).collect();
+        self.make(tiles, &wanted);
+        let levels: Vec<_> = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
+        tiles.trim();
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
+    }
+
+    /// One level's window: see `windows`.
+    ///
+    /// # Panics
+    /// When there is no such level.
+    pub fn window_level(&self, tiles: &mut TileStore, level: usize, first: [i64; 2]) -> Level {
+        let posts = self.posts(level, first);
+        self.make(tiles, &[(level, posts)]);
+        let shown = self.shown(tiles, level, posts);
+        tiles.trim();
+        shown
+    }
+
+    /// The rocks on nested windows, finest first, each on the finest that has it, in
+    /// order of their id. A window shows the rocks larger than a diameter that follows
+    /// from the site's law, so that `count_max` is kept.
+    #[must_use]
+    pub fn rocks_of(&self, levels: &[Level]) -> Vec<Rock> {
+        let share = self.spec.rocks.count_max as f64 / levels.len() as f64;
+        let on_level = |(i, level): (usize, &Level)| {
+            let square = Square { low_m: level.origin_m, side_m: level.side_m() };
+            let min_m = self.spec.rocks.smallest_m(share, square.side_m);
+            let finer = &levels[..i];
+            let beyond = |at_m| finer.iter().all(|level| lattice::height_m(level, at_m).is_none());
+            let stones = self.spec.rocks.on(self.seed, square, min_m).into_iter().filter(|s| beyond(s.at_m));
+            stones.filter_map(|s| Some(s.lie(lattice::height_m(level, s.at_m)?))).collect::<Vec<_>>()
+        };
+        let mut rocks: Vec<_> = levels.iter().enumerate().flat_map(on_level).collect();
+        rocks.sort_by_key(|rock| rock.id);
+        rocks
+    }
+
+    fn posts(&self, level: usize, first: [i64; 2]) -> Posts {
+        Posts { first, count: self.spec.levels[level].posts() }
+    }
+
+    fn is_fixed(&self, level: usize) -> bool {
+        self.fixed.is_some() && level + 1 == self.spec.levels.len()
+    }
+
+    /// How many times coarser the next level is.
+    fn ratio(&self, level: usize) -> i64 {
+        (self.spec.levels[level + 1].spacing_m / self.spec.levels[level].spacing_m).round() as i64
+    }
+
+    /// The whole coarsest level of a site with data.
+    fn around_data(&self) -> Option<Level> {
+        let data = self.data.as_ref()?;
+        let coarsest = self.spec.levels.len() - 1;
+        let posts = Posts::around_origin(self.spec.levels[coarsest].posts() / 2);
+        let mut level = self.unbent(coarsest, posts, None);
+        let small = self.craters(coarsest, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
+        small.iter().for_each(|crater| crater.stamp(&mut level));
+        data.put_into(&mut level);
+        Some(level)
+    }
+
+    /// Height of a procedural site's origin before it is put at zero, m.
+    fn found_lift_m(&self) -> f32 {
+        let posts = Posts::around_origin(START_POSTS);
+        let coarsest = self.spec.levels.len() - 1;
+        let middle = posts.count * posts.count / 2;
+        if self.fixed.is_some() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
+    }
+
+    /// How every level is bent at the start, found from coarse to fine.
+    fn found_bends(&self) -> Vec<Bend> {
+        let posts = Posts::around_origin(START_POSTS);
+        let mut bends = Vec::new();
+        let mut coarse: Option<Level> = None;
+        for level in (0..self.spec.levels.len()).rev() {
+            if self.is_fixed(level) {
+                coarse = self.fixed.clone();
+                continue;
+            }
+            let mut around = self.unbent(level, posts, coarse.as_ref());
+            let wanted = coarse.as_ref().map_or(Plane::LEVEL, |coarse| Plane::at_middle(coarse, 1));
+            let bend = Bend::new(&around, wanted);
+            bend.apply(&mut around);
+            bends.push(bend);
+            coarse = Some(around);
+        }
+        bends.reverse();
+        bends
+    }
+
+    /// Makes the tiles that windows need and the store lacks, coarse ones first.
+    fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) {
+        let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
+        for &(level, posts) in wanted.iter().filter(|(level, _)| !self.is_fixed(*level)) {
+            needed[level].extend(posts.tiles(TILE_POSTS));
+        }
+        let mut missing = vec![Vec::new(); needed.len()];
+        for level in 0..needed.len() {
+            missing[level] = needed[level].iter().copied().filter(|&at| !tiles.touch((level, at))).collect();
+            if level + 1 < needed.len() && !self.is_fixed(level + 1) {
+                let coarse = |&at: &[i64; 2]| tile(at).refined_from(self.ratio(level)).tiles(TILE_POSTS);
+                let coarser: Vec<_> = missing[level].iter().flat_map(coarse).collect();
+                needed[level + 1].extend(coarser);
+            }
+        }
+        for (level, missing) in missing.into_iter().enumerate().rev() {
+            let store = &*tiles;
+            let made: Vec<_> = missing.par_iter().map(|&at| self.tile(store, level, tile(at))).collect();
+            missing.into_iter().zip(made).for_each(|(at, patch)| tiles.insert((level, at), patch));
+        }
+    }
+
+    fn tile(&self, tiles: &TileStore, level: usize, posts: Posts) -> Patch {
+        let has_coarser = level + 1 < self.spec.levels.len();
+        let coarse = has_coarser.then(|| {
+            let posts = posts.refined_from(self.ratio(level));
+            self.gathered(tiles, level + 1, posts, |patch| patch.base.as_ref())
+        });
+        self.patch(level, posts, coarse.as_ref())
+    }
+
+    fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
+        match &self.fixed {
+            Some(fixed) if self.is_fixed(level) => fixed.clone(),
+            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
+        }
+    }
+
+    /// Posts of a level put together from its tiles, which are there; beyond a fixed
+    /// level its outermost posts go on.
+    fn gathered(&self, tiles: &TileStore, level: usize, posts: Posts, of: fn(&Patch) -> Option<&Level>) -> Level {
+        let grid = posts.grid(self.spec.levels[level].spacing_m);
+        let mut heights_m = vec![0.0; posts.count * posts.count];
+        heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
+            let at = [posts.first[0], posts.first[1] + i as i64];
+            match &self.fixed {
+                Some(fixed) if self.is_fixed(level) => copy_clamped(row, at, fixed),
+                _ => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
+            }
+        });
+        Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
+    }
+}
+
+fn tile(at: [i64; 2]) -> Posts {
+    Posts { first: at.map(|at| at * TILE_POSTS as i64), count: TILE_POSTS }
+}
+
+/// Copies posts from column and row `at` on from the tiles that hold them.
+fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2]) -> Option<&'a Level>) {
+    let side = TILE_POSTS as i64;
+    let end = column + row.len() as i64;
+    for at in column.div_euclid(side)..=(end - 1).div_euclid(side) {
+        let [first, last] = [column.max(at * side), end.min((at + 1) * side)];
+        let Some(level) = tile([at, line.div_euclid(side)]) else { continue };
+        let start = (line.rem_euclid(side) * side + first.rem_euclid(side)) as usize;
+        let count = (last - first) as usize;
+        row[(first - column) as usize..][..count].copy_from_slice(&level.heights_m[start..start + count]);
+    }
+}
+
+/// Copies posts of a level, the outermost ones for those beyond it.
+fn copy_clamped(row: &mut [f32], at: [i64; 2], level: &Level) {
+    let Posts { first, count } = Posts::of(level);
+    let within = |post: i64, first: i64| (post - first).clamp(0, count as i64 - 1) as usize;
+    let line = within(at[1], first[1]) * count;
+    for (i, height) in row.iter_mut().enumerate() {
+        *height = level.heights_m[line + within(at[0] + i as i64, first[0])];
+    }
+}
+
+fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Path>) -> Result<Data, TerrainError> {
+    let data = Data::load(raster, site, data_dir)?;
+    let [posts, room] = [data.posts(), spec.levels[spec.levels.len() - 1].posts()];
+    if posts <= room {
+        return Ok(data);
+    }
+    let what =
+        format!("the coarsest level has {room} posts on a side, but {} has {posts}: raise its side_m", raster.file);
+    Err(InputError::content(site, what).into())
+}
