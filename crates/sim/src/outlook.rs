@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use nalgebra::Vector2;
-use selene_terrain::{Ground, Place, Surroundings, Windows};
+use selene_terrain::{Ground, Place, Surroundings, Vicinity};
 
 /// Distance from the window's middle, in its steps, from which the next place is made ready.
 const ASK_STEPS: f64 = 0.4;
@@ -24,12 +24,12 @@ pub(crate) struct Outlook {
 #[derive(Debug)]
 struct Coming {
     place: Place,
-    made: Receiver<Windows>,
+    made: Receiver<Vicinity>,
 }
 
 impl Outlook {
     /// The windows to go to, when a rover at `at_m` that moves at `velocity_m_s` has to.
-    pub(crate) fn next(&mut self, ground: &Ground, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Option<Windows> {
+    pub(crate) fn next(&mut self, ground: &Ground, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Option<Vicinity> {
         let surroundings = ground.surroundings()?;
         let step_m = surroundings.plan().step_m();
         let middle = Vector2::from(ground.place().map(f64::from));
@@ -54,15 +54,15 @@ impl Outlook {
         let (sender, made) = channel();
         let source = Arc::clone(surroundings);
         // Nobody waits for what was asked in vain; a thread that cannot start leaves the work for later.
-        let work = move || drop(sender.send(source.windows(place).owned()));
+        let work = move || drop(sender.send(source.vicinity(place).owned()));
         let started = std::thread::Builder::new().name("ground ahead".into()).spawn(work);
         self.coming = started.is_ok().then_some(Coming { place, made });
     }
 
-    fn windows(&mut self, surroundings: &Surroundings, place: Place) -> Windows {
+    fn windows(&mut self, surroundings: &Surroundings, place: Place) -> Vicinity {
         let ready =
             self.coming.take().filter(|coming| coming.place == place).and_then(|coming| coming.made.recv().ok());
-        ready.unwrap_or_else(|| surroundings.windows(place).owned())
+        ready.unwrap_or_else(|| surroundings.vicinity(place).owned())
     }
 }
 

@@ -69,6 +69,12 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site, which is the square of its coarsest
+    /// level around the map's origin. Else the rover drives on as far as there is ground:
+    /// made-up ground has no end, measured ground the square's border.
+    #[garde(skip)]
+    #[serde(default)]
+    pub end_at_site_border: bool,
 }
 
 /// Which rover, under what name, and where it starts.
@@ -159,6 +165,8 @@ pub struct Scenario {
     pub loose_rocks: Vec<LooseRockSpec>,
     /// Which of the site's own rocks are loose.
     pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site.
+    pub end_at_site_border: bool,
     file: PathBuf,
     site_file: PathBuf,
     data_dir: Option<PathBuf>,
@@ -210,6 +218,7 @@ impl Scenario {
             route: spec.route,
             loose_rocks: spec.loose_rocks,
             loose_from_site: spec.loose_from_site,
+            end_at_site_border: spec.end_at_site_border,
             file: path.to_owned(),
             site_file,
             data_dir: options.data_dir.clone(),

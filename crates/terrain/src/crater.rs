@@ -5,29 +5,17 @@
 //! fraction, makes it shallower and turns it into the rounded bowl that downslope
 //! diffusion leaves. Craters add up; later ones do not erase earlier ones.
 
-use std::ops::Range;
-
-use rand_distr::{Distribution, Poisson};
-use selene_base::random::{self, RngExt};
-
-use crate::sampler::Grid;
+use crate::level::Level;
 use crate::site::CraterLaw;
 
 /// Reach of a crater's profile in radii: beyond it the ground is untouched.
-const REACH_RADII: f64 = 2.0;
+pub(crate) const REACH_RADII: f64 = 2.0;
 /// Rim crest above the floor of the fresh polynomial, in diameters.
 const FRESH_RELIEF: f64 = 0.036_822_095 + 0.228_809_953;
 /// Rim crest above the floor of the worn shape, for a floor at −1.
 const WORN_RELIEF: f64 = 1.100_6;
-/// Exponent that turns an even random number into degradation: most craters are old.
-const AGE_SKEW: f64 = 0.6;
 /// How much of its depth a crater has lost at degradation 1.
 const DEPTH_LOST: f64 = 0.8;
-/// Distance between the rover's start and the nearest rim, m.
-const START_CLEAR_M: f64 = 2.5;
-
-/// Side of the cells that craters are drawn by, in diameters of their band's largest.
-const CELL_DIAMETERS: f64 = 8.0;
 
 /// One crater.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +36,7 @@ impl CraterLaw {
     }
 
     /// The diameter that `density_m2` craters per m² exceed: the law's inverse.
-    fn diameter_m(&self, density_m2: f64) -> f64 {
+    pub(crate) fn diameter_m(&self, density_m2: f64) -> f64 {
         let at_knee = self.density_m2(self.knee_m);
         if density_m2 >= at_knee {
             (density_m2 / (self.density_1m_km2 * 1e-6)).powf(-1.0 / self.slope)
@@ -56,73 +44,11 @@ impl CraterLaw {
             self.knee_m * (density_m2 / at_knee).powf(-1.0 / self.slope_above_knee)
         }
     }
-
-    /// Craters of the band `band_m` (cut to the law's own range) with a diameter in
-    /// `wanted_m` that reach a grid; none whose rim comes near the start. Each is drawn with
-    /// its cell of the plane, so that it does not matter which grid asks.
-    pub(crate) fn near(
-        &self,
-        seed: u64,
-        band: usize,
-        band_m: [f64; 2],
-        wanted_m: Range<f64>,
-        grid: Grid,
-    ) -> Vec<Crater> {
-        let band_m = band_m.map(|d| d.clamp(self.diameter_min_m, self.diameter_max_m));
-        if band_m[0] >= band_m[1] || wanted_m.is_empty() {
-            return Vec::new();
-        }
-        let cell_m = CELL_DIAMETERS * band_m[1];
-        let reach_m = REACH_RADII * band_m[1] / 2.0;
-        let span = |axis: usize| {
-            let cell = |m: f64| (m / cell_m).floor() as i64;
-            cell(grid.origin_m[axis] - reach_m)..=cell(grid.origin_m[axis] + grid.side_m() + reach_m)
-        };
-        let (columns, rows) = (span(0), span(1));
-        let cells = rows.flat_map(|row| columns.clone().map(move |column| [column, row]));
-        let drawn = cells.flat_map(|cell| self.draw(seed, band, band_m, cell, cell_m));
-        drawn.filter(|crater| wanted_m.contains(&crater.diameter_m) && crater.reaches(grid)).collect()
-    }
-
-    /// The craters of one band whose centres lie in one cell.
-    fn draw(&self, seed: u64, band: usize, band_m: [f64; 2], cell: [i64; 2], cell_m: f64) -> Vec<Crater> {
-        let [many, few] = band_m.map(|d| self.density_m2(d));
-        let Ok(poisson) = Poisson::new((many - few) * cell_m * cell_m) else { return Vec::new() };
-        let mut rng = random::stream_at(seed, "terrain/craters", cell_number(band, cell));
-        let count = poisson.sample(&mut rng) as usize;
-        let mut one = || Crater {
-            at_m: cell.map(|cell| (cell as f64 + rng.random::<f64>()) * cell_m),
-            diameter_m: self.diameter_m(few + (many - few) * rng.random::<f64>()),
-            degradation: rng.random::<f64>().powf(AGE_SKEW),
-        };
-        (0..count).map(|_| one()).filter(Crater::is_clear_of_the_start).collect()
-    }
-}
-
-/// The number of a band's cell among random streams.
-pub(crate) fn cell_number(band: usize, [column, row]: [i64; 2]) -> u64 {
-    const BITS: u32 = 29;
-    let low = |cell: i64| cell as u64 & ((1 << BITS) - 1);
-    (band as u64) << (2 * BITS) | low(column) << BITS | low(row)
 }
 
 impl Crater {
     pub(crate) fn radius_m(&self) -> f64 {
         self.diameter_m / 2.0
-    }
-
-    fn is_clear_of_the_start(&self) -> bool {
-        let [x, y] = self.at_m;
-        x.hypot(y) > self.radius_m() + START_CLEAR_M
-    }
-
-    /// Whether its profile comes onto a grid.
-    pub(crate) fn reaches(&self, grid: Grid) -> bool {
-        let reach_m = REACH_RADII * self.radius_m();
-        (0..2).all(|axis| {
-            let from = grid.origin_m[axis];
-            (from - reach_m..=from + grid.side_m() + reach_m).contains(&self.at_m[axis])
-        })
     }
 
     /// Height that the crater adds at `radii` times its radius from its centre, m.
@@ -134,23 +60,23 @@ impl Crater {
         self.diameter_m * depth * shape
     }
 
-    /// Adds the crater to rows `rows` of a level, held in `heights`.
-    pub(crate) fn stamp(&self, grid: Grid, rows: std::ops::Range<usize>, heights: &mut [f32]) {
+    /// Adds the crater to a level.
+    pub(crate) fn stamp(&self, level: &mut Level) {
+        let grid = level.grid();
         let reach_m = REACH_RADII * self.radius_m();
-        let span = |axis: usize, within: std::ops::Range<usize>| {
+        let span = |axis: usize| {
             let post = |m: f64| (m - grid.origin_m[axis]) / grid.spacing_m;
-            let first = post(self.at_m[axis] - reach_m).ceil().max(within.start as f64) as usize;
-            let end = (post(self.at_m[axis] + reach_m).floor() + 1.0).clamp(0.0, within.end as f64) as usize;
-            first..end
+            let first = post(self.at_m[axis] - reach_m).ceil().max(0.0) as usize;
+            let end = (post(self.at_m[axis] + reach_m).floor() + 1.0).clamp(0.0, grid.posts as f64) as usize;
+            first.min(end)..end
         };
-        let columns = span(0, 0..grid.posts);
-        for row in span(1, rows.clone()) {
+        let columns = span(0);
+        for row in span(1) {
             let dy = grid.at_m(1, row) - self.at_m[1];
-            let start = (row - rows.start) * grid.posts;
             for column in columns.clone() {
                 let radii = (grid.at_m(0, column) - self.at_m[0]).hypot(dy) / self.radius_m();
                 if radii < REACH_RADII {
-                    heights[start + column] += self.height_m(radii) as f32;
+                    level.heights_m[row * grid.posts + column] += self.height_m(radii) as f32;
                 }
             }
         }
@@ -194,7 +120,6 @@ fn worn(r: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Crater, REACH_RADII, WORN_RELIEF, depth_over_diameter, worn};
-    use crate::sampler::Grid;
     use crate::site::CraterLaw;
 
     const VIPER: CraterLaw = CraterLaw {
@@ -205,28 +130,6 @@ mod tests {
         diameter_min_m: 0.3,
         diameter_max_m: 600.0,
     };
-
-    /// Craters larger than `least_m` with their centres on a square around the origin.
-    fn centred_on(side_m: f64, least_m: f64) -> Vec<Crater> {
-        let grid = Grid { origin_m: [-0.5 * side_m; 2], spacing_m: side_m, posts: 2 };
-        let mut craters = VIPER.near(5, 0, [least_m, 1e9], least_m..1e9, grid);
-        craters.retain(|crater| crater.at_m.iter().all(|m| m.abs() < 0.5 * side_m));
-        craters
-    }
-
-    #[test]
-    fn drawn_craters_follow_the_size_law_within_its_confidence() {
-        // Four standard deviations of a Poisson count: one test in 16 000 fails by chance, and the seed is fixed.
-        const SIGMAS: f64 = 4.0;
-        let side_m: f64 = 2000.0;
-        let craters = centred_on(side_m, 1.0);
-        for diameter_m in [1.0, 2.0, 5.0, 20.0, 100.0] {
-            let expected = VIPER.density_m2(diameter_m) * side_m * side_m;
-            let found = craters.iter().filter(|c| c.diameter_m > diameter_m).count() as f64;
-            assert!((found - expected).abs() < SIGMAS * expected.sqrt(), "{diameter_m} m: {found} for {expected}");
-        }
-        assert!((VIPER.density_m2(1.0) - 0.029_174).abs() < 1e-9);
-    }
 
     #[test]
     fn the_law_and_its_inverse_agree_on_both_sides_of_the_knee() {
@@ -257,11 +160,5 @@ mod tests {
         }
         let crest = (0..200).map(|i| worn(f64::from(i) / 100.0)).fold(f64::MIN, f64::max);
         assert!((crest + 1.0 - WORN_RELIEF).abs() < 0.01);
-    }
-
-    #[test]
-    fn no_rim_comes_near_the_start() {
-        let craters = centred_on(300.0, 0.3);
-        assert!(craters.iter().all(|c| c.at_m[0].hypot(c.at_m[1]) - c.radius_m() > 2.0));
     }
 }

@@ -72,6 +72,11 @@ impl Data {
         }
     }
 
+    /// Distance between its posts, m.
+    pub(crate) fn spacing_m(&self) -> f64 {
+        self.spacing_m
+    }
+
     /// Posts on the longer side.
     pub(crate) fn posts(&self) -> usize {
         self.raster.width.max(self.raster.height)

@@ -26,7 +26,7 @@ use crate::ruts::{Ruts, TileAt};
 use crate::seam;
 use crate::site::SiteSpec;
 use crate::surroundings::Surroundings;
-use crate::windows::{Place, Windows};
+use crate::windows::{Place, Vicinity};
 
 /// Rocks that were laid are numbered from here: beyond all that landscapes have.
 const LAID: u32 = 7 << 29;
@@ -103,14 +103,14 @@ impl Ground {
         data_dir: Option<&Path>,
         seed: u64,
     ) -> Result<Self, TerrainError> {
-        let landscape = Landscape::new(spec, site_file, data_dir, seed)?;
+        let landscape = Landscape::new(spec.clone(), site_file, data_dir, seed)?;
         Ok(Self::around_origin(Arc::new(Surroundings::of(landscape))))
     }
 
     /// The ground of a landscape around the map's origin.
     #[must_use]
     pub fn around_origin(surroundings: Arc<Surroundings>) -> Self {
-        let windows = surroundings.windows([0, 0]);
+        let windows = surroundings.vicinity([0, 0]);
         Self {
             rock_grid: Arc::clone(&windows.rock_grid),
             levels: windows.levels.clone(),
@@ -149,12 +149,12 @@ impl Ground {
         let Some(surroundings) = self.surroundings.clone() else { return };
         let place = surroundings.plan().place_of(x, y);
         if place != self.place && surroundings.plan().has(place) {
-            self.enter(surroundings.windows(place));
+            self.enter(surroundings.vicinity(place));
         }
     }
 
     /// Goes to another place: ruts come along.
-    pub fn enter(&mut self, windows: Windows) {
+    pub fn enter(&mut self, windows: Vicinity) {
         let mut ruts = std::mem::take(&mut self.ruts);
         ruts.pack(|tile, node| self.held_height_m(tile, node));
         let is_loose = |rock: &Rock| self.loose_rocks.binary_search_by_key(&rock.id, |loose| loose.id).is_ok();
@@ -395,7 +395,7 @@ mod tests {
     use crate::seam;
     use crate::site::LevelSpec;
     use crate::surroundings::Surroundings;
-    use crate::windows::{WindowPlan, Windows};
+    use crate::windows::{Vicinity, WindowPlan};
     use std::sync::Arc;
 
     #[test]
@@ -430,13 +430,13 @@ mod tests {
             let mut levels: Vec<_> = specs.iter().zip(firsts).map(level).collect();
             let coarse = levels[1].clone();
             seam::join(&mut levels[0], &coarse);
-            Windows::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
+            Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
         };
         Ground::around_origin(Arc::new(Surroundings::new(plan, Vec::new(), make)))
     }
 
     fn go(ground: &mut Ground, place: [i32; 2]) {
-        let windows = ground.surroundings().expect("endless").windows(place);
+        let windows = ground.surroundings().expect("endless").vicinity(place);
         ground.enter(windows);
     }
 

@@ -2,7 +2,6 @@
 //! stand in so that none looks drawn with a ruler.
 
 use nalgebra::Vector2;
-use rayon::prelude::*;
 
 use crate::level::Level;
 use crate::site::{LandformSpec, RidgeSpec, RiseSpec};
@@ -10,20 +9,19 @@ use crate::site::{LandformSpec, RidgeSpec, RiseSpec};
 /// How far the relief's height shifts landforms sideways: no ruler-straight ridge.
 const LANDFORM_WARP: f32 = 10.0;
 
-/// Adds the landforms to a piece of a level that holds the relief; `mirrored` holds that of
-/// the place with x and y exchanged.
-pub(crate) fn add(level: &mut Level, mirrored: &Level, landforms: &[LandformSpec]) {
+/// Adds the landforms to a level that holds the relief. `mirrored_m` is the relief at
+/// the mirrored places (y, x), row by row of the mirrored level: with the relief here,
+/// two fields that know nothing of each other.
+pub(crate) fn add(level: &mut Level, mirrored_m: &[f32], landforms: &[LandformSpec]) {
     let grid = level.grid();
-    let relief_m = &mirrored.heights_m;
-    level.heights_m.par_chunks_mut(grid.posts).enumerate().for_each(|(row, heights)| {
+    for (row, heights) in level.heights_m.chunks_mut(grid.posts).enumerate() {
         for (column, height) in heights.iter_mut().enumerate() {
-            // The relief here and at the mirrored place: two fields that know nothing of each other.
-            let [here_m, mirrored_m] = [*height, relief_m[column * grid.posts + row]];
-            let warp = Vector2::new(here_m, mirrored_m).map(|m| f64::from(m * LANDFORM_WARP));
+            let relief_m = [*height, mirrored_m[column * grid.posts + row]];
+            let warp = Vector2::from(relief_m.map(|m| f64::from(m * LANDFORM_WARP)));
             let at = Vector2::new(grid.at_m(0, column), grid.at_m(1, row)) + warp;
             *height += landforms.iter().map(|landform| landform_m(landform, at)).sum::<f64>() as f32;
         }
-    });
+    }
 }
 
 fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
@@ -38,7 +36,7 @@ fn landform_m(landform: &LandformSpec, at: Vector2<f64>) -> f64 {
             let distance_m = (at - from - along * fraction).norm();
             height_m * (-(distance_m / width_m).powi(2)).exp()
         }
-        // Craters are drawn on every level: see `Site::craters`.
+        // Craters are drawn on every level: see `Landscape::craters`.
         LandformSpec::Crater(_) => 0.0,
     }
 }

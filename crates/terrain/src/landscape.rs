@@ -1,245 +1,290 @@
-//! A site's ground at any place. The coarsest level comes from the fractal relief and named
-//! landforms, or from data; each finer level is the coarser one refined smoothly,
-//! plus the octaves and the craters that only it can show. Craters are drawn from
-//! their own profile on every level that resolves them, so a rim is as crisp as the
-//! level allows.
-//!
-//! Post (0, 0) of every level is the map's origin, where the rover starts: at height zero,
-//! and level there on a procedural site. The plane is cut into tiles of 256 posts. A tile is a
-//! function of site, data, seed and its own number alone, so that a place has
-//! the same ground, bit for bit, whenever and from wherever it is visited.
+//! The whole land of a site, of which windows show a part: the same seed gives the same
+//! ground, bit for bit, at any place in any order of visit. Every level is a lattice
+//! over the plane (`lattice`), made tile by tile from the coarser level's tiles
+//! (`patch`), with craters and rocks drawn by place (`crater_field`, `rock_field`).
+//! The map origin, where the rover starts, is post (0, 0) of every level, at height
+//! zero. The coarsest level of a site with data is one fixed window.
 
-use std::ops::Range;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rayon::prelude::*;
+use selene_base::input::InputError;
 
-use crate::crater::Crater;
+use crate::cell::Square;
 use crate::data::Data;
 use crate::error::TerrainError;
-use crate::landform;
+use crate::lattice::{self, Posts};
 use crate::level::Level;
-use crate::noise::octaves;
-use crate::sampler::{Grid, Kernel, Sampler};
-use crate::site::{CraterSpec, ElevationSpec, LandformSpec, RasterSpec, SiteSpec};
-use crate::start::{self, Plane};
+use crate::patch::Patch;
+use crate::rock::{self, Rock, RockShape};
+use crate::site::{ElevationSpec, LevelSpec, RasterSpec, SiteSpec};
+use crate::start::{Bend, Plane};
+use crate::tile_store::{TILE_POSTS, TileStore};
+use crate::windows::WindowPlan;
 
-/// Posts on a tile's side.
-pub(crate) const TILE_POSTS: i64 = 256;
-/// Posts across the smallest crater a level shows.
-pub(crate) const CRATER_POSTS_MIN: f64 = 6.0;
-/// Posts across a crater that survives being refined from a level.
-const CRATER_POSTS_REFINED: f64 = 48.0;
-/// The finest octave's lattice spacing, in posts.
-const LATTICE_POSTS_MIN: f64 = 1.25;
-/// Rows that one task makes.
-const ROWS_PER_TASK: usize = 16;
-/// Coarser posts that refining needs around a tile.
-const STENCIL_POSTS: i64 = 2;
-/// Posts each way over which the start's own tilt is found.
-const START_POSTS: usize = 8;
+/// Posts each way around the origin on which a level's bend at the start is found.
+const START_POSTS: usize = 16;
 
-/// A site's ground, ready to be made anywhere.
+/// The land of one site and seed.
 #[derive(Debug)]
 pub struct Landscape {
-    pub(crate) spec: SiteSpec,
-    pub(crate) seed: u64,
+    spec: SiteSpec,
+    seed: u64,
     data: Option<Data>,
-    /// The coarsest level of a site with data: these and what extends them.
-    measured: Option<Level>,
-    /// The origin's height before it was put at zero, m.
-    datum_m: f64,
-    /// What each level is bent by around the start: as it is, and as it shall be.
-    starts: Vec<[Plane; 2]>,
+    /// The coarsest level of a site with data.
+    fixed: Option<Level>,
+    /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
+    pub(crate) lift_m: f32,
+    /// How each level is bent at the start.
+    pub(crate) bends: Vec<Bend>,
+    shapes: Vec<RockShape>,
 }
 
-/// Heights of a piece of a level: what finer levels are refined from, and what is seen.
+/// What windows show: levels before they are joined at their seams, and rocks on them.
 #[derive(Clone, Debug)]
-pub(crate) struct Layer {
-    pub(crate) base: Level,
-    pub(crate) surface: Level,
+pub struct Windows {
+    /// Finest first.
+    pub levels: Vec<Level>,
+    /// In order of their id.
+    pub rocks: Vec<Rock>,
+    /// The shapes that rocks are instances of.
+    pub shapes: Vec<RockShape>,
 }
 
 impl Landscape {
-    /// A site's landscape. `site_file` is named in errors; `data_dir` holds the
+    /// The land of a site. `site_file` is named in errors; `data_dir` holds the
     /// elevation files that sites name.
     ///
     /// # Errors
     /// When the site's elevation file is missing, not the one named, or unusable.
-    pub fn new(spec: &SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
+    pub fn new(spec: SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
         let data = match &spec.elevation {
             ElevationSpec::Procedural(_) => None,
-            ElevationSpec::Raster(raster) => Some(load(raster, spec, site_file, data_dir)?),
+            ElevationSpec::Raster(raster) => Some(load(raster, &spec, site_file, data_dir)?),
         };
-        let starts = vec![[Plane::LEVEL; 2]; spec.levels.len()];
-        let mut landscape = Self { spec: spec.clone(), seed, data, measured: None, datum_m: 0.0, starts };
-        landscape.measured = landscape.data.as_ref().map(|data| landscape.extended(data));
-        landscape.settle_starts();
-        Ok(landscape)
+        let shapes = rock::shapes(seed);
+        let mut land = Self { spec, seed, data, fixed: None, lift_m: 0.0, bends: Vec::new(), shapes };
+        land.fixed = land.around_data();
+        land.lift_m = land.found_lift_m();
+        land.bends = land.found_bends();
+        Ok(land)
     }
 
-    pub(crate) fn coarsest(&self) -> usize {
-        self.spec.levels.len() - 1
+    /// The levels, finest first: a window of a level has `LevelSpec::posts` on a side.
+    #[must_use]
+    pub fn levels(&self) -> &[LevelSpec] {
+        &self.spec.levels
     }
 
-    /// The whole coarsest level, where it is measured ground.
-    pub(crate) fn measured(&self) -> Option<&Level> {
-        self.measured.as_ref()
+    /// The shapes that rocks are instances of.
+    #[must_use]
+    pub fn rock_shapes(&self) -> &[RockShape] {
+        &self.shapes
     }
 
-    /// The first post of a tile.
-    pub(crate) fn first_post(tile: [i64; 2]) -> [i64; 2] {
-        tile.map(|tile| tile * TILE_POSTS)
+    pub(crate) fn spec(&self) -> &SiteSpec {
+        &self.spec
     }
 
-    /// Posts of a level: the coarser posts that a piece of the finer level is refined from.
-    pub(crate) fn posts_below(&self, level: usize, first: [i64; 2], posts: usize) -> ([i64; 2], usize) {
-        let ratio = self.ratio(level);
-        let below = first.map(|post| post.div_euclid(ratio) - STENCIL_POSTS);
-        (below, (posts as i64 / ratio + 2 * STENCIL_POSTS + 3) as usize)
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
+    pub(crate) fn data(&self) -> Option<&Data> {
+        self.data.as_ref()
+    }
+
+    /// How windows move over it.
+    #[must_use]
+    pub fn plan(&self) -> WindowPlan {
+        WindowPlan::new(&self.spec.levels, self.fixed.is_some())
+    }
+
+    /// The first posts of windows around the map origin.
+    #[must_use]
+    pub fn first_at_origin(&self) -> Vec<[i64; 2]> {
+        self.spec.levels.iter().map(|level| [-((level.posts() / 2) as i64); 2]).collect()
+    }
+
+    /// The windows whose first posts are `first`, one for each level, finest first;
+    /// missing tiles are made in parallel. The coarsest level of a site with data stays
+    /// where it is.
+    ///
+    /// # Panics
+    /// When `first` has fewer entries than there are levels.
+    pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
+        let wanted: Vec<_> =
+            (0..self.spec.levels.len()).map(|level| (level, self.posts(level, first[level]))).collect();
+        self.make(tiles, &wanted);
+        let levels: Vec<_> = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
+        tiles.trim();
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
+    }
+
+    /// One level's window: see `windows`.
+    ///
+    /// # Panics
+    /// When there is no such level.
+    pub fn window_level(&self, tiles: &mut TileStore, level: usize, first: [i64; 2]) -> Level {
+        let posts = self.posts(level, first);
+        self.make(tiles, &[(level, posts)]);
+        let shown = self.shown(tiles, level, posts);
+        tiles.trim();
+        shown
+    }
+
+    /// The rocks on nested windows, finest first, each on the finest that has it, in
+    /// order of their id. A window shows the rocks larger than a diameter that follows
+    /// from the site's law, so that `count_max` is kept.
+    #[must_use]
+    pub fn rocks_of(&self, levels: &[Level]) -> Vec<Rock> {
+        let share = self.spec.rocks.count_max as f64 / levels.len() as f64;
+        let on_level = |(i, level): (usize, &Level)| {
+            let square = Square { low_m: level.origin_m, side_m: level.side_m() };
+            let min_m = self.spec.rocks.smallest_m(share, square.side_m);
+            let finer = &levels[..i];
+            let beyond = |at_m| finer.iter().all(|level| lattice::height_m(level, at_m).is_none());
+            let stones = self.spec.rocks.on(self.seed, square, min_m).into_iter().filter(|s| beyond(s.at_m));
+            stones.filter_map(|s| Some(s.lie(lattice::height_m(level, s.at_m)?))).collect::<Vec<_>>()
+        };
+        let mut rocks: Vec<_> = levels.iter().enumerate().flat_map(on_level).collect();
+        rocks.sort_by_key(|rock| rock.id);
+        rocks
+    }
+
+    fn posts(&self, level: usize, first: [i64; 2]) -> Posts {
+        Posts { first, count: self.spec.levels[level].posts() }
+    }
+
+    fn is_fixed(&self, level: usize) -> bool {
+        self.fixed.is_some() && level + 1 == self.spec.levels.len()
+    }
+
+    /// How many times coarser the next level is.
     fn ratio(&self, level: usize) -> i64 {
-        let spacing_m = |level: usize| self.spec.levels[level].spacing_m;
-        (spacing_m(level + 1) / spacing_m(level)).round() as i64
+        (self.spec.levels[level + 1].spacing_m / self.spec.levels[level].spacing_m).round() as i64
     }
 
-    pub(crate) fn grid(&self, level: usize, first: [i64; 2], posts: usize) -> Grid {
-        let spacing_m = self.spec.levels[level].spacing_m;
-        Grid { origin_m: first.map(|post| post as f64 * spacing_m), spacing_m, posts }
-    }
-
-    /// A piece of a level; `below` gives the coarser level's base from a first post on.
-    pub(crate) fn layer(
-        &self,
-        level: usize,
-        first: [i64; 2],
-        posts: usize,
-        below: impl Fn([i64; 2], usize) -> Level,
-    ) -> Layer {
-        let grid = self.grid(level, first, posts);
-        let mut base = if level == self.coarsest() {
-            self.coarsest_base(grid)
-        } else {
-            let (first, posts) = self.posts_below(level, first, posts);
-            self.refined(level, grid, &below(first, posts))
-        };
-        let [found, wanted] = self.starts[level];
-        start::bend(&mut base, found, wanted);
-        let spacing_m = grid.spacing_m;
-        let least_m = if level == 0 { 0.0 } else { CRATER_POSTS_MIN * spacing_m };
-        let mut surface = base.clone();
-        add_craters(&mut surface, &self.craters(level, grid, least_m..CRATER_POSTS_REFINED * spacing_m));
-        Layer { base, surface }
-    }
-
-    /// Relief, large craters and landforms of a procedural site.
-    fn coarsest_base(&self, grid: Grid) -> Level {
-        let mut base = self.relief_and_craters(grid);
-        if self.landforms().iter().any(|landform| !matches!(landform, LandformSpec::Crater(_))) {
-            let [x, y] = grid.origin_m;
-            let mirrored = self.relief_and_craters(Grid { origin_m: [y, x], ..grid });
-            landform::add(&mut base, &mirrored, self.landforms());
-        }
-        base.heights_m.iter_mut().for_each(|height_m| *height_m -= self.datum_m as f32);
-        base
-    }
-
-    fn relief_and_craters(&self, grid: Grid) -> Level {
-        let relief = octaves(&self.spec.relief, LATTICE_POSTS_MIN * grid.spacing_m, f64::INFINITY);
-        let samplers: Vec<_> = relief.iter().map(|octave| octave.sampler(self.seed, grid)).collect();
-        let large = CRATER_POSTS_REFINED * grid.spacing_m..f64::INFINITY;
-        sum(grid, &samplers, &self.craters(self.coarsest(), grid, large))
-    }
-
-    fn refined(&self, level: usize, grid: Grid, coarse: &Level) -> Level {
-        let [fine_m, coarse_m] = [grid.spacing_m, coarse.spacing_m];
-        let relief = octaves(&self.spec.relief, LATTICE_POSTS_MIN * fine_m, LATTICE_POSTS_MIN * coarse_m);
-        let mut samplers: Vec<_> = relief.iter().map(|octave| octave.sampler(self.seed, grid)).collect();
-        samplers.push(Sampler::new(&coarse.heights_m[..], coarse.grid(), grid, Kernel::CatmullRom));
-        let refined = CRATER_POSTS_REFINED * fine_m..CRATER_POSTS_REFINED * coarse_m;
-        sum(grid, &samplers, &self.craters(level, grid, refined))
-    }
-
-    /// The measured ground in made-up surroundings, over the whole coarsest level.
-    fn extended(&self, data: &Data) -> Level {
-        let coarsest = self.coarsest();
-        let posts = self.spec.levels[coarsest].posts();
-        let first = -((posts as i64 - 1) / 2);
-        let grid = self.grid(coarsest, [first, first], posts);
-        let mut level = self.relief_and_craters(grid);
-        let small = CRATER_POSTS_MIN * grid.spacing_m..CRATER_POSTS_REFINED * grid.spacing_m;
-        add_craters(&mut level, &self.craters(coarsest, grid, small));
+    /// The whole coarsest level of a site with data.
+    fn around_data(&self) -> Option<Level> {
+        let data = self.data.as_ref()?;
+        let coarsest = self.spec.levels.len() - 1;
+        let posts = Posts::around_origin(self.spec.levels[coarsest].posts() / 2);
+        let mut level = self.unbent(coarsest, posts, None);
+        let small = self.craters(coarsest, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
+        small.iter().for_each(|crater| crater.stamp(&mut level));
         data.put_into(&mut level);
-        level
+        Some(level)
     }
 
-    /// Finds the height and the slope that each level has at the start.
-    fn settle_starts(&mut self) {
-        let reach = START_POSTS;
-        if self.measured.is_none() {
-            let coarsest = self.coarsest();
-            let before = self.around_origin(coarsest, reach);
-            self.datum_m = before.post_m(reach, reach);
-            let found = Plane::at_origin(&self.around_origin(coarsest, reach), reach);
-            self.starts[coarsest] = [found, Plane::LEVEL];
-        }
-        for level in (0..self.coarsest()).rev() {
-            let found = Plane::at_origin(&self.around_origin(level, reach), reach);
-            let wanted = Plane::at_origin(&self.around_origin(level + 1, 1), 1);
-            self.starts[level] = [found, wanted];
-        }
+    /// Height of a procedural site's origin before it is put at zero, m.
+    fn found_lift_m(&self) -> f32 {
+        let posts = Posts::around_origin(START_POSTS);
+        let coarsest = self.spec.levels.len() - 1;
+        let middle = posts.count * posts.count / 2;
+        if self.fixed.is_some() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
     }
 
-    /// The base of a level `reach` posts around the origin.
-    fn around_origin(&self, level: usize, reach: usize) -> Level {
-        self.base(level, [-(reach as i64); 2], 2 * reach + 1)
-    }
-
-    /// The base of a piece of a level, made on its own.
-    fn base(&self, level: usize, first: [i64; 2], posts: usize) -> Level {
-        match self.measured() {
-            Some(measured) if level == self.coarsest() => piece(measured, self.grid(level, first, posts)),
-            _ => self.layer(level, first, posts, |first, posts| self.base(level + 1, first, posts)).base,
-        }
-    }
-
-    /// The craters with a diameter in `diameters_m` that reach a piece of a level: those
-    /// of the site's bands from this level's on, and the named ones.
-    fn craters(&self, level: usize, grid: Grid, diameters_m: Range<f64>) -> Vec<Crater> {
-        let last = if self.data.is_some() && level < self.coarsest() { self.coarsest() } else { self.coarsest() + 1 };
-        let drawn = (level..last).flat_map(|band| {
-            let [least_m, greatest_m] = self.crater_band_m(band);
-            let wanted = least_m.max(diameters_m.start)..greatest_m.min(diameters_m.end);
-            self.spec.craters.near(self.seed, band, [least_m, greatest_m], wanted, grid)
-        });
-        let named =
-            self.named_craters().filter(|crater| crater.reaches(grid) && diameters_m.contains(&crater.diameter_m));
-        let shown = |crater: &Crater| self.data.as_ref().is_none_or(|data| !data.shows(crater));
-        drawn.chain(named).filter(shown).collect()
-    }
-
-    /// Diameters of the craters that a level is the coarsest to show, m.
-    fn crater_band_m(&self, level: usize) -> [f64; 2] {
-        let spacing_m = |level: usize| self.spec.levels.get(level).map_or(f64::INFINITY, |l| l.spacing_m);
-        let least_m = if level == 0 { 0.0 } else { CRATER_POSTS_MIN * spacing_m(level) };
-        [least_m, CRATER_POSTS_MIN * spacing_m(level + 1)]
-    }
-
-    fn named_craters(&self) -> impl Iterator<Item = Crater> {
-        self.landforms().iter().filter_map(|landform| match *landform {
-            LandformSpec::Crater(CraterSpec { at_m, diameter_m, degradation }) => {
-                Some(Crater { at_m, diameter_m, degradation })
+    /// How every level is bent at the start, found from coarse to fine.
+    fn found_bends(&self) -> Vec<Bend> {
+        let posts = Posts::around_origin(START_POSTS);
+        let mut bends = Vec::new();
+        let mut coarse: Option<Level> = None;
+        for level in (0..self.spec.levels.len()).rev() {
+            if self.is_fixed(level) {
+                coarse = self.fixed.clone();
+                continue;
             }
-            LandformSpec::Rise(_) | LandformSpec::Ridge(_) => None,
-        })
+            let mut around = self.unbent(level, posts, coarse.as_ref());
+            let wanted = coarse.as_ref().map_or(Plane::LEVEL, |coarse| Plane::at_middle(coarse, 1));
+            let bend = Bend::new(&around, wanted);
+            bend.apply(&mut around);
+            bends.push(bend);
+            coarse = Some(around);
+        }
+        bends.reverse();
+        bends
     }
 
-    fn landforms(&self) -> &[LandformSpec] {
-        match &self.spec.elevation {
-            ElevationSpec::Procedural(procedural) => &procedural.landforms,
-            ElevationSpec::Raster(_) => &[],
+    /// Makes the tiles that windows need and the store lacks, coarse ones first.
+    fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) {
+        let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
+        for &(level, posts) in wanted.iter().filter(|(level, _)| !self.is_fixed(*level)) {
+            needed[level].extend(posts.tiles(TILE_POSTS));
         }
+        let mut missing = vec![Vec::new(); needed.len()];
+        for level in 0..needed.len() {
+            missing[level] = needed[level].iter().copied().filter(|&at| !tiles.touch((level, at))).collect();
+            if level + 1 < needed.len() && !self.is_fixed(level + 1) {
+                let coarse = |&at: &[i64; 2]| tile(at).refined_from(self.ratio(level)).tiles(TILE_POSTS);
+                let coarser: Vec<_> = missing[level].iter().flat_map(coarse).collect();
+                needed[level + 1].extend(coarser);
+            }
+        }
+        for (level, missing) in missing.into_iter().enumerate().rev() {
+            let store = &*tiles;
+            let made: Vec<_> = missing.par_iter().map(|&at| self.tile(store, level, tile(at))).collect();
+            missing.into_iter().zip(made).for_each(|(at, patch)| tiles.insert((level, at), patch));
+        }
+    }
+
+    fn tile(&self, tiles: &TileStore, level: usize, posts: Posts) -> Patch {
+        let has_coarser = level + 1 < self.spec.levels.len();
+        let coarse = has_coarser.then(|| {
+            let posts = posts.refined_from(self.ratio(level));
+            self.gathered(tiles, level + 1, posts, |patch| patch.base.as_ref())
+        });
+        self.patch(level, posts, coarse.as_ref())
+    }
+
+    fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
+        match &self.fixed {
+            Some(fixed) if self.is_fixed(level) => fixed.clone(),
+            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
+        }
+    }
+
+    /// Posts of a level put together from its tiles, which are there; beyond a fixed
+    /// level its outermost posts go on.
+    fn gathered(&self, tiles: &TileStore, level: usize, posts: Posts, of: fn(&Patch) -> Option<&Level>) -> Level {
+        let grid = posts.grid(self.spec.levels[level].spacing_m);
+        let mut heights_m = vec![0.0; posts.count * posts.count];
+        heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
+            let at = [posts.first[0], posts.first[1] + i as i64];
+            match &self.fixed {
+                Some(fixed) if self.is_fixed(level) => copy_clamped(row, at, fixed),
+                _ => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
+            }
+        });
+        Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
+    }
+}
+
+fn tile(at: [i64; 2]) -> Posts {
+    Posts { first: at.map(|at| at * TILE_POSTS as i64), count: TILE_POSTS }
+}
+
+/// Copies posts from column and row `at` on from the tiles that hold them.
+fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2]) -> Option<&'a Level>) {
+    let side = TILE_POSTS as i64;
+    let end = column + row.len() as i64;
+    for at in column.div_euclid(side)..=(end - 1).div_euclid(side) {
+        let [first, last] = [column.max(at * side), end.min((at + 1) * side)];
+        let Some(level) = tile([at, line.div_euclid(side)]) else { continue };
+        let start = (line.rem_euclid(side) * side + first.rem_euclid(side)) as usize;
+        let count = (last - first) as usize;
+        row[(first - column) as usize..][..count].copy_from_slice(&level.heights_m[start..start + count]);
+    }
+}
+
+/// Copies posts of a level, the outermost ones for those beyond it.
+fn copy_clamped(row: &mut [f32], at: [i64; 2], level: &Level) {
+    let Posts { first, count } = Posts::of(level);
+    let within = |post: i64, first: i64| (post - first).clamp(0, count as i64 - 1) as usize;
+    let line = within(at[1], first[1]) * count;
+    for (i, height) in row.iter_mut().enumerate() {
+        *height = level.heights_m[line + within(at[0] + i as i64, first[0])];
     }
 }
 
@@ -251,44 +296,5 @@ fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Pat
     }
     let what =
         format!("the coarsest level has {room} posts on a side, but {} has {posts}: raise its side_m", raster.file);
-    Err(selene_base::input::InputError::content(site, what).into())
-}
-
-/// A piece of a level; beyond its edge the edge goes on.
-pub(crate) fn piece(level: &Level, grid: Grid) -> Level {
-    let last = level.posts as i64 - 1;
-    let first = [0, 1].map(|axis| ((grid.origin_m[axis] - level.origin_m[axis]) / level.spacing_m).round() as i64);
-    let along = |axis: usize, i: usize| (first[axis] + i as i64).clamp(0, last) as usize;
-    let row = |row: usize| {
-        let from = along(1, row) * level.posts;
-        (0..grid.posts).map(move |column| level.heights_m[from + along(0, column)])
-    };
-    let heights_m = (0..grid.posts).flat_map(row).collect();
-    Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
-}
-
-/// The sum of samplers and craters at every post.
-fn sum(grid: Grid, samplers: &[Sampler<'_>], craters: &[Crater]) -> Level {
-    let Grid { origin_m, spacing_m, posts } = grid;
-    let mut heights_m = vec![0.0; posts * posts];
-    heights_m.par_chunks_mut(posts * ROWS_PER_TASK).enumerate().for_each_init(Vec::new, |scratch, (task, heights)| {
-        for (i, row) in heights.chunks_mut(posts).enumerate() {
-            for sampler in samplers {
-                sampler.add_row(task * ROWS_PER_TASK + i, row, scratch);
-            }
-        }
-    });
-    let mut level = Level { origin_m, spacing_m, posts, heights_m };
-    add_craters(&mut level, craters);
-    level
-}
-
-fn add_craters(level: &mut Level, craters: &[Crater]) {
-    let grid = level.grid();
-    level.heights_m.par_chunks_mut(grid.posts * ROWS_PER_TASK).enumerate().for_each(|(task, heights)| {
-        let first = task * ROWS_PER_TASK;
-        for crater in craters {
-            crater.stamp(grid, first..first + heights.len() / grid.posts, heights);
-        }
-    });
+    Err(InputError::content(site, what).into())
 }

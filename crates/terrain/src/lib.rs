@@ -1,8 +1,10 @@
 //! The ground: elevation sources, levels of detail, rocks and ruts. One surface
 //! that wheels, rays and truth share.
 
+mod cell;
 mod check;
 mod crater;
+mod crater_field;
 mod data;
 mod error;
 mod extend;
@@ -10,10 +12,13 @@ mod ground;
 mod icosphere;
 mod landform;
 mod landscape;
+mod lattice;
 mod level;
 mod noise;
+mod patch;
 mod raster;
 mod rock;
+mod rock_field;
 mod rock_grid;
 mod ruts;
 mod sampler;
@@ -26,7 +31,7 @@ mod windows;
 
 pub use error::TerrainError;
 pub use ground::{Edit, Ground, Node, TILE_NODES};
-pub use landscape::Landscape;
+pub use landscape::{Landscape, Windows};
 pub use level::Level;
 pub use rock::{Rock, RockShape};
 pub use site::{
@@ -34,4 +39,5 @@ pub use site::{
     RidgeSpec, RiseSpec, RockLaw, SiteSpec,
 };
 pub use surroundings::Surroundings;
-pub use windows::{Place, WindowPlan, Windows};
+pub use tile_store::TileStore;
+pub use windows::{Place, Vicinity, WindowPlan};

@@ -86,7 +86,6 @@ impl<'a> Sampler<'a> {
     }
 
     /// Adds every row to a whole target grid.
-    #[cfg(test)]
     pub(crate) fn add_all(&self, out: &mut [f32]) {
         let mut scratch = Vec::new();
         for (row, heights) in out.chunks_mut(self.columns.len()).enumerate() {

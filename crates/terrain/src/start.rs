@@ -1,10 +1,14 @@
-//! The place where the rover starts: the middle post of every level, at height zero,
-//! level on a procedural site and on the data's slope otherwise.
+//! The place where the rover starts: the map origin, at height zero, level on a
+//! procedural site and on the data's slope otherwise. Each level's own tilt there is
+//! found once on the posts around the origin, and bent away wherever a piece of that
+//! level lies near enough.
 
 use crate::level::Level;
 
 /// Radius around the start over which a level's own tilt is taken out, in posts.
 const LEVEL_START_POSTS: f64 = 50.0;
+/// Posts each way over which a level's own tilt is found.
+const REACH_POSTS: usize = 8;
 
 /// The plane that touches a level at the map origin.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +20,9 @@ pub(crate) struct Plane {
 impl Plane {
     pub(crate) const LEVEL: Self = Self { height_m: 0.0, slope: [0.0, 0.0] };
 
-    /// Height at the middle post and mean slope over `reach` posts each way.
-    pub(crate) fn at_origin(level: &Level, reach: usize) -> Self {
+    /// Height at the middle post, which stands at the origin, and mean slope over
+    /// `reach` posts each way.
+    pub(crate) fn at_middle(level: &Level, reach: usize) -> Self {
         let middle = level.posts / 2;
         let run_m = 2.0 * reach as f64 * level.spacing_m;
         let slope_x = (level.post_m(middle + reach, middle) - level.post_m(middle - reach, middle)) / run_m;
@@ -26,20 +31,35 @@ impl Plane {
     }
 }
 
-/// Bends a level that is `found` at the start so that it touches `wanted` there.
-pub(crate) fn bend(level: &mut Level, found: Plane, wanted: Plane) {
-    let radius_m = LEVEL_START_POSTS * level.spacing_m;
-    let grid = level.grid();
-    for (row, heights) in level.heights_m.chunks_mut(grid.posts).enumerate() {
-        let y = grid.at_m(1, row);
-        if y.abs() >= radius_m {
-            continue;
-        }
-        for (column, height) in heights.iter_mut().enumerate() {
-            let x = grid.at_m(0, column);
-            let weight = (1.0 - (x * x + y * y) / (radius_m * radius_m)).max(0.0).powi(2);
-            let tilt_m = (found.slope[0] - wanted.slope[0]) * x + (found.slope[1] - wanted.slope[1]) * y;
-            *height -= (weight * (found.height_m - wanted.height_m + tilt_m)) as f32;
+/// How a level is bent around the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bend {
+    found: Plane,
+    wanted: Plane,
+}
+
+impl Bend {
+    /// Makes a level touch `wanted` at the origin, where `around` has its middle.
+    pub(crate) fn new(around: &Level, wanted: Plane) -> Self {
+        Self { found: Plane::at_middle(around, REACH_POSTS.min(around.posts / 4)), wanted }
+    }
+
+    /// Bends the posts of a piece of the level that lie near the start.
+    pub(crate) fn apply(&self, level: &mut Level) {
+        let grid = level.grid();
+        let radius_m = LEVEL_START_POSTS * grid.spacing_m;
+        let tilt = [0, 1].map(|axis| self.found.slope[axis] - self.wanted.slope[axis]);
+        for (row, heights) in level.heights_m.chunks_mut(grid.posts).enumerate() {
+            let y = grid.at_m(1, row);
+            if y.abs() >= radius_m {
+                continue;
+            }
+            for (column, height) in heights.iter_mut().enumerate() {
+                let x = grid.at_m(0, column);
+                let weight = (1.0 - (x * x + y * y) / (radius_m * radius_m)).max(0.0).powi(2);
+                let lift_m = self.found.height_m - self.wanted.height_m + tilt[0] * x + tilt[1] * y;
+                *height -= (weight * lift_m) as f32;
+            }
         }
     }
 }

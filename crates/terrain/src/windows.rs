@@ -136,7 +136,7 @@ fn least_common_multiple(a: i64, b: i64) -> i64 {
 
 /// The undisturbed ground at one place.
 #[derive(Clone, Debug)]
-pub struct Windows {
+pub struct Vicinity {
     pub(crate) place: Place,
     /// Finest first, each joined to the next.
     pub(crate) levels: Vec<Arc<Level>>,
@@ -144,7 +144,7 @@ pub struct Windows {
     pub(crate) rock_grid: Arc<RockGrid>,
 }
 
-impl Windows {
+impl Vicinity {
     /// Levels (finest first, joined) and rocks of a place.
     #[must_use]
     pub fn new(place: Place, levels: Vec<Arc<Level>>, rocks: Vec<Rock>, shapes: &[RockShape]) -> Self {

@@ -66,7 +66,7 @@ impl Stage {
         let place = interval.next.place;
         match self.ground.surroundings().filter(|_| place != self.ground.place()) {
             Some(surroundings) => {
-                let windows = surroundings.windows(place);
+                let windows = surroundings.vicinity(place);
                 self.ground.enter(windows);
                 self.scene.set_ground(&self.ground);
             }

@@ -1,0 +1,132 @@
+//! How a piece of a level is made. The coarsest level comes from the fractal relief and
+//! named landforms, or from data; each finer one is the coarser one refined smoothly,
+//! plus the octaves and the craters that only it can show. Craters are drawn from
+//! their own profile on every level that resolves them, so a rim is as crisp as the
+//! level allows. A piece depends on the seed, its posts and the coarser posts around
+//! them, not on what else has been made.
+
+use std::ops::Range;
+
+use crate::cell::Square;
+use crate::crater::{Crater, REACH_RADII};
+use crate::landform;
+use crate::landscape::Landscape;
+use crate::lattice::Posts;
+use crate::level::Level;
+use crate::noise::{Octave, octaves};
+use crate::sampler::{Grid, Kernel, Sampler};
+use crate::site::{CraterSpec, ElevationSpec, LandformSpec};
+
+/// Posts across the smallest crater a level shows.
+pub(crate) const CRATER_POSTS_MIN: f64 = 6.0;
+/// Posts across a crater that survives being refined from a level.
+pub(crate) const CRATER_POSTS_REFINED: f64 = 48.0;
+/// The finest octave's lattice spacing, in posts.
+const LATTICE_POSTS_MIN: f64 = 1.25;
+
+/// A piece of a level: what finer levels are refined from, and what is seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Patch {
+    /// Without the craters that would not survive being refined; none of the finest level.
+    pub(crate) base: Option<Level>,
+    pub(crate) surface: Level,
+}
+
+impl Landscape {
+    /// A piece of a level; `coarse` has the coarser level's base around it.
+    pub(crate) fn patch(&self, level: usize, posts: Posts, coarse: Option<&Level>) -> Patch {
+        let mut base = self.unbent(level, posts, coarse);
+        self.bends[level].apply(&mut base);
+        let least = if level == 0 { 0.0 } else { CRATER_POSTS_MIN };
+        let small = self.craters(level, &base, least..CRATER_POSTS_REFINED);
+        if level == 0 {
+            small.iter().for_each(|crater| crater.stamp(&mut base));
+            return Patch { base: None, surface: base };
+        }
+        let mut surface = base.clone();
+        small.iter().for_each(|crater| crater.stamp(&mut surface));
+        Patch { base: Some(base), surface }
+    }
+
+    /// The base of a piece before it is bent around the start.
+    pub(crate) fn unbent(&self, level: usize, posts: Posts, coarse: Option<&Level>) -> Level {
+        let grid = posts.grid(self.spec().levels[level].spacing_m);
+        let relief = self.octaves(level);
+        let mut base = match coarse {
+            Some(coarse) => {
+                let refined = Sampler::new(&coarse.heights_m[..], coarse.grid(), grid, Kernel::CatmullRom);
+                self.relief(grid, &relief, Some(refined))
+            }
+            None => self.relief(grid, &relief, None),
+        };
+        if coarse.is_none() && !self.landforms().is_empty() {
+            self.add_landforms(&mut base, &relief);
+        }
+        let coarser_m = self.spec().levels.get(level + 1).map_or(f64::INFINITY, |coarser| coarser.spacing_m);
+        let refined = CRATER_POSTS_REFINED..CRATER_POSTS_REFINED * coarser_m / grid.spacing_m;
+        self.craters(level, &base, refined).iter().for_each(|crater| crater.stamp(&mut base));
+        if coarse.is_none() {
+            base.heights_m.iter_mut().for_each(|height_m| *height_m -= self.lift_m);
+        }
+        base
+    }
+
+    /// The octaves that a level adds.
+    fn octaves(&self, level: usize) -> Vec<Octave> {
+        let lattice_m = |level: usize| self.spec().levels.get(level).map(|l| LATTICE_POSTS_MIN * l.spacing_m);
+        let below_m = lattice_m(level + 1).unwrap_or(f64::INFINITY);
+        lattice_m(level).map_or(Vec::new(), |least_m| octaves(&self.spec().relief, least_m, below_m))
+    }
+
+    fn relief(&self, grid: Grid, octaves: &[Octave], refined: Option<Sampler<'_>>) -> Level {
+        let samplers = octaves.iter().map(|octave| octave.sampler(self.seed(), grid)).chain(refined);
+        let mut heights_m = vec![0.0; grid.posts * grid.posts];
+        samplers.for_each(|sampler| sampler.add_all(&mut heights_m));
+        Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
+    }
+
+    fn add_landforms(&self, base: &mut Level, relief: &[Octave]) {
+        let Grid { origin_m: [x, y], spacing_m, posts } = base.grid();
+        let mirrored = self.relief(Grid { origin_m: [y, x], spacing_m, posts }, relief, None);
+        landform::add(base, &mirrored.heights_m, self.landforms());
+    }
+
+    fn landforms(&self) -> &[LandformSpec] {
+        match &self.spec().elevation {
+            ElevationSpec::Procedural(procedural) => &procedural.landforms,
+            ElevationSpec::Raster(_) => &[],
+        }
+    }
+
+    /// The craters that reach a piece of a level and are `posts` of its posts across.
+    pub(crate) fn craters(&self, level: usize, piece: &Level, posts: Range<f64>) -> Vec<Crater> {
+        let square = Square { low_m: piece.origin_m, side_m: piece.side_m() };
+        let diameters_m = posts.start * piece.spacing_m..posts.end * piece.spacing_m;
+        match self.data() {
+            None => {
+                let reaches = |crater: &Crater| square.meets(crater.at_m, REACH_RADII * crater.radius_m());
+                let named = self.named_craters().filter(reaches).filter(|c| diameters_m.contains(&c.diameter_m));
+                named.chain(self.spec().craters.reaching(self.seed(), square, &diameters_m)).collect()
+            }
+            Some(data) => {
+                // The level of the data has those it can show; finer levels have those it cannot.
+                let shown_m = CRATER_POSTS_MIN * data.spacing_m();
+                let is_coarsest = level + 1 == self.spec().levels.len();
+                let [low, high] = if is_coarsest { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
+                let diameters_m = diameters_m.start.max(low)..diameters_m.end.min(high);
+                let mut craters = self.spec().craters.reaching(self.seed(), square, &diameters_m);
+                craters.retain(|crater| !data.shows(crater));
+                craters
+            }
+        }
+    }
+
+    fn named_craters(&self) -> impl Iterator<Item = Crater> {
+        self.landforms().iter().filter_map(|landform| match *landform {
+            LandformSpec::Crater(CraterSpec { at_m, diameter_m, degradation }) => {
+                Some(Crater { at_m, diameter_m, degradation })
+            }
+            LandformSpec::Rise(_) | LandformSpec::Ridge(_) => None,
+        })
+    }
+}

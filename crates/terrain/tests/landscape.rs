@@ -1,0 +1,114 @@
+//! Claims about the land behind the windows: a place is the same from wherever and whenever it is seen.
+
+use std::path::Path;
+
+use selene_base::input::load_yaml;
+use selene_terrain::{Landscape, Level, LevelSpec, Rock, SiteSpec, TileStore, Windows};
+
+fn land(seed: u64) -> Landscape {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
+    let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
+    let levels = vec![level(0.02, 10.24), level(0.16, 81.92), level(1.28, 655.36), level(5.12, 2621.44)];
+    let spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
+    Landscape::new(spec, &file, None, seed).expect("a procedural site")
+}
+
+/// First posts of windows around a place that no tile edge favours.
+fn around(land: &Landscape, at_m: [f64; 2]) -> Vec<[i64; 2]> {
+    let first = |level: &LevelSpec| at_m.map(|m| (m / level.spacing_m).round() as i64 - (level.posts() / 2) as i64);
+    land.levels().iter().map(first).collect()
+}
+
+/// Posts that two windows of a level share, as column and row in each.
+fn shared(a: &Level, b: &Level) -> impl Iterator<Item = [(usize, usize); 2]> + use<> {
+    let shift = [0, 1].map(|axis| ((b.origin_m[axis] - a.origin_m[axis]) / a.spacing_m).round() as i64);
+    let (posts_a, posts_b) = (a.posts, b.posts);
+    let in_b = move |(column, row): (usize, usize)| {
+        let [c, r] = [column as i64 - shift[0], row as i64 - shift[1]].map(|post| usize::try_from(post).ok());
+        Some([(column, row), (c.filter(|&c| c < posts_b)?, r.filter(|&r| r < posts_b)?)])
+    };
+    (0..posts_a).flat_map(move |row| (0..posts_a).filter_map(move |column| in_b((column, row))))
+}
+
+/// Asserts that windows agree to the bit wherever they overlap; how many posts that were.
+fn agree(a: &Windows, b: &Windows) -> usize {
+    let mut compared = 0;
+    for (a, b) in a.levels.iter().zip(&b.levels) {
+        for [(column, row), (c, r)] in shared(a, b) {
+            let [here, there] = [a.heights_m[row * a.posts + column], b.heights_m[r * b.posts + c]];
+            assert!(here.to_bits() == there.to_bits(), "{here} and {there} at {:?}", a.post_xy_m(column, row));
+            compared += 1;
+        }
+    }
+    compared
+}
+
+/// The rocks that both see on their finest windows.
+fn seen_by_both(of: &Windows, other: &Windows) -> Vec<Rock> {
+    let on_both = |rock: &&Rock| {
+        let at = rock.world_from_rock.translation;
+        of.levels[0].contains(at.x, at.y) && other.levels[0].contains(at.x, at.y)
+    };
+    of.rocks.iter().filter(on_both).cloned().collect()
+}
+
+const PLACES_M: [[f64; 2]; 4] = [[0.0, 0.0], [4.3, -2.9], [1031.7, 420.3], [1028.1, 423.9]];
+
+fn visit(order: [usize; 4], threads: usize, store: TileStore) -> Vec<Windows> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    pool.install(|| {
+        let (land, mut tiles) = (land(7), store);
+        let mut seen: Vec<_> =
+            order.iter().map(|&i| (i, land.windows(&mut tiles, &around(&land, PLACES_M[i])))).collect();
+        seen.sort_by_key(|(i, _)| *i);
+        seen.into_iter().map(|(_, windows)| windows).collect()
+    })
+}
+
+#[test]
+fn a_place_is_the_same_to_the_bit_in_any_order_of_visit_and_for_any_number_of_threads() {
+    let one = visit([0, 1, 2, 3], 1, TileStore::default());
+    let four = visit([3, 0, 2, 1], 4, TileStore::new(4 << 20));
+    for (one, four) in one.iter().zip(&four) {
+        assert_eq!(one.rocks, four.rocks);
+        assert_eq!(agree(one, four), one.levels.iter().map(|level| level.posts * level.posts).sum());
+    }
+    for [a, b] in [[0, 1], [2, 3]] {
+        assert!(agree(&one[a], &four[b]) > 500_000);
+        let rocks = seen_by_both(&one[a], &four[b]);
+        assert!(rocks.len() > 5 && rocks == seen_by_both(&four[b], &one[a]), "{}", rocks.len());
+    }
+}
+
+#[test]
+fn a_level_renewed_alone_is_that_of_all_windows() {
+    let land = land(3);
+    let first = around(&land, [203.3, -88.1]);
+    let all = land.windows(&mut TileStore::default(), &first);
+    for (level, expected) in all.levels.iter().enumerate() {
+        assert!(land.window_level(&mut TileStore::new(0), level, first[level]) == *expected, "level {level}");
+    }
+    assert_eq!(land.rocks_of(&all.levels), all.rocks);
+}
+
+#[test]
+fn a_store_keeps_within_its_limit_between_uses() {
+    const LIMIT: usize = 8 << 20;
+    let (land, mut tiles) = (land(3), TileStore::new(LIMIT));
+    for step in 0..5 {
+        land.windows(&mut tiles, &around(&land, [f64::from(step) * 40.0, 0.0]));
+        assert!(tiles.bytes() <= LIMIT && tiles.bytes() > LIMIT / 2);
+    }
+}
+
+#[test]
+fn the_land_goes_on_far_from_the_origin() {
+    let land = land(3);
+    let windows = land.windows(&mut TileStore::default(), &around(&land, [9000.0, -9000.0]));
+    for level in &windows.levels {
+        assert!(level.heights_m.iter().all(|h| h.is_finite()));
+        let [low, high] = [f32::min, f32::max].map(|f| level.heights_m.iter().copied().reduce(f).unwrap_or(0.0));
+        assert!(high - low > 0.1, "{} m posts are flat", level.spacing_m);
+    }
+    assert!(!windows.rocks.is_empty());
+}
