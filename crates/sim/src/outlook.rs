@@ -10,7 +10,7 @@ use nalgebra::Vector2;
 use selene_terrain::{Ground, Place, Surroundings, Vicinity};
 
 /// Distance from the window's middle, in its steps, from which the next place is made ready.
-const ASK_STEPS: f64 = 0.4;
+const ASK_STEPS: f64 = 0.25;
 /// Distance at which the ground goes on.
 const GO_STEPS: f64 = 1.0;
 
