@@ -21,7 +21,7 @@ pub mod transport;
 pub use bag::BagRecorder;
 pub use cdr::{CdrError, Encoded, decode, encode};
 pub use message::{
-    Message, ackermann_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, nav_msgs, rosgraph_msgs, selene_msgs,
-    sensor_msgs, std_msgs, tf2_msgs, trajectory_msgs,
+    Message, ackermann_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, grid_map_msgs, nav_msgs,
+    rosgraph_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs, trajectory_msgs,
 };
 pub use qos::{Qos, Topic};

@@ -21,6 +21,6 @@ pub mod primitives {
 pub use cpu::CpuTracer;
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;
-pub use scene::{AMBIENT_SHARE, InstanceId, MeshId, Scene, SceneError, Sun, Versions};
+pub use scene::{AMBIENT_SHARE, InstanceId, MeshId, Scene, SceneError, Sun, Versions, instance_of_movable};
 pub use tracer::{TraceError, Tracer};
 pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class};

@@ -343,6 +343,12 @@ impl Scene {
     }
 }
 
+/// Number in images of the movable that was added as the `index`-th, from 0.
+#[must_use]
+pub fn instance_of_movable(index: usize) -> u16 {
+    (INSTANCES_MAX - index.min(INSTANCES_MAX - 1)) as u16
+}
+
 /// A tree with one instance in each leaf, named by its index.
 fn instance_tree(bounds: &[Bounds], first_node: u32, first_instance: u32) -> Vec<NodeRecord> {
     let (mut nodes, order) = tree::build(bounds, 1, first_node, 0);

@@ -160,6 +160,12 @@ impl World {
         &self.ground
     }
 
+    /// Pose of `base_link` in the map frame.
+    #[must_use]
+    pub fn world_from_base(&self) -> Pose {
+        self.rover.world_from_base()
+    }
+
     /// The loose rocks as they are now.
     #[must_use]
     pub fn loose_rocks(&self) -> &LooseRocks {

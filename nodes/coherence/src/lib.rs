@@ -17,7 +17,7 @@ mod wire;
 pub use convert::{from_vector, pose, to_point, to_pose, to_quaternion, to_vector, transform};
 pub use history::History;
 pub use outbox::Outbox;
-pub use stage::Stage;
+pub use stage::{Stage, instance_of_loose_rock};
 pub use watcher::{Interval, WorldWatcher};
 pub use wire::{edits_from_message, edits_to_message, state_from_message, state_to_message, wheel_to_message};
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
-use selene_scene::{Class, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, primitives};
+use selene_scene::{
+    Class, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, instance_of_movable, primitives,
+};
 use selene_sim::{Scenario, WorldState};
 use selene_sky::solar_irradiance_w_m2;
 use selene_terrain::{Ground, Rock, RockShape};
@@ -103,6 +105,13 @@ impl Stage {
         self.parts.push(Part { instance, link, link_from_shape: visual.link_from_shape });
         Ok(())
     }
+}
+
+/// The number that the loose rock at place `index` has in instance images.
+#[must_use]
+pub fn instance_of_loose_rock(scenario: &Scenario, index: usize) -> u16 {
+    let parts: usize = scenario.rover.links().iter().map(|link| link.visuals.len()).sum();
+    instance_of_movable(parts + index)
 }
 
 /// The Sun as it stands over the site at simulated `time`.

@@ -6,6 +6,7 @@
 mod commands;
 mod encoders;
 mod lockstep;
+mod map;
 mod pace;
 mod publish;
 mod terrain;
@@ -22,6 +23,7 @@ use selene_terrain::Ground;
 
 use commands::Commands;
 use lockstep::Lockstep;
+use map::Maps;
 pub use pace::Pace;
 use pace::Pacer;
 use publish::Publishers;
@@ -83,6 +85,7 @@ pub fn run(
         commands: Commands::new(transport, scenario, options.twist_unstamped)?,
         lockstep: Lockstep::new(transport, &options.participants)?,
         terrain: TerrainAnswers::new(transport)?,
+        maps: Maps::new(transport, scenario)?,
         overruns: 0,
     };
     node.publishers.begin(scenario)?;
@@ -101,6 +104,7 @@ struct Node {
     commands: Commands,
     lockstep: Lockstep,
     terrain: TerrainAnswers,
+    maps: Maps,
     /// Heartbeats that came too late for the pace.
     overruns: u64,
 }
@@ -147,6 +151,7 @@ impl Node {
         self.publishers.truth(last, &next)?;
         self.publishers.diagnostics(&next, &self.world, self.overruns)?;
         self.terrain.answer(&self.world)?;
+        self.maps.tell(&self.world)?;
         Ok(next)
     }
 

@@ -1,0 +1,63 @@
+//! Maps and rocks that the simulation tells are those of the ground it steps on.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use selene_base::SimTime;
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Publisher, subscribe};
+use selene_ros::{Qos, grid_map_msgs, selene_msgs};
+use selene_sim::{LoadOptions, Scenario};
+use selene_simulation::{Pace, SimulationOptions, run};
+use selene_tests::repository_file;
+
+#[test]
+fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
+    let file = repository_file("config/scenario/curiosity_rocks.yaml");
+    let scenario = Arc::new(Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}")));
+    let ground = scenario.generate_ground().expect("ground");
+    let bus = InProcess::new();
+    let maps = Arc::new(Mutex::new(Vec::<grid_map_msgs::GridMap>::new()));
+    let rocks = Arc::new(Mutex::new(Vec::<selene_msgs::Rocks>::new()));
+    let (to_maps, to_rocks) = (Arc::clone(&maps), Arc::clone(&rocks));
+    let _on_map = subscribe(&bus, "/ground_truth/map", Qos::latched(), move |map| {
+        to_maps.lock().expect("lock").push(map);
+    });
+    let _on_rocks = subscribe(&bus, "/ground_truth/rocks", Qos::latched(), move |message| {
+        to_rocks.lock().expect("lock").push(message);
+    });
+    let requests = Publisher::new(&bus, "/ground_truth/map_request", Qos::latched()).expect("publisher");
+    let asked = selene_msgs::MapRequest { length_x: 8.0, length_y: 6.0, resolution: 0.1, ..Default::default() };
+    let absurd = selene_msgs::MapRequest { length_x: 8e6, ..asked.clone() };
+    let options = SimulationOptions {
+        duration: Some(SimTime::from_secs_f64(0.5)),
+        pace: Pace::Fast,
+        participants: Vec::new(),
+        twist_unstamped: false,
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&bus, &scenario, ground.clone(), &options, &stop).expect("runs"));
+        while rocks.lock().expect("lock").is_empty() && !running.is_finished() {
+            std::thread::yield_now();
+        }
+        for request in [&absurd, &asked] {
+            requests.publish(request, SimTime::ZERO).expect("asked");
+        }
+    });
+    let maps = maps.lock().expect("lock");
+    assert_eq!(maps.len(), 1, "the absurd request is refused");
+    let elevation = &maps[0].data[0].data;
+    assert_eq!(elevation.len(), 80 * 60);
+    let height_m = |row: usize, column: usize| {
+        ground.height_m(4.0 - 0.1 * (row as f64 + 0.5), 3.0 - 0.1 * (column as f64 + 0.5)).expect("inside")
+    };
+    // Far from the wheels nothing was pressed in half a second.
+    for (row, column) in [(0, 0), (79, 59), (3, 50), (70, 2)] {
+        assert!((f64::from(elevation[column * 80 + row]) - height_m(row, column)).abs() < 1e-6);
+    }
+    let rocks = rocks.lock().expect("lock");
+    let told = &rocks.last().expect("told").rocks;
+    assert_eq!(told.iter().filter(|rock| !rock.is_loose).count(), ground.rocks().len());
+    assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), ground.loose_rocks().len());
+}
