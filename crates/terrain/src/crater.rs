@@ -2,7 +2,7 @@
 //! (`crater_law`, `crater_age`, `crater_profile`). Craters add up; later ones do not
 //! erase earlier ones.
 
-use crate::crater_profile::Profiles;
+use crate::crater_profile::{Profiles, fresh_depth};
 use crate::level::Level;
 
 /// One crater.
@@ -25,7 +25,7 @@ impl Crater {
 
     /// Adds the crater to a level; nothing once it is worn away.
     pub(crate) fn stamp(&self, profiles: &Profiles, level: &mut Level) {
-        let Some(profile) = profiles.profile(self.diameter_m, self.wear) else { return };
+        let Some(profile) = profiles.after(self.wear) else { return };
         let grid = level.grid();
         let reach_m = profile.reach() * self.radius_m();
         let span = |axis: usize| {
@@ -37,13 +37,13 @@ impl Crater {
         let columns = span(0);
         let per_radius = 1.0 / self.radius_m();
         let from_centre = |axis: usize, post: usize| ((grid.at_m(axis, post) - self.at_m[axis]) * per_radius) as f32;
-        let diameter_m = self.diameter_m as f32;
+        let depth_m = (fresh_depth(self.diameter_m) * self.diameter_m) as f32;
         for row in span(1) {
             let y = from_centre(1, row);
             let heights = &mut level.heights_m[row * grid.posts..][columns.clone()];
             for (column, height) in columns.clone().zip(heights) {
                 let x = from_centre(0, column);
-                *height += diameter_m * profile.height((x * x + y * y).sqrt());
+                *height += depth_m * profile.height((x * x + y * y).sqrt());
             }
         }
     }

@@ -119,10 +119,29 @@ impl Landscape {
     pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
         let wanted: Vec<_> =
             (0..self.spec.levels.len()).map(|level| (level, self.posts(level, first[level]))).collect();
-        self.make(tiles, &wanted);
+        self.windows_of(tiles, &wanted)
+    }
+
+    fn windows_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Windows {
+        self.make(tiles, wanted);
         let levels: Vec<_> = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
         tiles.trim();
         Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
+    }
+
+    /// A square of the land around a place, m: windows of every level around it, none
+    /// wider than `side_m`, up to the finest level that spans it. What a rover that comes
+    /// to a new place waits for.
+    pub fn square(&self, tiles: &mut TileStore, at_m: [f64; 2], side_m: f64) -> Windows {
+        let spans = self.spec.levels.iter().position(|level| level.side_m >= side_m);
+        let count = spans.map_or(self.spec.levels.len(), |spans| spans + 1);
+        let around = |(level, spec): (usize, &LevelSpec)| {
+            let reach = (side_m.min(spec.side_m) / spec.spacing_m / 2.0).round() as i64;
+            let first = at_m.map(|m| (m / spec.spacing_m).round() as i64 - reach);
+            (level, Posts { first, count: 2 * reach as usize + 1 })
+        };
+        let wanted: Vec<_> = self.spec.levels.iter().enumerate().take(count).map(around).collect();
+        self.windows_of(tiles, &wanted)
     }
 
     /// One level's window: see `windows`.

@@ -127,7 +127,7 @@ impl Landscape {
     fn named_craters(&self) -> impl Iterator<Item = Crater> {
         self.landforms().iter().filter_map(|landform| match *landform {
             LandformSpec::Crater(CraterSpec { at_m, diameter_m, degradation }) => {
-                let wear = self.profiles().wear_of(diameter_m, degradation);
+                let wear = self.profiles().wear_of(degradation);
                 Some(Crater { at_m, diameter_m, age_yr: age_yr(diameter_m, wear), wear })
             }
             LandformSpec::Rise(_) | LandformSpec::Ridge(_) => None,

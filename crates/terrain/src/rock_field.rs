@@ -6,6 +6,7 @@
 //! A rock's number is put together from its kind, octave, cell and turn. Cells repeat
 //! every 1024, so two rocks of one number are 25 000 of their diameters apart.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rand_distr::{Distribution, Poisson};
@@ -91,19 +92,12 @@ impl RockLaw {
         let of_octave = |octave: i32| {
             let smallest_m = CRATER_PER_ROCK * AROUND_CRATERS.diameters_m(octave).start;
             let craters = craters(smallest_m.max(around.crater_diameter_min_m), ROCKS_REACH_RADII);
-            let of_cell = move |cell: Cell| {
-                let low_m = AROUND_CRATERS.low_m(cell);
-                let here = Square { low_m, side_m: AROUND_CRATERS.side_m(octave) };
-                let near = |crater: &&Crater| here.meets(crater.at_m, ROCKS_REACH_RADII * crater.radius_m());
-                let near: Vec<_> = craters.iter().filter(near).copied().collect();
-                if near.is_empty() {
-                    return Vec::new();
-                }
-                let mut stones = self.of_cell(seed, AROUND_CRATERS, around.law, cell);
+            let of_cell = move |(at, near): ([i64; 2], Vec<Crater>)| {
+                let mut stones = self.of_cell(seed, AROUND_CRATERS, around.law, Cell { octave, at });
                 stones.retain(|stone| stone.luck < share_at(stone.at_m, &near));
                 stones
             };
-            AROUND_CRATERS.near(octave, square, 0.0).flat_map(of_cell).collect::<Vec<_>>()
+            by_cell(&craters, octave, square).into_iter().flat_map(of_cell)
         };
         octaves(&wanted_m).flat_map(of_octave).filter(|stone| self.is_wanted(stone, square, &wanted_m)).collect()
     }
@@ -145,6 +139,22 @@ impl RockLaw {
         };
         (0..count).map(one).collect()
     }
+}
+
+/// The cells of a square that craters have thrown rocks on, each with those craters.
+fn by_cell(craters: &[Crater], octave: i32, square: Square) -> BTreeMap<[i64; 2], Vec<Crater>> {
+    let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for crater in craters {
+        let reach_m = ROCKS_REACH_RADII * crater.radius_m();
+        let around = Square { low_m: crater.at_m, side_m: 0.0 };
+        let of_square = AROUND_CRATERS.span(octave, square, 0.0);
+        for cell in AROUND_CRATERS.near(octave, around, reach_m) {
+            if (0..2).all(|axis| of_square[axis].contains(&cell.at[axis])) {
+                cells.entry(cell.at).or_default().push(*crater);
+            }
+        }
+    }
+    cells
 }
 
 fn octaves(diameters_m: &Range<f64>) -> Range<i32> {
