@@ -34,7 +34,7 @@ fn photograph(scenario: &Arc<Scenario>, seconds: f64) -> GrayImage {
     loop {
         let next = world.heartbeat().expect("heartbeat");
         let interval = Interval { previous, edits: next.edits.clone(), next };
-        darkroom.stage.take_edits(&interval);
+        darkroom.stage.take_ground(&interval);
         if interval.next.time >= SimTime::from_secs_f64(seconds) {
             return expose(scenario, &mut darkroom, &interval);
         }

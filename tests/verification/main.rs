@@ -3,6 +3,7 @@
 mod architecture;
 mod config;
 mod drive;
+mod endless;
 mod laws;
 mod parked;
 mod rigid_wheel;

@@ -89,7 +89,7 @@ impl Tracer for GpuTracer {
         let bytes = pixels * size_of::<PixelRecord>() as u64;
         self.engine.check_size("the image's pixels", bytes)?;
         self.upload(scene, 0)?;
-        let camera = CameraRecord::new(view);
+        let camera = CameraRecord::new(view, scene.records().middle_m);
         let exchange =
             grown(&self.engine, &self.camera, self.camera_exchange.take(), size_of_val(&camera) as u64, bytes, true);
         self.engine.queue.write_buffer(&exchange.input, 0, bytemuck::bytes_of(&camera));
@@ -106,7 +106,8 @@ impl Tracer for GpuTracer {
         if beams.is_empty() {
             return Ok(());
         }
-        let input: Vec<_> = beams.iter().map(BeamRecord::from).collect();
+        let middle_m = scene.records().middle_m;
+        let input: Vec<_> = beams.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
         let bytes = (beams.len() * size_of::<ReturnRecord>()) as u64;
         let input_bytes = size_of_val(input.as_slice()) as u64;
         self.engine.check_size("the beams", input_bytes.max(bytes))?;

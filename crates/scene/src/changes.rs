@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn copying_the_ranges_gives_the_changed_heights() {
         let mut ground = Ground::flat(0.02, 6.0);
-        let mut pyramid = Pyramid::new(ground.levels());
+        let mut pyramid = Pyramid::new(&ground);
         let mut copy = pyramid.heights.clone();
         for (column, row) in [(0, 0), (63, 64), (128, 127), (300, 300), (191, 5)] {
             ground.set_node_height(Node { column, row }, 0.5);

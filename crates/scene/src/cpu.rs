@@ -26,7 +26,7 @@ impl Tracer for CpuTracer {
         view.check()?;
         frame.resize(view.width, view.height);
         let records = scene.records();
-        let camera = CameraRecord::new(view);
+        let camera = CameraRecord::new(view, records.middle_m);
         let columns = view.width as usize;
         let rows = frame
             .radiance
@@ -47,7 +47,7 @@ impl Tracer for CpuTracer {
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         let records = scene.records();
-        let trace = |beam: &Beam| BeamReturn::from(&beam_return(&records, &BeamRecord::from(beam)));
+        let trace = |beam: &Beam| BeamReturn::from(&beam_return(&records, &BeamRecord::new(beam, records.middle_m)));
         beams.par_iter().with_min_len(BEAMS_A_TASK).map(trace).collect_into_vec(out);
         Ok(())
     }

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_terrain::{Edit, Level, TILE_NODES};
+use selene_terrain::{Edit, Ground, Level, TILE_NODES};
 
 use crate::record::{LevelRecord, MIPS_MAX};
 
@@ -18,14 +19,20 @@ pub(crate) struct Pyramid {
     /// For each tile of the finest level, the edit pass that last changed it.
     tile_versions: Vec<u64>,
     version: u64,
+    /// Tiles (column, row) from the first window's corner to this one's.
+    from_home: [i64; 2],
+    /// Where the scene's frame lies in the map frame, m.
+    pub(crate) middle_m: Vector3<f64>,
 }
 
 impl Pyramid {
-    pub(crate) fn new<'a>(levels: impl Iterator<Item = &'a Level>) -> Self {
+    pub(crate) fn new(ground: &Ground) -> Self {
         let mut heights = Vec::new();
-        let levels: Vec<_> = levels.map(|level| add_level(level, &mut heights)).collect();
+        let middle_m = middle_m(ground.finest());
+        let levels: Vec<_> = ground.levels().map(|level| add_level(level, middle_m, &mut heights)).collect();
         let tiles = levels.first().map_or(0, tiles_on_side);
-        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0 }
+        let from_home = ground.tiles_from_home();
+        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0, from_home, middle_m }
     }
 
     /// How many edit passes there were.
@@ -56,13 +63,14 @@ impl Pyramid {
     fn set_post(&mut self, edit: &Edit) -> Option<[usize; 2]> {
         let level = self.levels.first()?;
         let posts = level.cells as usize + 1;
-        let along = |tile: i16, within: usize| {
+        let along = |axis: usize, within: usize| {
+            let tile = i64::from(edit.tile[axis]) - self.from_home[axis];
             let post = usize::try_from(tile).ok()? * TILE_NODES + within;
             (post < posts).then_some(post)
         };
         let within = usize::from(edit.node);
-        let column = along(edit.tile[0], within % TILE_NODES)?;
-        let row = along(edit.tile[1], within / TILE_NODES)?;
+        let column = along(0, within % TILE_NODES)?;
+        let row = along(1, within / TILE_NODES)?;
         self.heights[level.heights as usize + row * posts + column] = edit.height_m;
         let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
         self.tile_versions[tile] = self.version;
@@ -108,11 +116,17 @@ pub(crate) fn mip_first(level: &LevelRecord, mip: u32) -> usize {
     level.mips[(mip / 4) as usize][(mip % 4) as usize] as usize
 }
 
-fn add_level(level: &Level, heights: &mut Vec<f32>) -> LevelRecord {
+/// The middle of a level's square, at height zero.
+fn middle_m(level: &Level) -> Vector3<f64> {
+    let [x, y] = level.origin_m.map(|m| m + 0.5 * level.side_m());
+    Vector3::new(x, y, 0.0)
+}
+
+fn add_level(level: &Level, middle_m: Vector3<f64>, heights: &mut Vec<f32>) -> LevelRecord {
     let cells = level.posts as u32 - 1;
     let top_mip = cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1);
     let mut record = LevelRecord {
-        origin: level.origin_m.map(|x| x as f32),
+        origin: [0, 1].map(|axis| (level.origin_m[axis] - middle_m[axis]) as f32),
         spacing: level.spacing_m as f32,
         inverse_spacing: (1.0 / level.spacing_m) as f32,
         cells,
@@ -165,8 +179,8 @@ mod tests {
     fn the_top_mip_is_the_highest_post() {
         for posts in [2, 3, 4, 65, 66, 100] {
             let level = rough(posts);
-            let pyramid = Pyramid::new(std::iter::once(&level));
             let highest = level.heights_m.iter().copied().fold(f32::MIN, f32::max);
+            let pyramid = Pyramid::new(&Ground::new(vec![level], Vec::new(), Vec::new()));
             if posts > 2 {
                 assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
             }
@@ -176,12 +190,12 @@ mod tests {
     #[test]
     fn edits_give_the_pyramid_that_building_anew_gives() {
         let mut ground = Ground::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
-        let mut edited = Pyramid::new(ground.levels());
+        let mut edited = Pyramid::new(&ground);
         for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
             ground.set_node_height(Node { column, row }, height_m);
             edited.apply(&ground.take_edits());
         }
-        assert_eq!(edited.heights, Pyramid::new(ground.levels()).heights);
+        assert_eq!(edited.heights, Pyramid::new(&ground).heights);
         assert_eq!(edited.tiles_changed_after(3).collect::<Vec<_>>(), [[1, 0], [0, 2]]);
     }
 }

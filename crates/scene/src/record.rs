@@ -1,8 +1,10 @@
 //! The scene as flat records: what the kernels read, byte for byte the same in
 //! Rust and in WGSL (a test compares every field's offset). Lengths are metres in
-//! the map frame, `f32`: at 2.5 km from the origin that is good to 0.1 mm.
+//! the scene's frame, `f32`: the map frame moved to the middle of the detailed ground, so
+//! that what is near has all digits however far the rover went.
 
 use bytemuck::{Pod, Zeroable};
+use nalgebra::Vector3;
 use selene_base::Pose;
 
 use crate::view::{Beam, BeamReturn, CameraView};
@@ -15,7 +17,7 @@ pub const MIPS_MAX: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct LevelRecord {
-    /// Position of post (0, 0), m.
+    /// Position of post (0, 0) in the scene's frame, m.
     pub origin: [f32; 2],
     /// Distance between posts, m.
     pub spacing: f32,
@@ -134,7 +136,7 @@ pub struct GlobalsRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CameraRecord {
-    /// Rows of the map from the optical frame to the world.
+    /// Rows of the map from the optical frame to the scene's.
     pub world_from_optical: [[f32; 4]; 3],
     /// (1/fx, 1/fy), 1/pixels.
     pub inverse_focal: [f32; 2],
@@ -205,14 +207,16 @@ pub struct Records<'a> {
     pub instances: &'a [InstanceRecord],
     /// Materials; 0 is the ground's.
     pub materials: &'a [MaterialRecord],
+    /// Where the scene's frame lies in the map frame, m.
+    pub middle_m: Vector3<f64>,
 }
 
 impl CameraRecord {
-    /// The record of a view.
+    /// The record of a view in a scene whose frame lies at `middle_m`.
     #[must_use]
-    pub fn new(view: &CameraView) -> Self {
+    pub fn new(view: &CameraView, middle_m: Vector3<f64>) -> Self {
         Self {
-            world_from_optical: affine_rows(&view.world_from_optical, 1.0),
+            world_from_optical: affine_rows(&moved(&view.world_from_optical, middle_m), 1.0),
             inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
             principal: [view.cx_px as f32, view.cy_px as f32],
             size: [view.width, view.height],
@@ -221,10 +225,18 @@ impl CameraRecord {
     }
 }
 
-impl From<&Beam> for BeamRecord {
-    fn from(beam: &Beam) -> Self {
-        Self { origin: beam.origin_m, pad0: 0, direction: beam.direction, pad1: 0 }
+impl BeamRecord {
+    /// The record of a beam in a scene whose frame lies at `middle_m`.
+    #[must_use]
+    pub fn new(beam: &Beam, middle_m: Vector3<f64>) -> Self {
+        let origin = Vector3::from(beam.origin_m) - middle_m;
+        Self { origin: origin.cast::<f32>().into(), pad0: 0, direction: beam.direction, pad1: 0 }
     }
+}
+
+/// A pose in a frame that lies at `middle_m`.
+pub(crate) fn moved(pose: &Pose, middle_m: Vector3<f64>) -> Pose {
+    Pose::from_parts((pose.translation.vector - middle_m).into(), pose.rotation)
 }
 
 impl From<&ReturnRecord> for BeamReturn {

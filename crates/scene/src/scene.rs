@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::Pose;
-use selene_terrain::{Edit, Ground, Rock, RockShape};
+use selene_terrain::{Edit, Ground, Rock};
 
 use crate::changes;
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
 use crate::pyramid::Pyramid;
-use crate::record::affine_rows;
 use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
+use crate::record::{affine_rows, moved};
 use crate::tree::{self, Bounds};
 use crate::view::Class;
 
@@ -73,7 +73,7 @@ pub struct Sun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeshId(usize);
 
-/// A movable instance of the scene.
+/// A movable instance of the scene: its number among these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstanceId(usize);
 
@@ -109,6 +109,8 @@ pub struct Scene {
     bounds: Vec<Bounds>,
     /// Mesh of each instance.
     instance_mesh: Vec<usize>,
+    /// Where each movable is, map frame.
+    movables: Vec<Pose>,
     /// The rocks' tree, then the movables'.
     instance_nodes: Vec<NodeRecord>,
     /// Instances and nodes that belong to rocks.
@@ -122,20 +124,20 @@ pub struct Scene {
 
 impl Scene {
     /// The scene of a ground, its rocks and the Sun; rovers are added to it.
-    /// Instance numbers follow the rocks' order; rocks beyond the 65 534th share
-    /// the last number.
+    /// Rocks are numbered from 1 in the ground's order, movables from 65 534 down.
     #[must_use]
     pub fn new(ground: &Ground, sun: Sun) -> Self {
         let materials = [Material::Hapke(HapkeParams::REGOLITH), Material::Hapke(HapkeParams::ROCK)];
         let mut scene = Self {
             token: Arc::new(()),
-            pyramid: Pyramid::new(ground.levels()),
+            pyramid: Pyramid::new(ground),
             meshes: Vec::new(),
             mesh_nodes: Vec::new(),
             triangles: Vec::new(),
             instances: Vec::new(),
             bounds: Vec::new(),
             instance_mesh: Vec::new(),
+            movables: Vec::new(),
             instance_nodes: Vec::new(),
             rock_count: 0,
             rock_nodes: 0,
@@ -144,16 +146,36 @@ impl Scene {
             shapes_version: 0,
             instances_version: 0,
         };
-        scene.add_rocks(ground.rock_shapes(), ground.rocks());
+        for shape in ground.rock_shapes() {
+            scene.push_mesh(&Mesh { vertices: shape.vertices.clone(), triangles: shape.triangles.clone() });
+        }
+        scene.add_rocks(ground.rocks());
         scene
     }
 
-    fn add_rocks(&mut self, shapes: &[RockShape], rocks: &[Rock]) {
-        for shape in shapes {
-            self.push_mesh(&Mesh { vertices: shape.vertices.clone(), triangles: shape.triangles.clone() });
-        }
-        for rock in rocks {
-            self.push_instance(rock.shape, &rock.world_from_rock, rock.radius_m, Class::Rock, 1);
+    /// Takes over a ground whose windows went to another place: its levels and its
+    /// rocks, which have the same shapes. Movables stay. To tracers it is another scene.
+    pub fn set_ground(&mut self, ground: &Ground) {
+        self.token = Arc::new(());
+        self.pyramid = Pyramid::new(ground);
+        let movables = self.instances.split_off(self.rock_count);
+        let bounds = self.bounds.split_off(self.rock_count);
+        let meshes = self.instance_mesh.split_off(self.rock_count);
+        self.instances.clear();
+        self.bounds.clear();
+        self.instance_mesh.clear();
+        self.add_rocks(ground.rocks());
+        self.instances.extend(movables);
+        self.bounds.extend(bounds);
+        self.instance_mesh.extend(meshes);
+        // The scene's frame went along.
+        let moves: Vec<_> = self.movables.iter().copied().enumerate().map(|(i, pose)| (InstanceId(i), pose)).collect();
+        self.move_instances(&moves);
+    }
+
+    fn add_rocks(&mut self, rocks: &[Rock]) {
+        for (rock, number) in rocks.iter().zip(1..) {
+            self.push_instance(rock.shape, &rock.world_from_rock, rock.radius_m, Class::Rock, 1, number);
         }
         self.rock_count = self.instances.len();
         self.instance_nodes = instance_tree(&self.bounds, 0, 0);
@@ -189,9 +211,11 @@ impl Scene {
             return Err(SceneError::Full { what: "instances", most: INSTANCES_MAX });
         }
         let material = self.material_index(material);
-        self.push_instance(mesh.0, world_from_object, 1.0, class, material);
+        let id = self.instances.len() - self.rock_count;
+        self.push_instance(mesh.0, world_from_object, 1.0, class, material, INSTANCES_MAX - id);
+        self.movables.push(*world_from_object);
         self.rebuild_movables();
-        Ok(InstanceId(self.instances.len() - 1))
+        Ok(InstanceId(id))
     }
 
     /// Moves one instance.
@@ -202,9 +226,12 @@ impl Scene {
     /// Moves several instances at once: cheaper than one by one.
     pub fn move_instances(&mut self, moves: &[(InstanceId, Pose)]) {
         for (id, world_from_object) in moves {
-            let mesh = &self.meshes[self.instance_mesh[id.0]];
-            self.instances[id.0].object_from_world = affine_rows(&world_from_object.inverse(), 1.0);
-            self.bounds[id.0] = world_bounds(&mesh.bounds, world_from_object, 1.0);
+            let at = self.rock_count + id.0;
+            let mesh = &self.meshes[self.instance_mesh[at]];
+            let scene_from_object = moved(world_from_object, self.pyramid.middle_m);
+            self.instances[at].object_from_world = affine_rows(&scene_from_object.inverse(), 1.0);
+            self.bounds[at] = world_bounds(&mesh.bounds, &scene_from_object, 1.0);
+            self.movables[id.0] = *world_from_object;
         }
         self.rebuild_movables();
     }
@@ -247,6 +274,7 @@ impl Scene {
             triangles: &self.triangles,
             instances: &self.instances,
             materials: &self.materials,
+            middle_m: self.pyramid.middle_m,
         }
     }
 
@@ -280,8 +308,9 @@ impl Scene {
         self.meshes.push(MeshEntry { first_node, end_node: self.mesh_nodes.len() as u32, bounds });
     }
 
-    fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, class: Class, material: u32) {
-        let number = (self.instances.len() + 1).min(INSTANCES_MAX) as u32;
+    fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, class: Class, material: u32, number: usize) {
+        let number = number.min(INSTANCES_MAX) as u32;
+        let pose = &moved(pose, self.pyramid.middle_m);
         let entry = &self.meshes[mesh];
         self.instances.push(InstanceRecord {
             object_from_world: object_rows(pose, scale),

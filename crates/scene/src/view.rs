@@ -50,7 +50,8 @@ pub struct CameraFrame {
     pub depth_m: Vec<f32>,
     /// `Class` codes.
     pub class: Vec<u16>,
-    /// Instance numbers: 0 for sky and ground, else 1 + the scene's instance index.
+    /// Instance numbers: 0 for sky and ground; rocks from 1 in the ground's order, rover
+    /// parts and loose rocks from 65 534 down in the order they were added.
     pub instance: Vec<u16>,
 }
 
@@ -74,7 +75,7 @@ impl CameraFrame {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
     /// Where it starts, m.
-    pub origin_m: [f32; 3],
+    pub origin_m: [f64; 3],
     /// Unit direction.
     pub direction: [f32; 3],
 }

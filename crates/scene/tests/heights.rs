@@ -91,7 +91,7 @@ fn random_beams(ground: &Ground, count: usize) -> Vec<Beam> {
         let sink: f64 = random.random_range(-0.6..0.1);
         let direction = Vector3::new(azimuth.cos(), azimuth.sin(), sink).normalize().cast::<f32>();
         let z = ground.height_m(x, y).expect("on the site") + up;
-        Beam { origin_m: [x as f32, y as f32, z as f32], direction: direction.into() }
+        Beam { origin_m: [x, y, z], direction: direction.into() }
     };
     (0..count).map(|_| beam()).collect()
 }
@@ -127,12 +127,12 @@ fn vertical_rays_give_the_height_of_the_ground() {
     let ground = bumpy_ground(&[(0.05, 130), (0.3, 60), (1.0, 40)], 0);
     let mut random = stream(12, "vertical");
     let mut beam = || {
-        let [x, y] = [random.random_range(-19.0f32..19.0), random.random_range(-19.0f32..19.0)];
+        let [x, y] = [random.random_range(-19.0..19.0), random.random_range(-19.0..19.0)];
         Beam { origin_m: [x, y, 30.0], direction: [0.0, 0.0, -1.0] }
     };
     let beams: Vec<_> = (0..5000).map(|_| beam()).collect();
     for (beam, got) in beams.iter().zip(trace(&Scene::new(&ground, sun(0.2, 0.0)), &beams)) {
-        let [x, y, z] = beam.origin_m.map(f64::from);
+        let [x, y, z] = beam.origin_m;
         let height = ground.height_m(x, y).expect("on the site");
         assert!((z - f64::from(got.range_m) - height).abs() < HEIGHT_TOLERANCE_M, "at {x} {y}");
     }
@@ -145,7 +145,7 @@ fn a_ray_along_an_axis_and_a_ray_along_a_grid_line_meet_a_wall() {
         ground.set_node_height(selene_terrain::Node { column: 80, row }, 1.0);
     }
     let scene = Scene::new(&ground, sun(0.2, 0.0));
-    let along = |y: f32| Beam { origin_m: [0.0, y, 0.5], direction: [1.0, 0.0, 0.0] };
+    let along = |y: f64| Beam { origin_m: [0.0, y, 0.5], direction: [1.0, 0.0, 0.0] };
     for got in trace(&scene, &[along(0.0), along(0.1), along(0.03), along(-4.99)]) {
         assert!((f64::from(got.range_m) - 2.95).abs() < RANGE_TOLERANCE_M, "{}", got.range_m);
         assert!(got.cos_incidence > 0.0);
@@ -176,7 +176,7 @@ fn beams_that_are_no_beams_meet_nothing_and_end() {
     let scene = Scene::new(&site(), sun(0.2, 0.0));
     let beam = |origin_m, direction| Beam { origin_m, direction };
     let odd = [
-        beam([f32::NAN; 3], [1.0, 0.0, 0.0]),
+        beam([f64::NAN; 3], [1.0, 0.0, 0.0]),
         beam([0.0, 0.0, 50.0], [f32::NAN; 3]),
         beam([0.0, 0.0, 50.0], [0.0; 3]),
         beam([0.0, 0.0, 50.0], [0.0, 0.0, 1.0]),

@@ -80,7 +80,8 @@ fn a_picture_holds_ground_rocks_rover_and_finite_radiance() {
         assert_eq!(frame.class[i] == 0, frame.depth_m[i].is_infinite());
         assert_eq!(frame.class[i] >= 2, frame.instance[i] > 0);
     }
-    assert_eq!(frame.instance.iter().max(), Some(&41), "40 rocks, then the ball");
+    assert_eq!(frame.instance.iter().max(), Some(&65_534), "movables are numbered from above");
+    assert!(frame.instance.iter().filter(|&&number| number < 65_534).all(|&number| number <= 40), "40 rocks");
 }
 
 #[test]

@@ -248,10 +248,7 @@ impl Lidar {
         let beam = |firing: &Firing| {
             let world_from_lidar = world_from_lidar_at(scan_start + firing.after_start);
             let direction = world_from_lidar.rotation * direction(firing.azimuth_rad, firing.elevation_rad);
-            Beam {
-                origin_m: world_from_lidar.translation.vector.map(|c| c as f32).into(),
-                direction: direction.map(|c| c as f32).into(),
-            }
+            Beam { origin_m: world_from_lidar.translation.vector.into(), direction: direction.map(|c| c as f32).into() }
         };
         self.firings.iter().map(beam).collect()
     }

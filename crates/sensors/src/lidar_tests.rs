@@ -77,7 +77,7 @@ fn beams_leave_from_where_the_sensor_is_at_their_own_instant() {
     for (beam, point) in beams.iter().zip(&points) {
         let t = start + SimTime::from_secs_f64(f64::from(point.time));
         let expected = pose_at(t) * Point3::new(f64::from(point.x), f64::from(point.y), f64::from(point.z));
-        let hit = vector(beam.origin_m) + vector(beam.direction) * 10.0;
+        let hit = Vector3::from(beam.origin_m) + vector(beam.direction) * 10.0;
         // f32 coordinates of 60 m, f32 seconds × 20 m/s.
         assert!((hit - expected.coords).norm() < 3e-5, "{hit} {expected}");
     }

@@ -8,6 +8,7 @@ mod driver;
 mod hash;
 mod loose;
 mod order;
+mod outlook;
 mod route;
 mod scenario;
 mod slope;

@@ -12,7 +12,7 @@ use selene_base::{InputError, SimTime, input};
 use selene_sensors::{CameraSpec, SensorSpec};
 use selene_sky::{SiteSky, Utc};
 use selene_soil::{Soils, SoilsSpec};
-use selene_terrain::{Ground, SiteSpec, TerrainError};
+use selene_terrain::{Ground, SiteSpec, TerrainError, WindowPlan};
 use selene_vehicle::{RoverModel, VehicleError};
 use serde::Deserialize;
 
@@ -69,6 +69,12 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site, which is the square of its coarsest
+    /// level around the map's origin. Else the rover drives on as far as there is ground:
+    /// made-up ground has no end, measured ground the square's border.
+    #[garde(skip)]
+    #[serde(default)]
+    pub end_at_site_border: bool,
 }
 
 /// Which rover, under what name, and where it starts.
@@ -159,6 +165,8 @@ pub struct Scenario {
     pub loose_rocks: Vec<LooseRockSpec>,
     /// Which of the site's own rocks are loose.
     pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site.
+    pub end_at_site_border: bool,
     file: PathBuf,
     site_file: PathBuf,
     data_dir: Option<PathBuf>,
@@ -210,6 +218,7 @@ impl Scenario {
             route: spec.route,
             loose_rocks: spec.loose_rocks,
             loose_from_site: spec.loose_from_site,
+            end_at_site_border: spec.end_at_site_border,
             file: path.to_owned(),
             site_file,
             data_dir: options.data_dir.clone(),
@@ -226,6 +235,8 @@ impl Scenario {
     /// When the site's elevation data are missing or refused.
     pub fn generate_ground(&self) -> Result<Ground, ScenarioError> {
         let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
+        let [x, y, ..] = self.start;
+        ground.go_to(x, y);
         loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
         Ok(ground)
     }
@@ -257,15 +268,31 @@ impl Scenario {
         }
     }
 
+    /// The start and the waypoints must be where the windows of detailed ground can go, loose
+    /// rocks on the window around the start.
     fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
+        let plan = WindowPlan::of(&self.site);
         let reach_m = 0.5 * self.site.levels.first().map_or(0.0, |finest| finest.side_m) - BORDER_M;
+        let place = plan.place_of(self.start[0], self.start[1]);
+        let middle_m = place.map(|steps| f64::from(steps) * plan.step_m());
         let start = [self.start[0], self.start[1]];
         let waypoints = self.route.iter().flat_map(|route| route.waypoints_m.iter().map(|at| ("waypoint", *at)));
-        let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
-        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints).chain(rocks) {
-            if x.abs() > reach_m || y.abs() > reach_m {
+        for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
+            let at_home = x.abs() < reach_m && y.abs() < reach_m;
+            if !at_home && !plan.has(plan.place_of(x, y)) {
+                let reach_m = 0.5 * self.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m);
                 let told = format!(
-                    "{what} ({x}, {y}) m is off the site's detailed ground; x and y must be within {reach_m:.1} m of 0"
+                    "{what} ({x}, {y}) m is off the site's ground, which reaches {reach_m} m from 0 less the width of the finer levels"
+                );
+                return Err(InputError::content(path, told));
+            }
+        }
+        for rock in &self.loose_rocks {
+            let apart_m = (rock.x_m - middle_m[0]).abs().max((rock.y_m - middle_m[1]).abs());
+            if apart_m > reach_m {
+                let told = format!(
+                    "loose rock ({}, {}) m is off the detailed ground around the start; x and y must be within {reach_m:.1} m of ({:.1}, {:.1})",
+                    rock.x_m, rock.y_m, middle_m[0], middle_m[1]
                 );
                 return Err(InputError::content(path, told));
             }

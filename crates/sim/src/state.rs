@@ -3,7 +3,7 @@
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, frames};
-use selene_terrain::Edit;
+use selene_terrain::{Edit, Place};
 
 /// What one wheel and the ground do to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +46,8 @@ pub struct WorldState {
     pub sequence: u64,
     /// How many terrain edits were told before this snapshot's.
     pub terrain_sequence: u64,
+    /// Which of the landscape's windows the ground holds from this snapshot on.
+    pub place: Place,
     /// Pose of each link in the map frame, in the order of the rover's links.
     pub world_from_links: Vec<Pose>,
     /// Joint positions, rad or m, in the order of the rover's joints.

@@ -2,14 +2,14 @@
 //! targets of joints; each wheel and each loose rock presses the soil where it stands; contacts
 //! with rocks and of the body with the ground add their wrenches; rover and loose rocks
 //! move; the clock advances. A heartbeat is a whole number of steps and ends with a
-//! snapshot.
+//! snapshot; between two heartbeats the ground's windows follow the rover (`outlook`).
 //!
 //! The step is a pure function of state and command: wheels are taken one after the
 //! other in the rover's order, since they share the ground.
 
 use std::sync::Arc;
 
-use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use nalgebra::{Matrix3, UnitQuaternion, Vector2, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Bed, Conditions, Scratch, SoilMemory, WheelContact, WheelMemory, WheelMotion, WheelShape};
@@ -20,6 +20,7 @@ use selene_vehicle::{BodyTwist, Forces, Rover, Targets, VehicleError, Wheel};
 use crate::command::{Command, CommandError};
 use crate::driver::Driver;
 use crate::hash::StateHash;
+use crate::outlook::Outlook;
 use crate::route::RouteFollower;
 use crate::scenario::Scenario;
 use crate::state::{RockPose, WheelTruth, WorldState};
@@ -33,9 +34,9 @@ pub enum WorldError {
     /// The rover cannot be built.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
-    /// The rover left the ground that has wheel-sized detail.
+    /// The rover left the ground that there is.
     #[error(
-        "at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's detailed ground; make `side_m` of the first of the site's `levels` larger or keep the route inside"
+        "at {time} the rover is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's ground; make `side_m` of the last of the site's `levels` larger or keep the route inside"
     )]
     LeftSite {
         /// When.
@@ -80,6 +81,7 @@ impl Notices {
 pub struct World {
     scenario: Arc<Scenario>,
     ground: Ground,
+    outlook: Outlook,
     memory: SoilMemory,
     scratch: Scratch,
     rover: Rover,
@@ -138,6 +140,7 @@ impl World {
             terrain_sequence: 0,
             scenario,
             ground,
+            outlook: Outlook::default(),
             rover,
             shapes,
         };
@@ -210,6 +213,7 @@ impl World {
     pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
         let before = self.rover.base_twist().linear;
         let targets = self.targets();
+        self.follow();
         for _ in 0..self.scenario.heartbeat / self.scenario.step {
             self.step(&targets);
         }
@@ -243,6 +247,7 @@ impl World {
             hash.numbers(&[node.initial_m, node.plastic_m].map(f64::from));
             hash.numbers(&node.mobilised());
         }
+        self.memory.beyond().for_each(|known| hash.numbers(&known.map(f64::from)));
         self.wheel_memories.iter().for_each(|wheel| hash.numbers(&wheel.numbers()));
         hash.finish()
     }
@@ -253,6 +258,16 @@ impl World {
             None => BodyTwist::REST,
         };
         self.driver.targets(self.time, &self.rover.joint_states(), undriven)
+    }
+
+    /// Moves the ground's windows with the rover.
+    fn follow(&mut self) {
+        let (at, velocity) = (self.rover.world_from_base().translation, self.rover.base_twist().linear);
+        let next = self.outlook.next(&self.ground, Vector2::new(at.x, at.y), velocity.xy());
+        if let Some(windows) = next {
+            self.ground.enter(windows);
+            self.memory.follow(&self.ground);
+        }
     }
 
     fn step(&mut self, targets: &Targets) {
@@ -318,7 +333,9 @@ impl World {
             .iter()
             .zip(level.origin_m)
             .all(|(&value, origin)| value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M);
-        if inside { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
+        let reach_m = 0.5 * self.scenario.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m) - BORDER_M;
+        let within_site = !self.scenario.end_at_site_border || (at.x.abs() < reach_m && at.y.abs() < reach_m);
+        if inside && within_site { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
     }
 
     fn snapshot(&mut self, base_acceleration: Vector3<f64>) -> WorldState {
@@ -330,6 +347,7 @@ impl World {
             time: self.time,
             sequence: self.sequence,
             terrain_sequence,
+            place: self.ground.place(),
             world_from_links: self.rover.world_from_links(),
             joint_position: joints.iter().map(|joint| joint.position).collect(),
             joint_velocity: joints.iter().map(|joint| joint.velocity).collect(),

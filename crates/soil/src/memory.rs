@@ -2,6 +2,11 @@
 //! height it had before, its plastic sinkage and the strength mobilised in shear:
 //! 16 bytes. Tiles of 64 × 64 nodes are made when a wheel first touches them and
 //! found by index in a dense table, so that a step costs the same after an hour.
+//!
+//! Where the ground's window has gone on, a node is kept in 8 bytes: nothing shears it
+//! there, so that its mobilised strength is forgotten.
+
+use std::collections::BTreeMap;
 
 use selene_terrain::{Ground, Node, TILE_NODES};
 
@@ -33,6 +38,10 @@ type Tile = Box<[NodeMemory]>;
 pub struct SoilMemory {
     tiles: Vec<Option<Tile>>,
     tiles_a_row: usize,
+    /// Tiles from the first window's corner to this one's, column and row.
+    from_home: [i64; 2],
+    /// Tiles beyond the window, by row and column from the first window's corner.
+    far: BTreeMap<[i64; 2], FarTile>,
     /// Displaced soil too little to change a stored height, m³.
     crumbs_m3: f64,
 }
@@ -43,7 +52,34 @@ impl SoilMemory {
     pub fn new(ground: &Ground) -> Self {
         let tiles_a_row = ground.finest().posts.div_ceil(TILE);
         let count = tiles_a_row * tiles_a_row;
-        Self { tiles: vec![None; count], tiles_a_row, crumbs_m3: 0.0 }
+        let from_home = ground.tiles_from_home();
+        Self { tiles: vec![None; count], tiles_a_row, from_home, far: BTreeMap::new(), crumbs_m3: 0.0 }
+    }
+
+    /// Follows the ground's window to where it is now.
+    pub fn follow(&mut self, ground: &Ground) {
+        let across = self.tiles_a_row;
+        let old = std::mem::replace(&mut self.from_home, ground.tiles_from_home());
+        let tiles = std::mem::replace(&mut self.tiles, vec![None; across * across]);
+        for (i, tile) in tiles.into_iter().enumerate().filter_map(|(i, tile)| Some((i, tile?))) {
+            let at = [old[1] + (i / across) as i64, old[0] + (i % across) as i64];
+            match self.index(at) {
+                Some(index) => self.tiles[index] = Some(tile),
+                None => drop(self.far.insert(at, FarTile::pack(&tile))),
+            }
+        }
+        let back: Vec<_> = self.far.keys().copied().filter_map(|at| Some((at, self.index(at)?))).collect();
+        for (at, index) in back {
+            self.tiles[index] = self.far.remove(&at).map(|tile| tile.unpack());
+        }
+    }
+
+    /// Place in the table of a tile given by row and column from the first window's corner.
+    fn index(&self, at: [i64; 2]) -> Option<usize> {
+        let along = |axis: usize| {
+            usize::try_from(at[axis] - self.from_home[1 - axis]).ok().filter(|&tile| tile < self.tiles_a_row)
+        };
+        Some(along(0)? * self.tiles_a_row + along(1)?)
     }
 
     /// What a node remembers; none if no wheel has touched it.
@@ -56,10 +92,16 @@ impl SoilMemory {
     /// Bytes held by touched tiles.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.tiles.iter().flatten().count() * TILE * TILE * size_of::<NodeMemory>()
+        let near = self.tiles.iter().flatten().count() * TILE * TILE * size_of::<NodeMemory>();
+        near + self.far.values().map(FarTile::bytes).sum::<usize>()
     }
 
-    /// Every touched tile with its nodes, in order: for state hashes.
+    /// What nodes beyond the window remember: height before and plastic sinkage, m, in a fixed order.
+    pub fn beyond(&self) -> impl Iterator<Item = [f32; 2]> {
+        self.far.values().flat_map(|tile| tile.known.iter().copied())
+    }
+
+    /// Every touched tile on the window with its nodes, in order: for state hashes.
     pub fn touched(&self) -> impl Iterator<Item = (usize, &[NodeMemory])> {
         self.tiles.iter().enumerate().filter_map(|(i, tile)| Some((i, tile.as_deref()?)))
     }
@@ -134,6 +176,40 @@ impl NodeMemory {
     }
 }
 
+/// A tile that nothing can touch: which of its nodes were touched, and for each the
+/// height before and the plastic sinkage.
+#[derive(Clone, Debug)]
+struct FarTile {
+    marks: Box<[u64; TILE]>,
+    known: Vec<[f32; 2]>,
+}
+
+impl FarTile {
+    fn pack(tile: &[NodeMemory]) -> Self {
+        let mut marks = Box::new([0; TILE]);
+        let mut known = Vec::new();
+        for (i, node) in tile.iter().enumerate().filter(|(_, node)| node.is_touched()) {
+            marks[i / TILE] |= 1 << (i % TILE);
+            known.push([node.initial_m, node.plastic_m]);
+        }
+        known.shrink_to_fit();
+        Self { marks, known }
+    }
+
+    fn unpack(&self) -> Tile {
+        let mut tile = vec![UNTOUCHED; TILE * TILE].into_boxed_slice();
+        let marked = tile.iter_mut().enumerate().filter(|(i, _)| self.marks[i / TILE] >> (i % TILE) & 1 == 1);
+        for ((_, node), &[initial_m, plastic_m]) in marked.zip(&self.known) {
+            *node = NodeMemory { initial_m, plastic_m, mobilised: [0; 2] };
+        }
+        tile
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<[u64; TILE]>() + size_of_val(&self.known[..])
+    }
+}
+
 /// Cuts a row of `len` nodes at tile borders: tile, node within it, place in the
 /// row, count.
 fn segments(
@@ -157,7 +233,7 @@ fn segments(
 
 #[cfg(test)]
 mod tests {
-    use super::{NodeMemory, SoilMemory};
+    use super::{FarTile, NodeMemory, SoilMemory};
     use selene_terrain::{Ground, Node};
 
     #[test]
@@ -169,6 +245,21 @@ mod tests {
         assert_eq!(memory.bytes(), 64 * 64 * 16);
         assert_eq!(memory.node(Node { column: 70, row: 3 }).map(|n| (n.initial_m, n.plastic_m)), Some((0.5, 0.1)));
         assert!(memory.node(Node { column: 71, row: 3 }).is_none());
+    }
+
+    #[test]
+    fn a_tile_beyond_the_window_is_kept_in_half_the_bytes() {
+        let mut memory = SoilMemory::new(&Ground::flat(0.02, 20.0));
+        for column in 0..64 {
+            memory.touch(Node { column, row: 9 }, 0.5).plastic_m = 0.01 * column as f32;
+        }
+        let tile = memory.tiles[0].clone().expect("touched");
+        let far = FarTile::pack(&tile);
+        let numbers = |tile: &[NodeMemory]| -> Vec<_> {
+            tile.iter().map(|node| [node.initial_m, node.plastic_m].map(f32::to_bits)).collect()
+        };
+        assert!(numbers(&far.unpack()) == numbers(&tile));
+        assert_eq!(far.bytes(), 64 * 8 + 512);
     }
 
     #[test]

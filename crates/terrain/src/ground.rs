@@ -3,19 +3,33 @@
 //! finest level's posts are also the nodes that wheels press: ruts are new heights
 //! of its posts, told to others as edits of 64 × 64 tiles.
 //!
+//! Levels are windows that can move to other places (`windows`); nodes are numbered
+//! within the window, edits over the whole plane. Ruts stay where they are (`ruts`).
+//!
 //! Rocks stand on the ground as bodies of their own (`rock`). Those that are fixed are
 //! part of the surface for rays and contacts; loose ones are listed apart, where they
 //! lie at the start.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 
+use crate::error::TerrainError;
+use crate::landscape::Landscape;
 use crate::level::Level;
 use crate::rock::{Rock, RockShape};
 use crate::rock_grid::RockGrid;
-use crate::tiles::NodeSet;
+use crate::ruts::{Ruts, TileAt};
+use crate::seam;
+use crate::site::SiteSpec;
+use crate::surroundings::Surroundings;
+use crate::windows::{Place, Vicinity};
+
+/// Rocks that were laid are numbered from here: beyond all that landscapes have.
+const LAID: u32 = 7 << 29;
 
 /// Nodes on a tile's side.
 pub const TILE_NODES: usize = 64;
@@ -23,7 +37,7 @@ pub const TILE_NODES: usize = 64;
 /// A new height of one node of the finest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edit {
-    /// Tile column and row.
+    /// Tile column and row, from the first window's corner.
     pub tile: [i16; 2],
     /// Node within the tile: row · 64 + column.
     pub node: u16,
@@ -31,7 +45,7 @@ pub struct Edit {
     pub height_m: f32,
 }
 
-/// A node of the finest level: column and row of the post.
+/// A node of the finest level: column and row of the post within the level's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node {
     /// Column (x).
@@ -49,11 +63,11 @@ pub struct Ground {
     loose_rocks: Arc<Vec<Rock>>,
     shapes: Arc<Vec<RockShape>>,
     rock_grid: Arc<RockGrid>,
-    /// Every node that was ever edited.
-    edited: NodeSet,
-    /// Nodes edited since `take_edits`.
-    fresh: NodeSet,
+    ruts: Ruts,
     edit_count: u64,
+    place: Place,
+    /// What other places have; none for a ground that ends.
+    surroundings: Option<Arc<Surroundings>>,
 }
 
 impl Ground {
@@ -64,17 +78,142 @@ impl Ground {
     #[must_use]
     pub fn new(levels: Vec<Level>, rocks: Vec<Rock>, shapes: Vec<RockShape>) -> Self {
         assert!(!levels.is_empty(), "a ground has at least one level");
-        let posts = levels[0].posts;
         Self {
             rock_grid: Arc::new(RockGrid::new(&levels[0], &rocks, &shapes)),
             levels: levels.into_iter().map(Arc::new).collect(),
             rocks: Arc::new(rocks),
             loose_rocks: Arc::new(Vec::new()),
             shapes: Arc::new(shapes),
-            edited: NodeSet::new(posts),
-            fresh: NodeSet::new(posts),
+            ruts: Ruts::default(),
             edit_count: 0,
+            place: [0, 0],
+            surroundings: None,
         }
+    }
+
+    /// The ground of a site. `site_file` is named in errors; `data_dir` holds the
+    /// elevation files that sites name. The same spec, data and seed give the same
+    /// ground for any number of threads.
+    ///
+    /// # Errors
+    /// When the site's elevation file is missing, not the one named, or unusable.
+    pub fn generate(
+        spec: &SiteSpec,
+        site_file: &Path,
+        data_dir: Option<&Path>,
+        seed: u64,
+    ) -> Result<Self, TerrainError> {
+        let landscape = Landscape::new(spec.clone(), site_file, data_dir, seed)?;
+        Ok(Self::around_origin(Arc::new(Surroundings::of(landscape))))
+    }
+
+    /// The ground of a landscape around the map's origin.
+    #[must_use]
+    pub fn around_origin(surroundings: Arc<Surroundings>) -> Self {
+        let windows = surroundings.vicinity([0, 0]);
+        Self {
+            rock_grid: Arc::clone(&windows.rock_grid),
+            levels: windows.levels.clone(),
+            rocks: Arc::clone(&windows.rocks),
+            loose_rocks: Arc::new(Vec::new()),
+            shapes: surroundings.shapes(),
+            ruts: Ruts::default(),
+            edit_count: 0,
+            place: [0, 0],
+            surroundings: Some(surroundings),
+        }
+    }
+
+    /// Which windows of its landscape it holds.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// What other places have; none for a ground that ends with its levels.
+    #[must_use]
+    pub fn surroundings(&self) -> Option<&Arc<Surroundings>> {
+        self.surroundings.as_ref()
+    }
+
+    /// Tiles (column, row) from the first window's corner to this one's.
+    #[must_use]
+    pub fn tiles_from_home(&self) -> [i64; 2] {
+        let step = self.surroundings.as_ref().map_or(0, |surroundings| surroundings.plan().step_tiles());
+        self.place.map(|steps| i64::from(steps) * step)
+    }
+
+    /// Goes to the place whose detailed window has (x, y) nearest to its middle, if its
+    /// landscape has one: takes as long as making it.
+    pub fn go_to(&mut self, x: f64, y: f64) {
+        let Some(surroundings) = self.surroundings.clone() else { return };
+        let place = surroundings.plan().place_of(x, y);
+        if place != self.place && surroundings.plan().has(place) {
+            self.enter(surroundings.vicinity(place));
+        }
+    }
+
+    /// Goes to another place: ruts come along.
+    pub fn enter(&mut self, windows: Vicinity) {
+        let mut ruts = std::mem::take(&mut self.ruts);
+        ruts.pack(|tile, node| self.held_height_m(tile, node));
+        let is_loose = |rock: &Rock| self.loose_rocks.binary_search_by_key(&rock.id, |loose| loose.id).is_ok();
+        if windows.rocks.iter().any(is_loose) {
+            let fixed: Vec<_> = windows.rocks.iter().filter(|rock| !is_loose(rock)).cloned().collect();
+            self.rock_grid = Arc::new(RockGrid::new(&windows.levels[0], &fixed, &self.shapes));
+            self.rocks = Arc::new(fixed);
+        } else {
+            (self.rock_grid, self.rocks) = (windows.rock_grid, windows.rocks);
+        }
+        (self.place, self.levels) = (windows.place, windows.levels);
+        self.press_in(&mut ruts);
+        self.ruts = ruts;
+    }
+
+    /// Gives the posts of a fresh window the heights of its ruts.
+    fn press_in(&mut self, ruts: &mut Ruts) {
+        let tiles = self.tiles();
+        let held: BTreeSet<_> = tiles.iter().copied().filter(|&tile| self.holds(tile)).collect();
+        let home = self.tiles_from_home();
+        let (finest, coarser) = self.levels.split_at_mut(1);
+        let finest = Arc::make_mut(&mut finest[0]);
+        ruts.unpack(
+            &tiles,
+            |tile| held.contains(&tile),
+            |tile, node, height_m| {
+                if let Some(at) = local(home, finest.posts, tile, node) {
+                    let joined_m =
+                        coarser.first().map_or(height_m, |coarse| seam::joined_m(finest, coarse, at, height_m));
+                    finest.heights_m[at[1] * finest.posts + at[0]] = joined_m;
+                }
+            },
+        );
+    }
+
+    /// The tiles that the finest window meets.
+    fn tiles(&self) -> BTreeSet<TileAt> {
+        let [column, row] = self.tiles_from_home();
+        let across = self.finest().posts.div_ceil(TILE_NODES) as i64;
+        let tiles = (row..row + across).flat_map(|row| (column..column + across).map(move |column| [row, column]));
+        tiles.filter_map(|[row, column]| Some([i16::try_from(row).ok()?, i16::try_from(column).ok()?])).collect()
+    }
+
+    /// Whether all posts of a tile lie on the window with their own heights, off its seam.
+    fn holds(&self, tile: TileAt) -> bool {
+        let finest = self.finest();
+        let seam = self.levels.get(1).map_or(0, |coarse| seam::width_posts(finest, coarse)) as i64;
+        let home = self.tiles_from_home();
+        [0, 1].into_iter().all(|axis| {
+            let first = (i64::from(tile[1 - axis]) - home[axis]) * TILE_NODES as i64;
+            first >= seam && first + TILE_NODES as i64 + seam <= finest.posts as i64
+        })
+    }
+
+    /// Height of a post by tile and node; what is off the window has none here.
+    fn held_height_m(&self, tile: TileAt, node: usize) -> f32 {
+        let posts = self.finest().posts;
+        let at = local(self.tiles_from_home(), posts, tile, node);
+        at.map_or(f32::NAN, |[column, row]| self.finest().heights_m[row * posts + column])
     }
 
     /// Level ground at height zero around the origin, `side_m` long: for rigs.
@@ -140,7 +279,7 @@ impl Ground {
             Some(self.finest().height_m(x + arm.x, y + arm.y)? - arm.z)
         };
         let z = corners.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
-        let id = self.rocks.iter().chain(self.loose_rocks.iter()).map(|rock| rock.id + 1).max().unwrap_or(0);
+        let id = self.loose_rocks.last().map_or(LAID, |last| (last.id + 1).max(LAID));
         let world_from_rock = Pose::from_parts(Vector3::new(x, y, z).into(), rotation);
         z.is_finite().then(|| {
             Arc::make_mut(&mut self.loose_rocks).push(Rock { id, shape, world_from_rock, radius_m });
@@ -174,16 +313,19 @@ impl Ground {
 
     /// Gives a node a new height and remembers the edit.
     pub fn set_node_height(&mut self, node: Node, height_m: f64) {
+        let (tile, within) = self.tile_of(node);
         self.put(node, height_m as f32);
-        self.fresh.insert(node.column as usize, node.row as usize);
+        self.ruts.insert(tile, within, height_m as f32, self.holds(tile));
+        self.ruts.refresh(tile, within);
         self.edit_count += 1;
     }
 
     /// The nodes edited since the last call, each once with its latest height, in
     /// order of tile and node.
     pub fn take_edits(&mut self) -> Vec<Edit> {
-        let edits = self.edits_of(&self.fresh);
-        self.fresh.clear();
+        let mut ruts = std::mem::take(&mut self.ruts);
+        let edits = ruts.take_fresh(|tile, node| self.held_height_m(tile, node));
+        self.ruts = ruts;
         edits
     }
 
@@ -197,19 +339,11 @@ impl Ground {
     /// late joiner needs.
     #[must_use]
     pub fn all_edits(&self) -> Vec<Edit> {
-        self.edits_of(&self.edited)
+        self.ruts.all(|tile, node| self.held_height_m(tile, node))
     }
 
-    fn edits_of(&self, nodes: &NodeSet) -> Vec<Edit> {
-        let edit = |(column, row)| {
-            let height_m = self.finest().heights_m[row * self.finest().posts + column];
-            edit_of(Node { column: column as u32, row: row as u32 }, height_m)
-        };
-        nodes.iter().map(edit).collect()
-    }
-
-    /// Applies another ground's edits. Returns the nodes that changed; edits off
-    /// this ground or of a height that is no number are left out.
+    /// Applies another ground's edits. Returns the nodes that changed on the window; edits of
+    /// a height that is no number, or off a ground that ends, are left out.
     pub fn apply(&mut self, edits: &[Edit]) -> Vec<Node> {
         let nodes: Vec<_> = edits.iter().filter_map(|edit| self.apply_one(edit)).collect();
         self.edit_count += edits.len() as u64;
@@ -217,39 +351,52 @@ impl Ground {
     }
 
     fn apply_one(&mut self, edit: &Edit) -> Option<Node> {
-        let node = self.node_at(edit).filter(|_| edit.height_m.is_finite())?;
+        let (tile, within) = ([edit.tile[1], edit.tile[0]], usize::from(edit.node));
+        let at = local(self.tiles_from_home(), self.finest().posts, tile, within);
+        let known = edit.height_m.is_finite() && within < TILE_NODES * TILE_NODES;
+        if !known || (at.is_none() && self.surroundings.is_none()) {
+            return None;
+        }
+        self.ruts.insert(tile, within, edit.height_m, self.holds(tile));
+        let node = at.map(|[column, row]| Node { column: column as u32, row: row as u32 })?;
         self.put(node, edit.height_m);
         Some(node)
     }
 
     fn put(&mut self, node: Node, height_m: f32) {
-        let [column, row] = [node.column as usize, node.row as usize];
         let finest = Arc::make_mut(&mut self.levels[0]);
-        finest.heights_m[row * finest.posts + column] = height_m;
-        self.edited.insert(column, row);
+        finest.heights_m[node.row as usize * finest.posts + node.column as usize] = height_m;
     }
 
-    fn node_at(&self, edit: &Edit) -> Option<Node> {
-        let along = |tile: i16, within: usize| {
-            let post = i64::from(tile) * TILE_NODES as i64 + within as i64;
-            u32::try_from(post).ok().filter(|&post| (post as usize) < self.finest().posts)
-        };
-        let within = usize::from(edit.node);
-        let column = along(edit.tile[0], within % TILE_NODES)?;
-        let row = along(edit.tile[1], within / TILE_NODES)?;
-        Some(Node { column, row })
+    fn tile_of(&self, node: Node) -> (TileAt, usize) {
+        let [column, row] = self.tiles_from_home();
+        let tile = |post: u32, from: i64| (from + i64::from(post) / TILE_NODES as i64) as i16;
+        let within = (node.row as usize % TILE_NODES) * TILE_NODES + node.column as usize % TILE_NODES;
+        ([tile(node.row, row), tile(node.column, column)], within)
     }
 }
 
-fn edit_of(node: Node, height_m: f32) -> Edit {
-    let tile = TILE_NODES as u32;
-    let within = (node.row % tile) * tile + node.column % tile;
-    Edit { tile: [(node.column / tile) as i16, (node.row / tile) as i16], node: within as u16, height_m }
+/// Column and row within a window of `posts` whose corner is `home` tiles from the first one's.
+fn local(home: [i64; 2], posts: usize, tile: TileAt, node: usize) -> Option<[usize; 2]> {
+    let side = TILE_NODES;
+    let along = |tile: i16, from: i64, within: usize| {
+        let post = (i64::from(tile) - from) * side as i64 + within as i64;
+        usize::try_from(post).ok().filter(|&post| post < posts)
+    };
+    let inside = node < side * side;
+    inside.then_some(())?;
+    Some([along(tile[1], home[0], node % side)?, along(tile[0], home[1], node / side)?])
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Edit, Ground, Node};
+    use crate::level::Level;
+    use crate::seam;
+    use crate::site::LevelSpec;
+    use crate::surroundings::Surroundings;
+    use crate::windows::{Vicinity, WindowPlan};
+    use std::sync::Arc;
 
     #[test]
     fn a_follower_that_applies_the_edits_has_the_same_ground() {
@@ -265,6 +412,89 @@ mod tests {
         assert_eq!(late.finest(), ground.finest());
         assert_eq!(ground.all_edits().len(), 3);
         assert!(ground.take_edits().is_empty());
+    }
+
+    fn hills(x: f64, y: f64) -> f64 {
+        0.3 * (0.4 * x).sin() * (0.3 * y).cos() + 0.05 * (2.1 * x + 0.7 * y).sin()
+    }
+
+    /// Two levels of hills without end, 16 m and 60 m wide.
+    fn endless() -> Ground {
+        let specs = [(0.05, 16.0), (0.4, 64.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m });
+        let plan = WindowPlan::new(&specs, false);
+        let make = move |firsts: &[[i64; 2]]| {
+            let level = |(spec, first): (&LevelSpec, &[i64; 2])| {
+                let origin_m = first.map(|post| post as f64 * spec.spacing_m);
+                Level::sample(origin_m, spec.spacing_m, spec.posts(), hills)
+            };
+            let mut levels: Vec<_> = specs.iter().zip(firsts).map(level).collect();
+            let coarse = levels[1].clone();
+            seam::join(&mut levels[0], &coarse);
+            Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
+        };
+        Ground::around_origin(Arc::new(Surroundings::new(plan, Vec::new(), make)))
+    }
+
+    fn go(ground: &mut Ground, place: [i32; 2]) {
+        let windows = ground.surroundings().expect("endless").vicinity(place);
+        ground.enter(windows);
+    }
+
+    /// Presses a post near (x, y).
+    fn press(ground: &mut Ground, x: f64, y: f64, height_m: f64) {
+        let finest = ground.finest();
+        let [column, row] =
+            [(x, 0), (y, 1)].map(|(m, axis)| ((m - finest.origin_m[axis]) / finest.spacing_m).round() as u32);
+        ground.set_node_height(Node { column, row }, height_m);
+    }
+
+    #[test]
+    fn ruts_stay_where_they_are_when_the_window_goes_and_comes_back() {
+        let mut ground = endless();
+        let untouched = ground.finest().clone();
+        for i in 0..100 {
+            press(&mut ground, -5.0 + 0.1 * f64::from(i), 1.0, -0.5 - 1e-3 * f64::from(i));
+        }
+        let (home, edits) = (ground.finest().clone(), ground.all_edits());
+        assert!(home != untouched);
+        for place in [[1, 0], [1, 1], [40, -3], [0, 1]] {
+            go(&mut ground, place);
+            assert_eq!(ground.all_edits(), edits, "{place:?}");
+        }
+        go(&mut ground, [0, 0]);
+        assert!(*ground.finest() == home);
+    }
+
+    #[test]
+    fn a_follower_has_the_same_ground_wherever_it_was_when_it_heard() {
+        let mut ground = endless();
+        let mut follower = endless();
+        go(&mut follower, [7, 7]);
+        press(&mut ground, 3.0, -2.0, -0.5);
+        follower.apply(&ground.take_edits());
+        go(&mut ground, [2, 0]);
+        press(&mut ground, 3.0, -1.9, -0.6);
+        press(&mut ground, 6.0, 0.0, -0.7);
+        let late = ground.take_edits();
+        go(&mut follower, [2, 0]);
+        follower.apply(&late);
+        assert!(follower.finest() == ground.finest());
+        for place in [[0, 0], [3, -1]] {
+            go(&mut ground, place);
+            go(&mut follower, place);
+            assert!(follower.finest() == ground.finest() && follower.all_edits() == ground.all_edits());
+        }
+    }
+
+    #[test]
+    fn a_place_has_the_same_height_from_every_window_that_holds_it() {
+        let mut ground = endless();
+        let at = [(2.0, 1.0), (3.3, -1.7), (0.4, 0.6)];
+        let heights = |ground: &Ground| at.map(|(x, y)| ground.height_m(x, y).expect("inside"));
+        let before = heights(&ground);
+        go(&mut ground, [1, 0]);
+        // Positions within a cell are kept to f64 at some metres.
+        assert!(heights(&ground).iter().zip(before).all(|(a, b)| (a - b).abs() < 1e-9));
     }
 
     #[test]

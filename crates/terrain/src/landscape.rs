@@ -22,6 +22,7 @@ use crate::rock::{self, Rock, RockShape, Stone};
 use crate::site::{ElevationSpec, LevelSpec, RasterSpec, SiteSpec};
 use crate::start::{Bend, Plane};
 use crate::tile_store::{TILE_POSTS, TileStore};
+use crate::windows::WindowPlan;
 
 /// Posts each way around the origin on which a level's bend at the start is found.
 const START_POSTS: usize = 16;
@@ -104,6 +105,12 @@ impl Landscape {
         &self.profiles
     }
 
+    /// How windows move over it.
+    #[must_use]
+    pub fn plan(&self) -> WindowPlan {
+        WindowPlan::new(&self.spec.levels, self.fixed.is_some())
+    }
+
     /// The first posts of windows around the map origin.
     #[must_use]
     pub fn first_at_origin(&self) -> Vec<[i64; 2]> {
@@ -117,16 +124,24 @@ impl Landscape {
     /// # Panics
     /// When `first` has fewer entries than there are levels.
     pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
-        let wanted: Vec<_> =
-            (0..self.spec.levels.len()).map(|level| (level, self.posts(level, first[level]))).collect();
-        self.windows_of(tiles, &wanted)
+        let levels = self.window_levels(tiles, first);
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
-    fn windows_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Windows {
+    /// The levels of those windows without their rocks.
+    ///
+    /// # Panics
+    /// When `first` has fewer entries than there are levels.
+    pub fn window_levels(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Vec<Level> {
+        let posts = |level: usize| (level, self.posts(level, first[level]));
+        self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>())
+    }
+
+    fn levels_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {
         self.make(tiles, wanted);
-        let levels: Vec<_> = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
+        let levels = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
         tiles.trim();
-        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
+        levels
     }
 
     /// A square of the land around a place, m: windows of every level around it, none
@@ -141,7 +156,8 @@ impl Landscape {
             (level, Posts { first, count: 2 * reach as usize + 1 })
         };
         let wanted: Vec<_> = self.spec.levels.iter().enumerate().take(count).map(around).collect();
-        self.windows_of(tiles, &wanted)
+        let levels = self.levels_of(tiles, &wanted);
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
     /// One level's window: see `windows`.

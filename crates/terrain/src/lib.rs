@@ -11,7 +11,6 @@ mod crater_profile;
 mod data;
 mod error;
 mod extend;
-mod generate;
 mod ground;
 mod icosphere;
 mod landform;
@@ -27,12 +26,14 @@ mod rock;
 mod rock_field;
 mod rock_grid;
 mod rock_law;
+mod ruts;
 mod sampler;
 mod seam;
 mod site;
 mod start;
+mod surroundings;
 mod tile_store;
-mod tiles;
+mod windows;
 
 pub use crater_law::{CraterLaw, CraterPowerSpec, CraterSizes, NeukumSpec};
 pub use error::TerrainError;
@@ -45,4 +46,6 @@ pub use site::{
     CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec, RidgeSpec,
     RiseSpec, SiteSpec,
 };
+pub use surroundings::Surroundings;
 pub use tile_store::TileStore;
+pub use windows::{Place, Vicinity, WindowPlan};

@@ -40,7 +40,7 @@ pub struct RockLaw {
     /// Distance from the map origin without rocks, m.
     #[garde(custom(non_negative))]
     pub clear_radius_m: f64,
-    /// Most rocks in view; of more, the largest are shown.
+    /// Most rocks on the windows of all levels together; the smallest that would be more are left out.
     #[garde(range(max = 100_000))]
     pub count_max: usize,
 }

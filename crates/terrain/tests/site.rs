@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::input::{load_yaml, parse_yaml};
-use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, SiteSpec};
+use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, Rock, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
@@ -133,6 +133,67 @@ fn rocks_are_at_most_as_many_as_asked_and_in_order_of_their_own_numbers() {
         let ground = Ground::generate(&spec, Path::new("polar.yaml"), None, 1).expect("a procedural site");
         assert!(ground.rocks().len() <= count_max && ground.rocks().len() > count_max / 8, "{}", ground.rocks().len());
         assert!(ground.rocks().windows(2).all(|pair| pair[0].id < pair[1].id));
+    }
+}
+
+/// The finest window and its rocks at each place, by the places' way.
+fn visited(places: &[[i32; 2]]) -> Vec<(Level, Vec<Rock>)> {
+    let mut ground = polar(3);
+    let mut visit = |&place: &[i32; 2]| {
+        let windows = ground.surroundings().expect("a landscape").vicinity(place);
+        ground.enter(windows);
+        let finest = ground.finest().clone();
+        let on_finest = |rock: &&Rock| {
+            let at = rock.world_from_rock.translation;
+            finest.contains(at.x, at.y)
+        };
+        let rocks = ground.rocks().iter().filter(on_finest).cloned().collect();
+        (finest, rocks)
+    };
+    places.iter().map(&mut visit).collect()
+}
+
+#[test]
+fn a_place_has_the_same_ground_bit_for_bit_in_any_order_of_visit() {
+    let there = [[1, 0], [2, -1], [300, 40]];
+    let back: Vec<_> = there.iter().rev().copied().collect();
+    let with_threads = |threads, places: &[[i32; 2]]| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(|| visited(places))
+    };
+    let (first, mut second) = (with_threads(4, &there), with_threads(1, &back));
+    second.reverse();
+    for ((level, rocks), (again, rocks_again)) in first.iter().zip(&second) {
+        assert!(level == again && rocks == rocks_again, "at {:?}", level.origin_m);
+        assert!(!rocks.is_empty());
+    }
+}
+
+#[test]
+fn windows_that_overlap_agree_on_every_post_off_their_seams() {
+    let visits = visited(&[[0, 0], [1, 1]]);
+    let [(home, rocks), (away, rocks_away)] = [&visits[0], &visits[1]];
+    let spacing_m = home.spacing_m;
+    let shift = ((away.origin_m[0] - home.origin_m[0]) / spacing_m).round() as usize;
+    let seam = 40;
+    let common = shift + seam..home.posts - seam;
+    for row in common.clone() {
+        for column in common.clone() {
+            let (here, there) = (home.post_m(column, row), away.post_m(column - shift, row - shift));
+            assert!(here.to_bits() == there.to_bits(), "post {column}, {row}: {here} and {there}");
+        }
+    }
+    let on_both: Vec<_> = rocks.iter().filter(|rock| rocks_away.iter().any(|other| other.id == rock.id)).collect();
+    assert!(on_both.len() > 10, "{} rocks on both", on_both.len());
+    let on_seam = |rock: &Rock| {
+        let at = rock.world_from_rock.translation;
+        let post = [at.x - away.origin_m[0], at.y - away.origin_m[1]].map(|m| m / spacing_m);
+        !post.iter().all(|&post| post > seam as f64 && post < (home.posts - shift - seam) as f64)
+    };
+    for rock in on_both.into_iter().filter(|rock| !on_seam(rock)) {
+        let other = rocks_away.iter().find(|other| other.id == rock.id).expect("on both");
+        // A place within a cell is rounded by the window's origin.
+        let apart_m = (rock.world_from_rock.translation.vector - other.world_from_rock.translation.vector).norm();
+        assert!(apart_m < 1e-9 && rock.shape == other.shape && rock.radius_m == other.radius_m, "{apart_m}");
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(
     let stage = Stage::new(scenario, ground)?;
     let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
     while let Some(interval) = watcher.next(stop)? {
-        darkroom.stage.take_edits(&interval);
+        darkroom.stage.take_ground(&interval);
         for camera in &mut cameras {
             camera.take(&interval, &mut darkroom)?;
         }

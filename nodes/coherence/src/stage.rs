@@ -15,6 +15,7 @@ use crate::watcher::Interval;
 /// A scene and the rover in it.
 pub struct Stage {
     scenario: Arc<Scenario>,
+    ground: Ground,
     scene: Scene,
     parts: Vec<Part>,
     /// In the order of the ground's loose rocks.
@@ -37,6 +38,7 @@ impl Stage {
         let sun = sun_at(scenario, SimTime::ZERO);
         let mut stage = Self {
             scenario: Arc::clone(scenario),
+            ground: ground.clone(),
             scene: Scene::new(ground, sun),
             parts: Vec::new(),
             rocks: Vec::new(),
@@ -58,10 +60,17 @@ impl Stage {
         &self.scene
     }
 
-    /// Takes over the ground that changed in an interval.
-    pub fn take_edits(&mut self, interval: &Interval) {
-        if !interval.edits.is_empty() {
-            self.scene.apply_edits(&interval.edits);
+    /// Takes over the ground that changed in an interval, and goes with its windows.
+    pub fn take_ground(&mut self, interval: &Interval) {
+        self.ground.apply(&interval.edits);
+        let place = interval.next.place;
+        match self.ground.surroundings().filter(|_| place != self.ground.place()) {
+            Some(surroundings) => {
+                let windows = surroundings.vicinity(place);
+                self.ground.enter(windows);
+                self.scene.set_ground(&self.ground);
+            }
+            None => self.scene.apply_edits(&interval.edits),
         }
     }
 

@@ -35,7 +35,7 @@ pub fn run(
     let mut watcher = WorldWatcher::new(transport, PARTICIPANT, scenario.rover.links().len())?;
     let mut stage = Stage::new(scenario, ground)?;
     while let Some(interval) = watcher.next(stop)? {
-        stage.take_edits(&interval);
+        stage.take_ground(&interval);
         for lidar in &mut lidars {
             lidar.take(&interval, &mut stage, tracer.as_mut(), scenario.seed)?;
         }

@@ -77,7 +77,8 @@ impl Album {
         if let Err(error) = std::fs::create_dir_all(folder) {
             return vec![Err(PictureError { path: folder.to_owned(), what: error.to_string() })];
         }
-        let kept = locked(&self.kept);
+        let mut kept = locked(&self.kept);
+        kept.show_the_path();
         let drawn = |name: &str, draw: &dyn Fn(&Path) -> Result<(), PictureError>| {
             let path = folder.join(name);
             draw(&path).map(|()| path)
@@ -214,6 +215,18 @@ impl Kept {
     fn take_wheels(&mut self, wheels: selene_msgs::WheelStates) {
         let each = wheels.wheels.iter().map(|wheel| [wheel.slip_ratio, wheel.sinkage]);
         self.wheels.push((wheels.header.stamp.into(), each.collect()));
+    }
+
+    /// Puts the detailed ground where the path's middle is: there its ruts are seen.
+    fn show_the_path(&mut self) {
+        let span = |axis: usize| {
+            let along = self.path.iter().map(|at| at[axis]);
+            along.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], m| [low.min(m), high.max(m)])
+        };
+        let [x, y] = [0, 1].map(|axis| span(axis).iter().sum::<f64>() / 2.0);
+        if x.is_finite() && y.is_finite() {
+            self.ground.go_to(x, y);
+        }
     }
 
     fn take_world(&mut self, state: selene_msgs::WorldState) {

@@ -201,11 +201,13 @@ fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
     }
 }
 
-/// A scenario in `folder` whose route brings the rover off the detailed ground.
+/// A scenario in `folder` that begins at the border of its site, where it has to end.
 fn scenario_that_leaves_its_site(folder: &Path) -> PathBuf {
     let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
     let polar = std::fs::read_to_string(repository().join("config/scenario/polar.yaml")).expect("a scenario");
-    let bent = polar.replace("../", &format!("{config}/")).replace("  x_m: 0\n", "  x_m: 28.7\n");
+    let bent = polar.replace("../", &format!("{config}/")).replace("  x_m: 0\n", "  x_m: 2618.7\n");
+    let bent = bent.replace("gravity_m_s2", "end_at_site_border: true\ngravity_m_s2");
+    let bent = bent.replace("[[4, 0]", "[[2625, 0]");
     assert_ne!(polar, bent, "the test changes the start");
     let file = folder.join("border.yaml");
     std::fs::write(&file, bent).expect("written");

@@ -77,6 +77,7 @@ fn state(sequence: u64) -> WorldState {
         time: SimTime::from_nanos(sequence as i64 * 5_000_000),
         sequence,
         terrain_sequence: sequence,
+        place: [0, 0],
         world_from_links: vec![Pose::identity(); LINKS],
         joint_position: Vec::new(),
         joint_velocity: Vec::new(),

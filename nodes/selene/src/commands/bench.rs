@@ -3,6 +3,7 @@
 
 mod child;
 mod hour;
+mod land;
 mod latency;
 mod physics;
 mod rays;
@@ -14,6 +15,7 @@ use crate::fault::Fault;
 use crate::output::print_line;
 use child::ChildRun;
 use hour::Hour;
+use land::Drive;
 
 /// A figure that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,11 @@ enum Name {
     RutBytesPerNode,
     RutOtherBytesPerNode,
     CpuRaysPerS,
+    RaysPerSFlat,
+    Tile256mS,
+    HeightQueriesPerS,
+    Site20kmMemoryBytes,
+    TerrainStallS,
     DefaultScenarioRtf,
     FirstImageS,
     BinaryBytes,
@@ -34,7 +41,7 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 13] = [
+const FIGURES: [(Name, &str, &str, Asked); 18] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -43,6 +50,11 @@ const FIGURES: [(Name, &str, &str, Asked); 13] = [
     (Name::RutBytesPerNode, "rut_bytes_per_node", "B", Asked::AtMost(16.0)),
     (Name::RutOtherBytesPerNode, "rut_other_bytes_per_node", "B", Asked::AtMost(1.0)),
     (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Asked::AtLeast(4e6)),
+    (Name::RaysPerSFlat, "rays_per_s_flat", "1/s", Asked::Beside("cpu_rays_per_s")),
+    (Name::Tile256mS, "tile_256m_s", "s", Asked::AtMost(1.0)),
+    (Name::HeightQueriesPerS, "height_queries_per_s", "1/s", Asked::AtLeast(5e6)),
+    (Name::Site20kmMemoryBytes, "site_20km_memory_bytes", "B", Asked::AtMost(1.5e9)),
+    (Name::TerrainStallS, "terrain_stall_s", "s", Asked::AtMost(0.01)),
     (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Asked::AtMost(1.0)),
     (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
     (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
@@ -57,6 +69,8 @@ const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutO
 enum Asked {
     AtMost(f64),
     AtLeast(f64),
+    /// Told to be compared with another.
+    Beside(&'static str),
 }
 
 /// A measured figure, as `--json` prints it.
@@ -78,10 +92,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
     let mut child = None;
     // First of all: memory that other figures have freed would hide what an hour grows by.
     let hour = if chosen.iter().any(|(name, ..)| HOURS.contains(name)) { Some(drive_an_hour()?) } else { None };
+    let mut drive = None;
     let mut figures = Vec::new();
     for (name, text, unit, asked) in chosen {
         eprintln!("measuring {text} …");
-        let value = measure(name, &mut child, hour)?;
+        let value = measure(name, &mut child, hour, &mut drive)?;
         if !args.json {
             print_line(format_args!("  {text:<24} {:>12} {unit:<15} {}", number(value), asked.text(value)));
         }
@@ -111,7 +126,12 @@ fn drive_an_hour() -> Result<Hour, Fault> {
     hour::measure()
 }
 
-fn measure(name: Name, child: &mut Option<ChildRun>, hour: Option<Hour>) -> Result<f64, Fault> {
+fn measure(
+    name: Name,
+    child: &mut Option<ChildRun>,
+    hour: Option<Hour>,
+    drive: &mut Option<Drive>,
+) -> Result<f64, Fault> {
     let of_hour = |of: fn(Hour) -> f64| hour.map_or(f64::NAN, of);
     Ok(match name {
         Name::ViperScm2cmRtf => physics::real_time_factor()?,
@@ -122,12 +142,25 @@ fn measure(name: Name, child: &mut Option<ChildRun>, hour: Option<Hour>) -> Resu
         Name::RutBytesPerNode => of_hour(|hour| hour.rut_bytes_per_node),
         Name::RutOtherBytesPerNode => of_hour(|hour| hour.other_bytes_per_node),
         Name::CpuRaysPerS => rays::rays_per_s()?,
+        Name::RaysPerSFlat => rays::flat_rays_per_s()?,
+        Name::Tile256mS => land::tile_256m_s()?,
+        Name::HeightQueriesPerS => land::height_queries_per_s()?,
+        Name::Site20kmMemoryBytes => drive_once(drive)?.memory_bytes,
+        Name::TerrainStallS => drive_once(drive)?.stall_s,
         Name::DefaultScenarioRtf => child::run_once(child)?.real_time_factor(),
         Name::FirstImageS => child::run_once(child)?.first_image_s,
         Name::BinaryBytes => child::binary_bytes()?,
         Name::PeakMemoryBytes => child::run_once(child)?.peak_memory_bytes,
         Name::Image640x360P99S => latency::p99_s()?,
     })
+}
+
+/// The 5 km that two figures share.
+fn drive_once(drive: &mut Option<Drive>) -> Result<Drive, Fault> {
+    match *drive {
+        Some(drive) => Ok(drive),
+        None => Ok(*drive.insert(land::drive()?)),
+    }
 }
 
 impl Figure {
@@ -144,6 +177,7 @@ impl Asked {
         let (met, limit) = match self {
             Self::AtMost(limit) => (value <= limit, format!("≤ {}", number(limit))),
             Self::AtLeast(limit) => (value >= limit, format!("≥ {}", number(limit))),
+            Self::Beside(other) => return format!("beside {other}"),
         };
         format!("asked {limit:<9} {}", if met { "met" } else { "NOT MET" })
     }

@@ -62,7 +62,7 @@ fn expose_at(
         let next = world.heartbeat().map_err(Fault::run)?;
         let edits = next.edits.clone();
         let interval = Interval { previous, next, edits };
-        darkroom.stage.take_edits(&interval);
+        darkroom.stage.take_ground(&interval);
         if let Some(sample) = schedule.measured_in(interval.after(), interval.next.time.min(at)).last() {
             latest = Some((sample, interval.clone()));
         }

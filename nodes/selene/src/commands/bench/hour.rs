@@ -99,7 +99,7 @@ impl Memory {
 }
 
 /// What this process holds of memory now (Linux; 0 elsewhere).
-fn resident_bytes() -> u64 {
+pub(super) fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());

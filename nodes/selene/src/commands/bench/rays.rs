@@ -22,10 +22,23 @@ const VIEWS: usize = 12;
 /// How long to measure at least.
 const MEASURED: Duration = Duration::from_secs(4);
 
+/// Camera and shadow rays a second on level ground of one grid, from the same places.
+pub(super) fn flat_rays_per_s() -> Result<f64, Fault> {
+    measure(Some(Ground::flat(0.02, 61.44)))
+}
+
 /// Camera and shadow rays a second.
 pub(super) fn rays_per_s() -> Result<f64, Fault> {
+    measure(None)
+}
+
+/// On a ground, or that of the default scenario.
+fn measure(ground: Option<Ground>) -> Result<f64, Fault> {
     let scenario = places::load_scenario(None, &WorldArgs::default())?;
-    let ground = scenario.generate_ground().map_err(Fault::input)?;
+    let ground = match ground {
+        Some(ground) => ground,
+        None => scenario.generate_ground().map_err(Fault::input)?,
+    };
     let mut stage = Stage::new(&scenario, &ground).map_err(Fault::run)?;
     let mut world = World::new(Arc::clone(&scenario), ground.clone()).map_err(Fault::run)?;
     let state = world.first_snapshot();

@@ -1,0 +1,92 @@
+//! The ground ahead of the rover. The windows of the place that it drives toward are made in
+//! the background from `ASK_STEPS` on; a whole step from the window's middle the
+//! ground goes there, at an instant that depends on the rover alone. Should the windows
+//! not be ready by then they are waited for, so that what is stepped on is always the same.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use nalgebra::Vector2;
+use selene_terrain::{Ground, Place, Surroundings, Vicinity};
+
+/// Distance from the window's middle, in its steps, from which the next place is made ready.
+const ASK_STEPS: f64 = 0.25;
+/// Distance at which the ground goes on.
+const GO_STEPS: f64 = 1.0;
+
+/// Makes ready the next place.
+#[derive(Debug, Default)]
+pub(crate) struct Outlook {
+    coming: Option<Coming>,
+}
+
+/// A place in the making.
+#[derive(Debug)]
+struct Coming {
+    place: Place,
+    made: Receiver<Vicinity>,
+}
+
+impl Outlook {
+    /// The windows to go to, when a rover at `at_m` that moves at `velocity_m_s` has to.
+    pub(crate) fn next(&mut self, ground: &Ground, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Option<Vicinity> {
+        let surroundings = ground.surroundings()?;
+        let step_m = surroundings.plan().step_m();
+        let middle = Vector2::from(ground.place().map(f64::from));
+        let from_middle = at_m / step_m - middle;
+        let farthest = from_middle.amax();
+        if farthest >= GO_STEPS {
+            let place = surroundings.plan().place_of(at_m.x, at_m.y);
+            return surroundings.plan().has(place).then(|| self.windows(surroundings, place));
+        }
+        if farthest >= ASK_STEPS {
+            let there = heading_for(from_middle, velocity_m_s) + middle;
+            self.ask(surroundings, [there.x as i32, there.y as i32]);
+        }
+        None
+    }
+
+    fn ask(&mut self, surroundings: &Arc<Surroundings>, place: Place) {
+        let is_known = self.coming.as_ref().is_some_and(|coming| coming.place == place);
+        if is_known || !surroundings.plan().has(place) {
+            return;
+        }
+        let (sender, made) = channel();
+        let source = Arc::clone(surroundings);
+        // Nobody waits for what was asked in vain; a thread that cannot start leaves the work for later.
+        let work = move || drop(sender.send(source.vicinity(place).owned()));
+        let started = std::thread::Builder::new().name("ground ahead".into()).spawn(work);
+        self.coming = started.is_ok().then_some(Coming { place, made });
+    }
+
+    fn windows(&mut self, surroundings: &Surroundings, place: Place) -> Vicinity {
+        let ready =
+            self.coming.take().filter(|coming| coming.place == place).and_then(|coming| coming.made.recv().ok());
+        ready.unwrap_or_else(|| surroundings.vicinity(place).owned())
+    }
+}
+
+/// The steps that a rover will be asked to go, if it goes on as it does.
+fn heading_for(from_middle: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Vector2<f64> {
+    let axis = from_middle.iamax();
+    let outward = velocity_m_s[axis] * from_middle[axis].signum();
+    let left = GO_STEPS - from_middle[axis].abs();
+    let drift = if outward > 0.0 { velocity_m_s * (left / outward) } else { Vector2::zeros() };
+    let mut there = from_middle + drift;
+    there[axis] = from_middle[axis].signum();
+    there.map(f64::round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heading_for;
+    use nalgebra::Vector2;
+
+    #[test]
+    fn a_rover_is_expected_where_it_drives() {
+        let there = |at: [f64; 2], velocity: [f64; 2]| heading_for(Vector2::from(at), Vector2::from(velocity));
+        assert_eq!(there([0.5, 0.0], [0.2, 0.0]), Vector2::new(1.0, 0.0));
+        assert_eq!(there([-0.5, 0.45], [-0.1, 0.1]), Vector2::new(-1.0, 1.0));
+        assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(0.0, -1.0));
+    }
+}

@@ -1,0 +1,194 @@
+//! Windows of a ground without end: each level is a square of posts around the rover
+//! that moves over the plane in whole steps, finest first and nested. Where the
+//! windows lie is named by a place: two whole numbers, the finest window's middle in
+//! its own steps from the map's origin; a coarser window follows in steps of its own.
+//!
+//! The finest level steps by whole tiles of 64 posts and by whole posts of the next level, so
+//! that soil and ruts keep their numbering; a step is about an eighth of the window.
+
+use std::sync::Arc;
+
+use crate::ground::TILE_NODES;
+use crate::level::Level;
+use crate::rock::Rock;
+use crate::rock::RockShape;
+use crate::rock_grid::RockGrid;
+use crate::site::{ElevationSpec, LevelSpec, SiteSpec};
+
+/// Steps across a window.
+const STEPS_ACROSS: f64 = 8.0;
+/// Posts of the coarser level that stay around a window, beside what steps need.
+const MARGIN_POSTS: f64 = 4.0;
+/// Tiles from the first window's corner that edits can name.
+const TILE_MAX: i64 = i16::MAX as i64;
+
+/// Which windows: steps of the finest level from the map's origin, along x and y.
+pub type Place = [i32; 2];
+
+/// How the windows of a site's levels move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowPlan {
+    levels: Vec<Steps>,
+}
+
+/// One level's window and its step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Steps {
+    spacing_m: f64,
+    posts: i64,
+    /// Posts that it moves by at once; zero for a window that stays.
+    step_posts: i64,
+}
+
+impl WindowPlan {
+    /// The plan for levels given finest first; `coarsest_stays` where the coarsest is
+    /// all the data there are.
+    #[must_use]
+    pub fn new(levels: &[LevelSpec], coarsest_stays: bool) -> Self {
+        let steps = |(i, level): (usize, &LevelSpec)| {
+            let coarser = levels.get(i + 1);
+            let stays = coarser.is_none() && coarsest_stays;
+            let step_posts = if stays { 0 } else { step_posts(level, coarser, i == 0) };
+            Steps { spacing_m: level.spacing_m, posts: level.posts() as i64, step_posts }
+        };
+        Self { levels: levels.iter().enumerate().map(steps).collect() }
+    }
+
+    /// The plan of a site: the coarsest window of a site with elevation data stays on them.
+    #[must_use]
+    pub fn of(site: &SiteSpec) -> Self {
+        Self::new(&site.levels, matches!(site.elevation, ElevationSpec::Raster(_)))
+    }
+
+    /// Length of the finest window's step, m.
+    #[must_use]
+    pub fn step_m(&self) -> f64 {
+        let finest = self.levels[0];
+        finest.step_posts as f64 * finest.spacing_m
+    }
+
+    /// Tiles that the finest window moves by at once.
+    pub(crate) fn step_tiles(&self) -> i64 {
+        self.levels[0].step_posts / TILE_NODES as i64
+    }
+
+    /// The first post of each level's window, column and row, with post (0, 0) at the map's origin.
+    #[must_use]
+    pub fn first_posts(&self, place: Place) -> Vec<[i64; 2]> {
+        let middle_m = place.map(|steps| f64::from(steps) * self.step_m());
+        let first = |level: &Steps| middle_m.map(|m| level.middle_posts(m) - (level.posts - 1) / 2);
+        self.levels.iter().map(first).collect()
+    }
+
+    /// The place whose finest window has its middle nearest to (x, y).
+    #[must_use]
+    pub fn place_of(&self, x: f64, y: f64) -> Place {
+        [x, y].map(|m| (m / self.step_m()).round() as i32)
+    }
+
+    /// Whether there are windows at a place: within the numbering of tiles, and every
+    /// window within the coarsest one if that stays.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        let numbered = |steps: i32| (i64::from(steps).abs() + STEPS_ACROSS as i64) * self.step_tiles() < TILE_MAX / 2;
+        let firsts = self.first_posts(place);
+        let nested = |(level, first): (&[Steps], &[[i64; 2]])| {
+            (0..2).all(|axis| {
+                let [fine, coarse] = [0, 1].map(|i| level[i].span_m(first[i][axis]));
+                let margin_m = MARGIN_POSTS * level[1].spacing_m;
+                fine[0] >= coarse[0] + margin_m && fine[1] <= coarse[1] - margin_m
+            })
+        };
+        place.into_iter().all(numbered) && self.levels.windows(2).zip(firsts.windows(2)).all(nested)
+    }
+}
+
+impl Steps {
+    /// The post nearest to `middle_m` that the window's middle can be on.
+    fn middle_posts(&self, middle_m: f64) -> i64 {
+        let step_m = self.step_posts as f64 * self.spacing_m;
+        if self.step_posts == 0 { 0 } else { (middle_m / step_m).round() as i64 * self.step_posts }
+    }
+
+    fn span_m(&self, first: i64) -> [f64; 2] {
+        [first as f64 * self.spacing_m, (first + self.posts - 1) as f64 * self.spacing_m]
+    }
+}
+
+/// About an eighth of the window in whole posts of the coarser level (and whole tiles),
+/// and no more than leaves the finer windows room.
+fn step_posts(level: &LevelSpec, coarser: Option<&LevelSpec>, finest: bool) -> i64 {
+    let ratio = coarser.map_or(1, |coarser| (coarser.spacing_m / level.spacing_m).round() as i64).max(1);
+    let unit = if finest { least_common_multiple(ratio, TILE_NODES as i64) } else { ratio };
+    let wanted = level.posts() as f64 / STEPS_ACROSS / unit as f64;
+    (wanted.round() as i64).max(1) * unit
+}
+
+fn least_common_multiple(a: i64, b: i64) -> i64 {
+    let greatest_divisor = |mut a: i64, mut b: i64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    a / greatest_divisor(a, b) * b
+}
+
+/// The undisturbed ground at one place.
+#[derive(Clone, Debug)]
+pub struct Vicinity {
+    pub(crate) place: Place,
+    /// Finest first, each joined to the next.
+    pub(crate) levels: Vec<Arc<Level>>,
+    pub(crate) rocks: Arc<Vec<Rock>>,
+    pub(crate) rock_grid: Arc<RockGrid>,
+}
+
+impl Vicinity {
+    /// Levels (finest first, joined) and rocks of a place.
+    #[must_use]
+    pub fn new(place: Place, levels: Vec<Arc<Level>>, rocks: Vec<Rock>, shapes: &[RockShape]) -> Self {
+        let rock_grid = Arc::new(RockGrid::new(&levels[0], &rocks, shapes));
+        Self { place, levels, rocks: Arc::new(rocks), rock_grid }
+    }
+
+    /// The same with a finest level that nobody else holds: to be entered without copying.
+    #[must_use]
+    pub fn owned(mut self) -> Self {
+        if let Some(finest) = self.levels.first_mut() {
+            Arc::make_mut(finest);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WindowPlan;
+    use crate::site::LevelSpec;
+
+    fn levels() -> [LevelSpec; 3] {
+        [(0.02, 60.0), (0.2, 204.0), (2.0, 2048.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m })
+    }
+
+    #[test]
+    fn the_finest_window_steps_by_whole_tiles_and_whole_coarser_posts() {
+        let plan = WindowPlan::new(&levels(), true);
+        assert!((plan.step_m() - 6.4).abs() < 1e-9, "{}", plan.step_m());
+        assert_eq!(plan.step_tiles(), 5);
+        let [home, away] = [[0, 0], [3, -2]].map(|place| plan.first_posts(place));
+        assert_eq!(home[0], [-1500, -1500]);
+        assert_eq!([away[0][0] - home[0][0], away[0][1] - home[0][1]], [960, -640]);
+        assert_eq!(away[2], home[2]);
+    }
+
+    #[test]
+    fn windows_nest_wherever_they_are() {
+        let plan = WindowPlan::new(&levels(), true);
+        let within = |x: f64, y: f64| plan.has(plan.place_of(x, y));
+        assert!((-90..=90).all(|i| within(f64::from(i) * 10.0, f64::from(i) * -7.0)));
+        assert!(!within(1020.0, 0.0) && !within(0.0, -1e9));
+        let endless = WindowPlan::new(&levels(), false);
+        assert!((-40..=40).all(|i| endless.has(endless.place_of(f64::from(i) * 317.0, f64::from(i) * -101.0))));
+    }
+}
