@@ -63,11 +63,15 @@ impl Cells {
         self.side * self.diameters_m(octave).start
     }
 
-    /// An octave's cells of which a part lies within `reach_m` of the square.
-    pub(crate) fn near(&self, octave: i32, square: Square, reach_m: f64) -> impl Iterator<Item = Cell> + use<> {
+    /// Columns and rows of an octave's cells of which a part lies within `reach_m` of the square.
+    pub(crate) fn span(&self, octave: i32, square: Square, reach_m: f64) -> [RangeInclusive<i64>; 2] {
         let cell = |m: f64| (m / self.side_m(octave)).floor() as i64;
-        let span = square.low_m.map(|low_m| cell(low_m - reach_m)..=cell(low_m + square.side_m + reach_m));
-        let [columns, rows] = span;
+        square.low_m.map(|low_m| cell(low_m - reach_m)..=cell(low_m + square.side_m + reach_m))
+    }
+
+    /// Those cells, row by row.
+    pub(crate) fn near(&self, octave: i32, square: Square, reach_m: f64) -> impl Iterator<Item = Cell> + use<> {
+        let [columns, rows] = self.span(octave, square, reach_m);
         rows.flat_map(move |row| columns.clone().map(move |column| Cell { octave, at: [column, row] }))
     }
 

@@ -3,16 +3,21 @@
 
 use selene_base::input::finite;
 
+use crate::crater_law::CraterLaw;
 use crate::patch::CRATER_POSTS_MIN;
-use crate::site::{CraterLaw, ElevationSpec, LevelSpec, POSTS_MAX, RockLaw};
+use crate::rock_law::RockLaw;
+use crate::site::{ElevationSpec, LevelSpec, POSTS_MAX};
 
 /// Posts that all levels together may have: 400 MB.
 const POSTS_TOTAL_MAX: usize = 100_000_000;
 /// Craters or rocks that the laws may make of a level.
 const DRAWN_MAX: f64 = 200_000.0;
 /// Rocks that a law may make of one octave in one cell on average: their numbers leave
-/// room for 128, more than six standard deviations above.
-const ROCKS_IN_CELL_MAX: f64 = 70.0;
+/// room for 64, more than six standard deviations above.
+const ROCKS_IN_CELL_MAX: f64 = 30.0;
+/// Craters that a law may make of one octave in one cell on average: more would cover
+/// the ground many times over.
+const CRATERS_IN_CELL_MAX: f64 = 100.0;
 /// How much coarser the next level may be.
 const RATIO_MAX: f64 = 32.0;
 /// How far from a whole number a ratio of lengths may be, for decimal spacings.
@@ -58,6 +63,13 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
         refuse_unless(law.diameter_min_m < law.diameter_max_m, || {
             format!("diameter_min_m {} must be below diameter_max_m {}", law.diameter_min_m, law.diameter_max_m)
         })?;
+        let in_a_cell = law.most_in_a_cell();
+        refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
+            format!(
+                "this law gives about {in_a_cell:.0} craters of one octave of sizes on a square 16 of them long; at most \
+                 {CRATERS_IN_CELL_MAX} are allowed: lower the density"
+            )
+        })?;
         let smallest_m = |area: &(f64, f64)| (CRATER_POSTS_MIN * area.0).max(law.diameter_min_m);
         let counts = areas_m2.iter().map(|area| law.density_m2(smallest_m(area)) * area.1);
         few_enough("craters", counts)
@@ -73,11 +85,11 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
             format!(
-                "this law gives about {in_a_cell:.0} rocks of one octave of sizes on a square 50 of them long; at most \
+                "this law gives about {in_a_cell:.0} rocks of one octave of sizes on a square 25 of them long; at most \
                  {ROCKS_IN_CELL_MAX} are allowed: lower the density"
             )
         })?;
-        few_enough("rocks", std::iter::once(law.density_m2(law.diameter_min_m) * finest_m2))
+        few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m2))
     }
 }
 

@@ -12,12 +12,13 @@ use rayon::prelude::*;
 use selene_base::input::InputError;
 
 use crate::cell::Square;
+use crate::crater_profile::Profiles;
 use crate::data::Data;
 use crate::error::TerrainError;
 use crate::lattice::{self, Posts};
 use crate::level::Level;
 use crate::patch::Patch;
-use crate::rock::{self, Rock, RockShape};
+use crate::rock::{self, Rock, RockShape, Stone};
 use crate::site::{ElevationSpec, LevelSpec, RasterSpec, SiteSpec};
 use crate::start::{Bend, Plane};
 use crate::tile_store::{TILE_POSTS, TileStore};
@@ -25,6 +26,9 @@ use crate::windows::WindowPlan;
 
 /// Posts each way around the origin on which a level's bend at the start is found.
 const START_POSTS: usize = 16;
+
+/// By how much the smallest diameter shown grows where there are too many rocks.
+const SMALLEST_STEP: f64 = 1.2;
 
 /// The land of one site and seed.
 #[derive(Debug)]
@@ -39,6 +43,7 @@ pub struct Landscape {
     /// How each level is bent at the start.
     pub(crate) bends: Vec<Bend>,
     shapes: Vec<RockShape>,
+    profiles: Profiles,
 }
 
 /// What windows show: levels before they are joined at their seams, and rocks on them.
@@ -64,7 +69,8 @@ impl Landscape {
             ElevationSpec::Raster(raster) => Some(load(raster, &spec, site_file, data_dir)?),
         };
         let shapes = rock::shapes(seed);
-        let mut land = Self { spec, seed, data, fixed: None, lift_m: 0.0, bends: Vec::new(), shapes };
+        let mut land =
+            Self { spec, seed, data, fixed: None, lift_m: 0.0, bends: Vec::new(), shapes, profiles: Profiles::new() };
         land.fixed = land.around_data();
         land.lift_m = land.found_lift_m();
         land.bends = land.found_bends();
@@ -95,6 +101,10 @@ impl Landscape {
         self.data.as_ref()
     }
 
+    pub(crate) fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
     /// How windows move over it.
     #[must_use]
     pub fn plan(&self) -> WindowPlan {
@@ -114,11 +124,39 @@ impl Landscape {
     /// # Panics
     /// When `first` has fewer entries than there are levels.
     pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
-        let wanted: Vec<_> =
-            (0..self.spec.levels.len()).map(|level| (level, self.posts(level, first[level]))).collect();
-        self.make(tiles, &wanted);
-        let levels: Vec<_> = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
+        let levels = self.window_levels(tiles, first);
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
+    }
+
+    /// The levels of those windows without their rocks.
+    ///
+    /// # Panics
+    /// When `first` has fewer entries than there are levels.
+    pub fn window_levels(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Vec<Level> {
+        let posts = |level: usize| (level, self.posts(level, first[level]));
+        self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>())
+    }
+
+    fn levels_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {
+        self.make(tiles, wanted);
+        let levels = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
         tiles.trim();
+        levels
+    }
+
+    /// A square of the land around a place, m: windows of every level around it, none
+    /// wider than `side_m`, up to the finest level that spans it. What a rover that comes
+    /// to a new place waits for.
+    pub fn square(&self, tiles: &mut TileStore, at_m: [f64; 2], side_m: f64) -> Windows {
+        let spans = self.spec.levels.iter().position(|level| level.side_m >= side_m);
+        let count = spans.map_or(self.spec.levels.len(), |spans| spans + 1);
+        let around = |(level, spec): (usize, &LevelSpec)| {
+            let reach = (side_m.min(spec.side_m) / spec.spacing_m / 2.0).round() as i64;
+            let first = at_m.map(|m| (m / spec.spacing_m).round() as i64 - reach);
+            (level, Posts { first, count: 2 * reach as usize + 1 })
+        };
+        let wanted: Vec<_> = self.spec.levels.iter().enumerate().take(count).map(around).collect();
+        let levels = self.levels_of(tiles, &wanted);
         Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
@@ -136,21 +174,37 @@ impl Landscape {
 
     /// The rocks on nested windows, finest first, each on the finest that has it, in
     /// order of their id. A window shows the rocks larger than a diameter that follows
-    /// from the site's law, so that `count_max` is kept.
+    /// from the site's laws, so that `count_max` is kept; where craters leave more rocks
+    /// than that, from a larger diameter on.
     #[must_use]
     pub fn rocks_of(&self, levels: &[Level]) -> Vec<Rock> {
-        let share = self.spec.rocks.count_max as f64 / levels.len() as f64;
-        let on_level = |(i, level): (usize, &Level)| {
-            let square = Square { low_m: level.origin_m, side_m: level.side_m() };
-            let min_m = self.spec.rocks.smallest_m(share, square.side_m);
-            let finer = &levels[..i];
-            let beyond = |at_m| finer.iter().all(|level| lattice::height_m(level, at_m).is_none());
-            let stones = self.spec.rocks.on(self.seed, square, min_m).into_iter().filter(|s| beyond(s.at_m));
-            stones.filter_map(|s| Some(s.lie(lattice::height_m(level, s.at_m)?))).collect::<Vec<_>>()
-        };
-        let mut rocks: Vec<_> = levels.iter().enumerate().flat_map(on_level).collect();
+        let mut rocks: Vec<_> = (0..levels.len()).flat_map(|level| self.rocks_on(level, levels)).collect();
         rocks.sort_by_key(|rock| rock.id);
         rocks
+    }
+
+    /// The rocks on one of nested windows that no finer one has.
+    fn rocks_on(&self, level: usize, levels: &[Level]) -> Vec<Rock> {
+        let share = self.spec.rocks.count_max / levels.len();
+        let window = &levels[level];
+        let square = Square { low_m: window.origin_m, side_m: window.side_m() };
+        let mut smallest_m = self.spec.rocks.smallest_m(share as f64, square.side_m);
+        let mut stones = self.stones(square, smallest_m);
+        stones.retain(|stone| levels[..level].iter().all(|finer| lattice::height_m(finer, stone.at_m).is_none()));
+        while stones.len() > share {
+            smallest_m *= SMALLEST_STEP;
+            stones.retain(|stone| stone.diameter_m > smallest_m);
+        }
+        stones.iter().filter_map(|stone| Some(stone.lie(lattice::height_m(window, stone.at_m)?))).collect()
+    }
+
+    /// The rocks on a square that are larger than `diameter_min_m`.
+    fn stones(&self, square: Square, diameter_min_m: f64) -> Vec<Stone> {
+        let law = &self.spec.rocks;
+        let craters = |from_m: f64, radii: f64| self.craters_near(square, radii, &(from_m..f64::INFINITY));
+        let mut stones = law.anywhere(self.seed, square, diameter_min_m);
+        stones.extend(law.around(self.seed, square, diameter_min_m, craters));
+        stones
     }
 
     fn posts(&self, level: usize, first: [i64; 2]) -> Posts {
@@ -173,7 +227,7 @@ impl Landscape {
         let posts = Posts::around_origin(self.spec.levels[coarsest].posts() / 2);
         let mut level = self.unbent(coarsest, posts, None);
         let small = self.craters(coarsest, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
-        small.iter().for_each(|crater| crater.stamp(&mut level));
+        small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
         data.put_into(&mut level);
         Some(level)
     }

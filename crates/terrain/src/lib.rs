@@ -4,7 +4,10 @@
 mod cell;
 mod check;
 mod crater;
+mod crater_age;
 mod crater_field;
+mod crater_law;
+mod crater_profile;
 mod data;
 mod error;
 mod extend;
@@ -13,6 +16,8 @@ mod icosphere;
 mod landform;
 mod landscape;
 mod lattice;
+#[cfg(test)]
+mod law_fit;
 mod level;
 mod noise;
 mod patch;
@@ -20,6 +25,7 @@ mod raster;
 mod rock;
 mod rock_field;
 mod rock_grid;
+mod rock_law;
 mod ruts;
 mod sampler;
 mod seam;
@@ -29,14 +35,16 @@ mod surroundings;
 mod tile_store;
 mod windows;
 
+pub use crater_law::{CraterLaw, CraterPowerSpec, CraterSizes, NeukumSpec};
 pub use error::TerrainError;
 pub use ground::{Edit, Ground, Node, TILE_NODES};
 pub use landscape::{Landscape, Windows};
 pub use level::Level;
 pub use rock::{Rock, RockShape};
+pub use rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
 pub use site::{
-    CraterLaw, CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
-    RidgeSpec, RiseSpec, RockLaw, SiteSpec,
+    CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec, RidgeSpec,
+    RiseSpec, SiteSpec,
 };
 pub use surroundings::Surroundings;
 pub use tile_store::TileStore;

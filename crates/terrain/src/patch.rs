@@ -8,7 +8,9 @@
 use std::ops::Range;
 
 use crate::cell::Square;
-use crate::crater::{Crater, REACH_RADII};
+use crate::crater::Crater;
+use crate::crater_age::age_yr;
+use crate::crater_profile::REACH_MAX_RADII;
 use crate::landform;
 use crate::landscape::Landscape;
 use crate::lattice::Posts;
@@ -40,11 +42,11 @@ impl Landscape {
         let least = if level == 0 { 0.0 } else { CRATER_POSTS_MIN };
         let small = self.craters(level, &base, least..CRATER_POSTS_REFINED);
         if level == 0 {
-            small.iter().for_each(|crater| crater.stamp(&mut base));
+            small.iter().for_each(|crater| crater.stamp(self.profiles(), &mut base));
             return Patch { base: None, surface: base };
         }
         let mut surface = base.clone();
-        small.iter().for_each(|crater| crater.stamp(&mut surface));
+        small.iter().for_each(|crater| crater.stamp(self.profiles(), &mut surface));
         Patch { base: Some(base), surface }
     }
 
@@ -64,7 +66,7 @@ impl Landscape {
         }
         let coarser_m = self.spec().levels.get(level + 1).map_or(f64::INFINITY, |coarser| coarser.spacing_m);
         let refined = CRATER_POSTS_REFINED..CRATER_POSTS_REFINED * coarser_m / grid.spacing_m;
-        self.craters(level, &base, refined).iter().for_each(|crater| crater.stamp(&mut base));
+        self.craters(level, &base, refined).iter().for_each(|crater| crater.stamp(self.profiles(), &mut base));
         if coarse.is_none() {
             base.heights_m.iter_mut().for_each(|height_m| *height_m -= self.lift_m);
         }
@@ -101,30 +103,32 @@ impl Landscape {
     /// The craters that reach a piece of a level and are `posts` of its posts across.
     pub(crate) fn craters(&self, level: usize, piece: &Level, posts: Range<f64>) -> Vec<Crater> {
         let square = Square { low_m: piece.origin_m, side_m: piece.side_m() };
-        let diameters_m = posts.start * piece.spacing_m..posts.end * piece.spacing_m;
-        match self.data() {
-            None => {
-                let reaches = |crater: &Crater| square.meets(crater.at_m, REACH_RADII * crater.radius_m());
-                let named = self.named_craters().filter(reaches).filter(|c| diameters_m.contains(&c.diameter_m));
-                named.chain(self.spec().craters.reaching(self.seed(), square, &diameters_m)).collect()
-            }
-            Some(data) => {
-                // The level of the data has those it can show; finer levels have those it cannot.
-                let shown_m = CRATER_POSTS_MIN * data.spacing_m();
-                let is_coarsest = level + 1 == self.spec().levels.len();
-                let [low, high] = if is_coarsest { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
-                let diameters_m = diameters_m.start.max(low)..diameters_m.end.min(high);
-                let mut craters = self.spec().craters.reaching(self.seed(), square, &diameters_m);
-                craters.retain(|crater| !data.shows(crater));
-                craters
-            }
+        let mut diameters_m = posts.start * piece.spacing_m..posts.end * piece.spacing_m;
+        if let Some(data) = self.data() {
+            // The level of the data has those it can show; finer levels have those it cannot.
+            let shown_m = CRATER_POSTS_MIN * data.spacing_m();
+            let is_coarsest = level + 1 == self.spec().levels.len();
+            let [low, high] = if is_coarsest { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
+            diameters_m = diameters_m.start.max(low)..diameters_m.end.min(high);
         }
+        self.craters_near(square, REACH_MAX_RADII, &diameters_m)
+    }
+
+    /// The craters with such diameters that lie within `radii` of theirs of a square and
+    /// that no data show.
+    pub(crate) fn craters_near(&self, square: Square, radii: f64, diameters_m: &Range<f64>) -> Vec<Crater> {
+        let reaches = |crater: &Crater| square.meets(crater.at_m, radii * crater.radius_m());
+        let named = self.named_craters().filter(|c| diameters_m.contains(&c.diameter_m)).filter(reaches);
+        let drawn = self.spec().craters.reaching(self.seed(), square, radii, diameters_m);
+        let is_shown = |crater: &Crater| self.data().is_some_and(|data| data.shows(crater));
+        named.chain(drawn.into_iter().filter(|crater| !is_shown(crater))).collect()
     }
 
     fn named_craters(&self) -> impl Iterator<Item = Crater> {
         self.landforms().iter().filter_map(|landform| match *landform {
             LandformSpec::Crater(CraterSpec { at_m, diameter_m, degradation }) => {
-                Some(Crater { at_m, diameter_m, degradation })
+                let wear = self.profiles().wear_of(degradation);
+                Some(Crater { at_m, diameter_m, age_yr: age_yr(diameter_m, wear), wear })
             }
             LandformSpec::Rise(_) | LandformSpec::Ridge(_) => None,
         })

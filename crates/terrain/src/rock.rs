@@ -1,8 +1,8 @@
 //! Rocks: instances of a few shapes, standing on the ground. A shape is the convex
 //! hull of a sphere cut by random planes, flattened and roughened a little: faceted,
 //! as blocks broken by impacts are, and one convex body for rays and wheels alike.
-//! Its origin is its centre of mass. Sizes follow a cumulative power law of the diameter
-//! (synthterrain, NASA Ames); a rock lies partly buried, turned at random.
+//! Its origin is its centre of mass. A rock lies partly
+//! buried, turned at random; how many there are and where is told by `rock_law` and `rock_field`.
 
 use nalgebra::{UnitQuaternion, Vector3};
 use parry3d_f64::math::Vector as Corner;
@@ -12,7 +12,6 @@ use selene_base::Pose;
 use selene_base::random::{self, RngExt, Stream};
 
 use crate::icosphere;
-use crate::site::RockLaw;
 
 /// Different shapes of a site.
 pub(crate) const SHAPES: usize = 8;
@@ -56,6 +55,8 @@ pub(crate) struct Stone {
     pub(crate) lean_rad: [f64; 2],
     /// How much of its radius is below the soil at its centre.
     pub(crate) sunk: f64,
+    /// 0 … 1: it lies there where its share of the ground is larger.
+    pub(crate) luck: f64,
 }
 
 /// The shapes of a site.
@@ -111,17 +112,6 @@ fn shape(rng: &mut Stream) -> RockShape {
     // A roughened sphere always spans a volume; its own triangles would do as well.
     let unhulled = || RockShape { vertices: vertices.iter().map(|v| v.map(|c| c as f32).into()).collect(), triangles };
     RockShape::hull(&vertices).unwrap_or_else(unhulled)
-}
-
-impl RockLaw {
-    pub(crate) fn density_m2(&self, diameter_m: f64) -> f64 {
-        self.density_1m_m2 * diameter_m.powf(-self.slope)
-    }
-
-    /// The diameter that `density_m2` rocks per m² exceed: the law's inverse.
-    pub(crate) fn diameter_of(&self, density_m2: f64) -> f64 {
-        (density_m2 / self.density_1m_m2).powf(-1.0 / self.slope)
-    }
 }
 
 impl Stone {

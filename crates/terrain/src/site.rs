@@ -2,10 +2,12 @@
 //! nested levels it is made in, and the laws of its relief, craters and rocks.
 
 use garde::Validate;
-use selene_base::input::{finite_array, non_negative, positive, within};
+use selene_base::input::{finite_array, positive, within};
 use serde::Deserialize;
 
 use crate::check::{agrees_with, crater_count, hex_digest, nested, rock_count};
+use crate::crater_law::CraterLaw;
+use crate::rock_law::RockLaw;
 
 /// Posts on a side that one level may have.
 pub const POSTS_MAX: usize = 8193;
@@ -250,53 +252,4 @@ pub struct ReliefSpec {
     /// Hurst exponent below one metre.
     #[garde(custom(within(0.0, 1.0)))]
     pub hurst_below_1m: f64,
-}
-
-/// Cumulative size–frequency of craters: `N(>d) = density_1m_km2 · d^−slope` per km²
-/// up to `knee_m`, steeper above, continuous there.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct CraterLaw {
-    /// Craters per km² larger than one metre.
-    #[garde(custom(within(0.0, 1e6)))]
-    pub density_1m_km2: f64,
-    /// Exponent up to the knee.
-    #[garde(custom(within(0.5, 4.0)))]
-    pub slope: f64,
-    /// Diameter where the law steepens, m.
-    #[garde(custom(positive))]
-    pub knee_m: f64,
-    /// Exponent above the knee.
-    #[garde(custom(within(0.5, 6.0)))]
-    pub slope_above_knee: f64,
-    /// Smallest diameter, m.
-    #[garde(custom(within(0.05, 1000.0)))]
-    pub diameter_min_m: f64,
-    /// Largest diameter, m.
-    #[garde(custom(within(0.05, 100_000.0)))]
-    pub diameter_max_m: f64,
-}
-
-/// Cumulative size–frequency of rocks: `N(>d) = density_1m_m2 · d^−slope` per m².
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct RockLaw {
-    /// Rocks per m² with a diameter above one metre.
-    #[garde(custom(within(0.0, 1.0)))]
-    pub density_1m_m2: f64,
-    /// Exponent.
-    #[garde(custom(within(0.5, 6.0)))]
-    pub slope: f64,
-    /// Smallest diameter on the finest level, m.
-    #[garde(custom(within(0.02, 100.0)))]
-    pub diameter_min_m: f64,
-    /// Largest diameter, m.
-    #[garde(custom(within(0.02, 100.0)))]
-    pub diameter_max_m: f64,
-    /// Distance from the map origin without rocks, m.
-    #[garde(custom(non_negative))]
-    pub clear_radius_m: f64,
-    /// Rocks on the windows of all levels together, on the mean: the smallest that would be more are left out.
-    #[garde(range(max = 100_000))]
-    pub count_max: usize,
 }

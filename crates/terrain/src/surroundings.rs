@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::landscape::{Landscape, Windows};
+use crate::landscape::Landscape;
 use crate::rock::RockShape;
 use crate::seam;
 use crate::tile_store::TileStore;
@@ -79,13 +79,13 @@ impl Surroundings {
 
 /// The windows that begin at the given posts, each joined to the coarser one, with the rocks that lie on them.
 fn vicinity(landscape: &Landscape, tiles: &mut TileStore, firsts: &[[i64; 2]]) -> Vicinity {
-    let Windows { mut levels, shapes, .. } = landscape.windows(tiles, firsts);
+    let mut levels = landscape.window_levels(tiles, firsts);
     for fine in (0..levels.len().saturating_sub(1)).rev() {
         let (finer, coarser) = levels.split_at_mut(fine + 1);
         seam::join(&mut finer[fine], &coarser[0]);
     }
     let rocks = landscape.rocks_of(&levels);
-    Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), rocks, &shapes)
+    Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), rocks, landscape.rock_shapes())
 }
 
 impl std::fmt::Debug for Surroundings {
