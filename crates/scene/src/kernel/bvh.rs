@@ -48,6 +48,62 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
+/// Whether the box of an instance comes into the cone about a ray of unit direction
+/// that widens by `spread` a metre; it may say so of a box that only comes near.
+#[must_use]
+pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bool {
+    let inverse = inverse_direction(ray);
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !meets_box(&widened(n, ray, spread), ray, &inverse, FAR) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            return true;
+        }
+        node += 1;
+    }
+    false
+}
+
+/// Which of the rays from `ray.origin` in the `directions` an instance hides, as bits
+/// from the lowest on. All lie in the cone about `ray` that widens by `spread` a metre:
+/// one walk serves them all.
+#[must_use]
+pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions: &[Vector3<f32>]) -> u32 {
+    let inverse = inverse_direction(ray);
+    let open = Hit { t: FAR, instance: 0, part: 0 };
+    let mut hidden = 0;
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !meets_box(&widened(n, ray, spread), ray, &inverse, FAR) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            for (index, &direction) in directions.iter().enumerate() {
+                let sample = Ray { origin: ray.origin, direction };
+                if hidden >> index & 1 == 0 && trace_mesh(records, &sample, n.leaf >> 3, open).t < FAR {
+                    hidden |= 1 << index;
+                }
+            }
+        }
+        node += 1;
+    }
+    hidden
+}
+
+/// A box with all that is as near to it as the cone is wide at its far end.
+fn widened(node: &NodeRecord, ray: &Ray, spread: f32) -> NodeRecord {
+    let (min, max) = (Vector3::from(node.min), Vector3::from(node.max));
+    let farthest = (min - ray.origin).abs().sup(&(max - ray.origin).abs());
+    let margin = Vector3::repeat(spread * farthest.norm());
+    NodeRecord { min: (min - margin).into(), max: (max + margin).into(), ..*node }
+}
+
 /// Nearest hit on one instance before `nearest`, or `nearest` itself.
 fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) -> Hit {
     let mut hit = nearest;

@@ -38,6 +38,56 @@ fn any_instance(ray: Ray, t_max: f32) -> bool {
     return false;
 }
 
+// Whether the box of an instance comes into the cone about a ray of unit direction
+// that widens by `spread` a metre; it may say so of a box that only comes near.
+fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
+    let inverse = inverse_direction(ray);
+    var node = 0u;
+    while node < globals.node_count {
+        let low = instance_nodes[node].min;
+        let high = instance_nodes[node].max;
+        let margin = spread * length(max(abs(low - ray.origin), abs(high - ray.origin)));
+        if !meets_box(low - margin, high + margin, ray, inverse, FAR) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        if instance_nodes[node].leaf != 0u {
+            return true;
+        }
+        node += 1u;
+    }
+    return false;
+}
+
+// Which of the rays from `ray.origin` in the first `count` directions an instance hides,
+// as bits. All lie in the cone about `ray` that widens by `spread` a metre.
+fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f32>, SAMPLES_MAX>>, count: u32) -> u32 {
+    let inverse = inverse_direction(ray);
+    let open = Hit(FAR, 0u, 0u);
+    var hidden = 0u;
+    var node = 0u;
+    while node < globals.node_count {
+        let low = instance_nodes[node].min;
+        let high = instance_nodes[node].max;
+        let margin = spread * length(max(abs(low - ray.origin), abs(high - ray.origin)));
+        if !meets_box(low - margin, high + margin, ray, inverse, FAR) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        let leaf = instance_nodes[node].leaf;
+        if leaf != 0u {
+            for (var index = 0u; index < count; index++) {
+                if ((hidden >> index) & 1u) == 0u
+                    && trace_mesh(Ray(ray.origin, (*directions)[index]), leaf >> 3u, open).t < FAR {
+                    hidden |= 1u << index;
+                }
+            }
+        }
+        node += 1u;
+    }
+    return hidden;
+}
+
 // Nearest hit on one instance before `nearest`, or `nearest` itself.
 fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
     var hit = nearest;
