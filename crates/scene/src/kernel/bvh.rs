@@ -48,15 +48,28 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
+/// A cone about a ray of unit direction that widens by `spread` a metre to all sides,
+/// as the inverse of the least and the greatest direction along each axis.
+struct Cone {
+    origin: Vector3<f32>,
+    low: Vector3<f32>,
+    high: Vector3<f32>,
+}
+
+fn cone_about(ray: &Ray, spread: f32) -> Cone {
+    let sides = Vector3::repeat(spread);
+    Cone { origin: ray.origin, low: inverse(&(ray.direction - sides)), high: inverse(&(ray.direction + sides)) }
+}
+
 /// Whether the box of an instance comes into the cone about a ray of unit direction
-/// that widens by `spread` a metre; it may say so of a box that only comes near.
+/// that widens by `spread` a metre.
 #[must_use]
 pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bool {
-    let inverse = inverse_direction(ray);
+    let cone = cone_about(ray, spread);
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !meets_box(&widened(n, ray, spread), ray, &inverse, FAR) {
+        if !cone_meets_box(n, &cone) {
             node = n.escape as usize;
             continue;
         }
@@ -73,13 +86,13 @@ pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bo
 /// one walk serves them all.
 #[must_use]
 pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions: &[Vector3<f32>]) -> u32 {
-    let inverse = inverse_direction(ray);
+    let cone = cone_about(ray, spread);
     let open = Hit { t: FAR, instance: 0, part: 0 };
     let mut hidden = 0;
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !meets_box(&widened(n, ray, spread), ray, &inverse, FAR) {
+        if !cone_meets_box(n, &cone) {
             node = n.escape as usize;
             continue;
         }
@@ -96,12 +109,20 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
     hidden
 }
 
-/// A box with all that is as near to it as the cone is wide at its far end.
-fn widened(node: &NodeRecord, ray: &Ray, spread: f32) -> NodeRecord {
-    let (min, max) = (Vector3::from(node.min), Vector3::from(node.max));
-    let farthest = (min - ray.origin).abs().sup(&(max - ray.origin).abs());
-    let margin = Vector3::repeat(spread * farthest.norm());
-    NodeRecord { min: (min - margin).into(), max: (max + margin).into(), ..*node }
+/// Whether at some t ≥ 0 the cone's square section comes to the box: on each axis it
+/// is past the lower side by the greatest direction and not past the upper by the least.
+fn cone_meets_box(node: &NodeRecord, cone: &Cone) -> bool {
+    let past_min = (Vector3::from(node.min) - cone.origin).component_mul(&cone.high);
+    let past_max = (Vector3::from(node.max) - cone.origin).component_mul(&cone.low);
+    let [mut enter, mut leave] = [0.0, FAR];
+    for axis in 0..3 {
+        let [a, b] = [past_min[axis], past_max[axis]];
+        enter = most(enter, if cone.high[axis] > 0.0 { a } else { 0.0 });
+        leave = least(leave, if cone.high[axis] > 0.0 { FAR } else { a });
+        enter = most(enter, if cone.low[axis] > 0.0 { 0.0 } else { b });
+        leave = least(leave, if cone.low[axis] > 0.0 { b } else { FAR });
+    }
+    enter <= leave
 }
 
 /// Nearest hit on one instance before `nearest`, or `nearest` itself.
@@ -140,7 +161,12 @@ fn object_ray(instance: &InstanceRecord, ray: &Ray) -> Ray {
 }
 
 fn inverse_direction(ray: &Ray) -> Vector3<f32> {
-    ray.direction.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
+    inverse(&ray.direction)
+}
+
+/// 1/x of each part, large where it is next to nothing.
+fn inverse(v: &Vector3<f32>) -> Vector3<f32> {
+    v.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
 }
 
 fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {
