@@ -98,7 +98,9 @@ impl Tracer for GpuTracer {
         frame.resize(view.width, view.height);
         let filled = self.engine.read(&exchange.back, bytes, |bytes| frame.fill(bytemuck::cast_slice(bytes)));
         self.camera_exchange = Some(exchange);
-        filled
+        filled?;
+        frame.finish(scene, view);
+        Ok(())
     }
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {

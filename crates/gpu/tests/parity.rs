@@ -10,7 +10,9 @@ use common::{bumpy_ground, bumpy_height_m, look, sun};
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
-use selene_scene::{Beam, CameraFrame, CameraView, Class, CpuTracer, Material, Scene, Tracer, primitives};
+use selene_scene::{
+    Beam, CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Star, Tracer, primitives,
+};
 use selene_terrain::{Ground, Node};
 
 /// Depths differ by the rounding of `f32` where a compiler contracts or reorders.
@@ -98,6 +100,30 @@ fn pictures_are_the_same_and_follow_edits_and_moves() {
     assert_same_picture(&after, &picture(&mut gpu, &scene));
     let another = Scene::new(&ground, sun(0.3, 2.0));
     assert_same_picture(&picture(&mut CpuTracer, &another), &picture(&mut gpu, &another));
+}
+
+#[test]
+fn the_sky_and_earthlit_ground_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    scene.set_sun(sun(0.2, 0.1));
+    let direction = sun(0.3, 0.4).direction_to_sun;
+    scene.set_earth(Some(Earth {
+        direction_to_earth: direction,
+        irradiance_w_m2: 0.1,
+        angular_radius_rad: 0.0166,
+        sun_from_earth: nalgebra::Vector3::new(0.6, 0.0, 0.8),
+    }));
+    scene.set_stars(vec![Star { direction: sun(0.35, 0.2).direction_to_sun, irradiance_w_m2: 1e-8 }]);
+    for sun_samples in [1, 8, 32] {
+        let light = LightSampling { sun_samples, bounce_rays: sun_samples, seed: sun_samples };
+        let up = CameraView { light, ..look([0.0, 0.0, bumpy_height_m(0.0, 0.0) + 1.5], [6.0, 1.5, 2.3], 320, 180) };
+        let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
+        CpuTracer.camera(&scene, &up, &mut cpu_frame).expect("traced");
+        gpu.camera(&scene, &up, &mut gpu_frame).expect("traced");
+        assert_same_picture(&cpu_frame, &gpu_frame);
+        assert!(cpu_frame.radiance.iter().any(|l| *l > 1e6) && cpu_frame.class.contains(&1), "Sun and ground");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Renders a site with the CPU tracer and tells how fast:
-//! `cargo run --release -p selene-scene --example snapshot -- config/site/polar.yaml out.png [sun elevation, degrees]`.
+//! `cargo run --release -p selene-scene --example snapshot -- config/site/polar.yaml out.png [SUN_DEG [SUN_SAMPLES [BOUNCE_RAYS]]]`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_base::input::load_yaml;
-use selene_scene::{CameraFrame, Class, CpuTracer, Material, Scene, Tracer, primitives};
+use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, primitives};
 use selene_terrain::{Ground, SiteSpec};
 
 /// Frames that the speed is averaged over.
@@ -19,8 +19,13 @@ const FRAMES: u32 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [site, out, rest @ ..] = arguments.as_slice() else { return Err("usage: snapshot SITE OUT [SUN_DEG]".into()) };
+    let [site, out, rest @ ..] = arguments.as_slice() else {
+        return Err("usage: snapshot SITE OUT [SUN_DEG [SUN_SAMPLES [BOUNCE_RAYS]]]".into());
+    };
     let elevation_deg: f64 = rest.first().map_or(Ok(5.0), |text| text.parse())?;
+    let mut light = LightSampling::default();
+    light.sun_samples = rest.get(1).map_or(Ok(light.sun_samples), |text| text.parse())?;
+    light.bounce_rays = rest.get(2).map_or(Ok(light.bounce_rays), |text| text.parse())?;
     let data_dir = std::env::var_os("SELENE_DATA");
     let spec: SiteSpec = load_yaml(Path::new(site))?;
     let ground = Ground::generate(&spec, Path::new(site), data_dir.as_ref().map(Path::new), 1)?;
@@ -29,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("scene built in {:.3} s, {} rocks", start.elapsed().as_secs_f64(), ground.rocks().len());
     add_rover(&mut scene, ground.height_m(4.0, 1.0).unwrap_or(0.0))?;
     let eye = ground.height_m(0.0, 0.0).unwrap_or(0.0) + 1.6;
-    let view = common::look([0.0, 0.0, eye], [10.0, 0.5, eye - 2.0], 640, 360);
+    let view = CameraView { light, ..common::look([0.0, 0.0, eye], [10.0, 0.5, eye - 2.0], 640, 360) };
     let mut frame = CameraFrame::default();
     let mut tracer = CpuTracer;
     tracer.camera(&scene, &view, &mut frame)?;
@@ -38,8 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tracer.camera(&scene, &view, &mut frame)?;
     }
     let seconds = start.elapsed().as_secs_f64() / f64::from(FRAMES);
-    let rays = frame.class.len() + frame.class.iter().filter(|&&class| class != 0).count();
-    println!("{}: {:.1} ms a frame, {:.2e} rays/s", tracer.device(), seconds * 1e3, rays as f64 / seconds);
+    println!("{}: {:.1} ms a frame, {light:?}", tracer.device(), seconds * 1e3);
     save(&frame, out)
 }
 

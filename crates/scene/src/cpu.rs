@@ -28,20 +28,21 @@ impl Tracer for CpuTracer {
         let records = scene.records();
         let camera = CameraRecord::new(view, records.middle_m);
         let columns = view.width as usize;
-        let rows = frame
-            .radiance
-            .par_chunks_mut(columns)
+        let light = frame.radiance.par_chunks_mut(columns).zip(frame.scattered.par_chunks_mut(columns));
+        let rows = light
             .zip(frame.depth_m.par_chunks_mut(columns))
             .zip(frame.class.par_chunks_mut(columns).zip(frame.instance.par_chunks_mut(columns)))
             .enumerate();
-        rows.for_each(|(row, ((radiance, depth_m), (class, instance)))| {
+        rows.for_each(|(row, (((radiance, scattered), depth_m), (class, instance)))| {
             for column in 0..columns {
                 let pixel = camera_pixel(&records, &camera, column as u32, row as u32);
                 radiance[column] = pixel.radiance;
+                scattered[column] = pixel.scattered;
                 depth_m[column] = depth_of(&pixel);
                 [class[column], instance[column]] = split_code(pixel.code);
             }
         });
+        frame.finish(scene, view);
         Ok(())
     }
 
@@ -60,6 +61,7 @@ impl CameraFrame {
         self.width = width;
         self.height = height;
         self.radiance.resize(pixels, 0.0);
+        self.scattered.resize(pixels, 0.0);
         self.depth_m.resize(pixels, f32::INFINITY);
         self.class.resize(pixels, 0);
         self.instance.resize(pixels, 0);
@@ -69,6 +71,7 @@ impl CameraFrame {
     pub fn fill(&mut self, pixels: &[PixelRecord]) {
         for (i, pixel) in pixels.iter().enumerate().take(self.radiance.len()) {
             self.radiance[i] = pixel.radiance;
+            self.scattered[i] = pixel.scattered;
             self.depth_m[i] = depth_of(pixel);
             [self.class[i], self.instance[i]] = split_code(pixel.code);
         }

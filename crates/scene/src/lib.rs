@@ -3,7 +3,9 @@
 
 mod changes;
 mod cpu;
+mod finish;
 pub mod kernel;
+mod light;
 mod material;
 mod mesh;
 mod pyramid;
@@ -19,8 +21,9 @@ pub mod primitives {
 }
 
 pub use cpu::CpuTracer;
+pub use light::{Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;
-pub use scene::{AMBIENT_SHARE, InstanceId, MeshId, Scene, SceneError, Sun, Versions, instance_of_movable};
+pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};
 pub use tracer::{TraceError, Tracer};
 pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class};

@@ -7,6 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 use selene_base::Pose;
 
+use crate::light::{Earth, Sun};
 use crate::view::{Beam, BeamReturn, CameraView};
 
 /// Most mips of a level: a side of 2^16 cells.
@@ -122,14 +123,28 @@ pub struct GlobalsRecord {
     pub sun_direction: [f32; 3],
     /// The Sun's irradiance on a surface that faces it, W/m².
     pub sun_irradiance: f32,
-    /// Irradiance that stands in for light scattered by the ground, W/m².
-    pub ambient_irradiance: f32,
+    /// Unit vector toward the Earth.
+    pub earth_direction: [f32; 3],
+    /// The Earth's irradiance on a surface that faces it, W/m².
+    pub earth_irradiance: f32,
+    /// Unit vector from the Earth toward the Sun.
+    pub sun_from_earth: [f32; 3],
+    /// The Earth's radiance where the Sun is in its zenith, W/(m² sr).
+    pub earth_radiance: f32,
+    /// Sine of the Sun's angular radius.
+    pub sun_radius: f32,
+    /// Radiance of the middle of the Sun's disc, W/(m² sr).
+    pub sun_radiance: f32,
+    /// Sine of the Earth's angular radius; 0 where there is no Earth.
+    pub earth_radius: f32,
     /// Number of height levels.
     pub level_count: u32,
     /// Number of nodes over the instances.
     pub node_count: u32,
     /// Number of beams, where beams are traced.
     pub beam_count: u32,
+    /// Nothing.
+    pub pad: [u32; 2],
 }
 
 /// A pinhole camera.
@@ -144,20 +159,30 @@ pub struct CameraRecord {
     pub principal: [f32; 2],
     /// Columns and rows.
     pub size: [u32; 2],
+    /// As in `LightSampling`.
+    pub sun_samples: u32,
+    /// As in `LightSampling`.
+    pub bounce_rays: u32,
+    /// As in `LightSampling`.
+    pub seed: u32,
     /// Nothing.
-    pub pad: [u32; 2],
+    pub pad0: u32,
+    /// Nothing.
+    pub pad1: [u32; 2],
 }
 
 /// What one pixel sees.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PixelRecord {
-    /// Radiance, W/(m² sr).
+    /// Radiance without what is scattered here, W/(m² sr).
     pub radiance: f32,
     /// Distance along the optical axis, m; `FAR` or more for the sky.
     pub depth: f32,
     /// As in `InstanceRecord`.
     pub code: u32,
+    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
+    pub scattered: f32,
 }
 
 /// A beam to trace.
@@ -211,6 +236,29 @@ pub struct Records<'a> {
     pub middle_m: Vector3<f64>,
 }
 
+impl GlobalsRecord {
+    /// The record of the sky's lights; counts are 0.
+    #[must_use]
+    pub fn of_lights(sun: &Sun, earth: Option<&Earth>) -> Self {
+        let mut record = Self {
+            sun_direction: sun.direction_to_sun.cast::<f32>().into(),
+            sun_irradiance: sun.irradiance_w_m2 as f32,
+            sun_radius: sun.angular_radius_rad.sin() as f32,
+            sun_radiance: sun.central_radiance() as f32,
+            earth_direction: [0.0, 0.0, 1.0],
+            ..Self::zeroed()
+        };
+        if let Some(earth) = earth {
+            record.earth_direction = earth.direction_to_earth.cast::<f32>().into();
+            record.earth_irradiance = earth.irradiance_w_m2 as f32;
+            record.earth_radius = earth.angular_radius_rad.sin() as f32;
+            record.earth_radiance = earth.subsolar_radiance() as f32;
+            record.sun_from_earth = earth.sun_from_earth.cast::<f32>().into();
+        }
+        record
+    }
+}
+
 impl CameraRecord {
     /// The record of a view in a scene whose frame lies at `middle_m`.
     #[must_use]
@@ -220,7 +268,11 @@ impl CameraRecord {
             inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
             principal: [view.cx_px as f32, view.cy_px as f32],
             size: [view.width, view.height],
-            pad: [0; 2],
+            sun_samples: view.light.sun_samples,
+            bounce_rays: view.light.bounce_rays,
+            seed: view.light.seed,
+            pad0: 0,
+            pad1: [0; 2],
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What light can meet, as plain data: nested height levels, rocks and rover parts
-//! as instances of meshes, materials, the Sun. Rocks stay where they are; what is
+//! as instances of meshes, materials, the lights of the sky. Rocks stay where they are; what is
 //! added later may move. Tracers only read it; versions tell them what changed.
 
 use std::ops::Range;
@@ -10,6 +10,7 @@ use selene_base::Pose;
 use selene_terrain::{Edit, Ground, Rock};
 
 use crate::changes;
+use crate::light::{Earth, Star, Sun};
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
 use crate::pyramid::Pyramid;
@@ -17,10 +18,6 @@ use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, NodeRecord, R
 use crate::record::{affine_rows, moved};
 use crate::tree::{self, Bounds};
 use crate::view::Class;
-
-/// Share of the Sun's irradiance that reaches shadows: a stand-in for light
-/// scattered by sunlit ground, until that is traced.
-pub const AMBIENT_SHARE: f64 = 0.001;
 
 /// Triangles in a leaf of a mesh's tree.
 const LEAF_TRIANGLES: usize = 3;
@@ -56,17 +53,6 @@ pub enum SceneError {
         /// The limit.
         most: usize,
     },
-}
-
-/// The Sun as the scene needs it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sun {
-    /// Unit vector toward it, map frame.
-    pub direction_to_sun: Vector3<f64>,
-    /// Irradiance on a surface that faces it, W/m².
-    pub irradiance_w_m2: f64,
-    /// Half its apparent diameter, rad. Not used yet: the Sun is traced as a point.
-    pub angular_radius_rad: f64,
 }
 
 /// A mesh of the scene.
@@ -118,6 +104,8 @@ pub struct Scene {
     rock_nodes: usize,
     materials: Vec<MaterialRecord>,
     sun: Sun,
+    earth: Option<Earth>,
+    stars: Vec<Star>,
     shapes_version: u64,
     instances_version: u64,
 }
@@ -143,6 +131,8 @@ impl Scene {
             rock_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
             sun,
+            earth: None,
+            stars: Vec::new(),
             shapes_version: 0,
             instances_version: 0,
         };
@@ -254,18 +244,44 @@ impl Scene {
         &self.sun
     }
 
+    /// Replaces the Earth; a scene is made without it.
+    pub fn set_earth(&mut self, earth: Option<Earth>) {
+        self.earth = earth;
+    }
+
+    /// Replaces the stars; a scene is made without them.
+    pub fn set_stars(&mut self, stars: Vec<Star>) {
+        self.stars = stars;
+    }
+
+    /// The stars.
+    #[must_use]
+    pub fn stars(&self) -> &[Star] {
+        &self.stars
+    }
+
+    /// The Earth, if there is one.
+    #[must_use]
+    pub fn earth(&self) -> Option<&Earth> {
+        self.earth.as_ref()
+    }
+
+    /// The discs of the sky: direction of the centre and angular radius, rad.
+    pub(crate) fn discs(&self) -> impl Iterator<Item = (Vector3<f64>, f64)> + '_ {
+        let sun = (self.sun.direction_to_sun, self.sun.angular_radius_rad);
+        let earth = self.earth.map(|earth| (earth.direction_to_earth, earth.angular_radius_rad));
+        std::iter::once(sun).chain(earth)
+    }
+
     /// The scene as the kernels take it.
     #[must_use]
     pub fn records(&self) -> Records<'_> {
-        let irradiance = self.sun.irradiance_w_m2;
+        let lights = GlobalsRecord::of_lights(&self.sun, self.earth.as_ref());
         Records {
             globals: GlobalsRecord {
-                sun_direction: self.sun.direction_to_sun.cast::<f32>().into(),
-                sun_irradiance: irradiance as f32,
-                ambient_irradiance: (irradiance * AMBIENT_SHARE) as f32,
                 level_count: self.pyramid.levels.len() as u32,
                 node_count: self.instance_nodes.len() as u32,
-                beam_count: 0,
+                ..lights
             },
             levels: &self.pyramid.levels,
             heights: &self.pyramid.heights,

@@ -1,7 +1,10 @@
 //! What a sensor asks of a tracer and what it gets back: plain data, the same for
 //! the CPU and the GPU. All positions are in the map frame, metres.
 
+use nalgebra::Vector3;
 use selene_base::Pose;
+
+use crate::light::LightSampling;
 
 /// The semantic classes that truth images carry (16-bit codes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,25 @@ pub struct CameraView {
     pub cx_px: f64,
     /// Principal point's row, pixels.
     pub cy_px: f64,
+    /// How its light is sampled.
+    pub light: LightSampling,
+}
+
+impl CameraView {
+    /// Where a direction in the optical frame falls in the image, (u, v) in pixels; none
+    /// behind the camera.
+    #[must_use]
+    pub fn project(&self, direction: Vector3<f64>) -> Option<[f64; 2]> {
+        let [x, y] = [direction.x / direction.z, direction.y / direction.z];
+        (direction.z > 0.0).then(|| [x * self.fx_px + self.cx_px, y * self.fy_px + self.cy_px])
+    }
+
+    /// Solid angle of a pixel at (u, v), sr: cos³ of the angle to the axis over fx fy.
+    #[must_use]
+    pub fn pixel_sr(&self, [u, v]: [f64; 2]) -> f64 {
+        let [x, y] = [(u - self.cx_px) / self.fx_px, (v - self.cy_px) / self.fy_px];
+        (1.0 + x * x + y * y).powf(-1.5) / (self.fx_px * self.fy_px)
+    }
 }
 
 /// What a traced camera image holds, row by row from the top left.
@@ -46,6 +68,8 @@ pub struct CameraFrame {
     pub height: u32,
     /// Radiance toward the camera, W/(m² sr), panchromatic.
     pub radiance: Vec<f32>,
+    /// The part of it that sunlit surfaces scattered onto what is seen.
+    pub scattered: Vec<f32>,
     /// Distance along the optical axis, m; infinite where the sky is seen.
     pub depth_m: Vec<f32>,
     /// `Class` codes.
@@ -64,6 +88,7 @@ impl CameraFrame {
             width,
             height,
             radiance: vec![0.0; pixels],
+            scattered: vec![0.0; pixels],
             depth_m: vec![f32::INFINITY; pixels],
             class: vec![0; pixels],
             instance: vec![0; pixels],

@@ -50,10 +50,36 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
     assert_same_layout!(
         m,
         "Globals",
-        GlobalsRecord { sun_direction, sun_irradiance, ambient_irradiance, level_count, node_count, beam_count }
+        GlobalsRecord {
+            sun_direction,
+            sun_irradiance,
+            earth_direction,
+            earth_irradiance,
+            sun_from_earth,
+            earth_radiance,
+            sun_radius,
+            sun_radiance,
+            earth_radius,
+            level_count,
+            node_count,
+            beam_count,
+            pad
+        }
     );
-    assert_same_layout!(m, "Camera", CameraRecord { world_from_optical, inverse_focal, principal, size, pad });
-    assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, code });
+    assert_same_layout!(
+        m,
+        "Camera",
+        CameraRecord { world_from_optical, inverse_focal, principal, size, sun_samples, bounce_rays, seed, pad0, pad1 }
+    );
+    assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, code, scattered });
     assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
     assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
+}
+
+#[test]
+fn constants_that_rust_computes_are_the_same_in_wgsl() {
+    let has = |line: String| assert!(WGSL.contains(&line), "{line}");
+    has(format!("const LIMB_EXPONENT: f32 = {};", selene_scene::LIMB_EXPONENT));
+    has(format!("const SAMPLES_MAX: u32 = {}u;", selene_scene::SAMPLES_MAX));
+    has(format!("const LIMB_ROOT: f32 = {:.8};", 1.0 / (selene_scene::LIMB_EXPONENT + 2.0)));
 }

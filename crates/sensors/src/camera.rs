@@ -6,11 +6,12 @@
 use garde::Validate;
 use selene_base::Pose;
 use selene_base::input::{non_negative, positive, within};
-use selene_scene::CameraView;
+use selene_base::random::{RngExt, stream_at};
+use selene_scene::{CameraView, LightSampling, SAMPLES_MAX};
 use serde::Deserialize;
 
 use crate::Qos;
-use crate::spec::{lag, pixels, rate, ros_name};
+use crate::spec::{count_within, lag, pixels, rate, ros_name};
 
 /// A camera of a rover.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -73,6 +74,41 @@ pub struct CameraSpec {
     /// For the right camera of a stereo pair: metres from the left one, else 0.
     #[garde(custom(within(0.0, 10.0)))]
     pub stereo_baseline_m: f64,
+    /// How much work its light is worth; may be left out.
+    #[serde(default)]
+    #[garde(dive)]
+    pub light: LightSpec,
+}
+
+/// The most rays of four pixels for scattered light.
+const BOUNCE_RAYS_MAX: usize = 256;
+
+/// How a camera's light is sampled, as in `selene_scene::LightSampling`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct LightSpec {
+    /// Rays to the Sun's disc in penumbra, 1 to 32; 1 takes the Sun as a point.
+    #[garde(custom(samples_allowed))]
+    pub sun_samples: u32,
+    /// Rays from every four pixels for light scattered by sunlit ground, 0 to 256; 0
+    /// leaves it out.
+    #[garde(custom(rays_allowed))]
+    pub bounce_rays: u32,
+}
+
+impl Default for LightSpec {
+    fn default() -> Self {
+        let LightSampling { sun_samples, bounce_rays, .. } = LightSampling::default();
+        Self { sun_samples, bounce_rays }
+    }
+}
+
+fn samples_allowed(count: &u32, (): &()) -> garde::Result {
+    count_within(1, SAMPLES_MAX as usize, *count as usize)
+}
+
+fn rays_allowed(count: &u32, (): &()) -> garde::Result {
+    count_within(0, BOUNCE_RAYS_MAX, *count as usize)
 }
 
 /// Pixel format.
@@ -170,11 +206,21 @@ impl CameraSpec {
         }
     }
 
-    /// What to ask of the tracer from this pose of the optical frame.
+    /// What to ask of the tracer from this pose of the optical frame; its light has seed 0.
     #[must_use]
     pub fn view(&self, world_from_optical: Pose) -> CameraView {
         let Intrinsics { fx_px, fy_px, cx_px, cy_px } = self.intrinsics();
-        CameraView { world_from_optical, width: self.width, height: self.height, fx_px, fy_px, cx_px, cy_px }
+        let LightSpec { sun_samples, bounce_rays } = self.light;
+        let light = LightSampling { sun_samples, bounce_rays, seed: 0 };
+        CameraView { world_from_optical, width: self.width, height: self.height, fx_px, fy_px, cx_px, cy_px, light }
+    }
+
+    /// As `view`, with the light of frame number `index` of a scenario of this seed.
+    #[must_use]
+    pub fn frame_view(&self, world_from_optical: Pose, seed: u64, index: u64) -> CameraView {
+        let mut view = self.view(world_from_optical);
+        view.light.seed = stream_at(seed, &format!("{}/light", self.name), index).random();
+        view
     }
 
     /// Electrons per digital number.

@@ -13,7 +13,7 @@ pub mod position;
 mod schedule;
 mod spec;
 
-pub use camera::{CameraSpec, Encoding, Intrinsics, NoiseSpec};
+pub use camera::{CameraSpec, Encoding, Intrinsics, LightSpec, NoiseSpec};
 pub use develop::{Image, develop};
 pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};

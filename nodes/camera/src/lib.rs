@@ -84,7 +84,7 @@ impl Darkroom {
     ) -> Result<Exposure, NodeError> {
         let (previous, next) = (&interval.previous, &interval.next);
         self.stage.move_to(previous, next, sample.instant);
-        let view = spec.view(previous.link_at(next, link, sample.instant));
+        let view = spec.frame_view(previous.link_at(next, link, sample.instant), self.seed, sample.index);
         self.tracer
             .camera(self.stage.scene(), &view, &mut self.frame)
             .map_err(|error| NodeError::Sensor { sensor: spec.name.clone(), what: error.to_string() })?;

@@ -1,11 +1,12 @@
 //! The scene that a tracing node keeps up to date: the ground with its ruts, the
-//! rover's parts and the loose rocks where they are, the Sun where it stands.
+//! rover's parts and the loose rocks where they are, Sun and Earth where they stand.
 
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
 use selene_scene::{
-    Class, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, instance_of_movable, primitives,
+    Class, Earth, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, instance_of_movable, lambert_phase,
+    primitives,
 };
 use selene_sim::{Scenario, WorldState};
 use selene_sky::solar_irradiance_w_m2;
@@ -45,6 +46,7 @@ impl Stage {
             parts: Vec::new(),
             rocks: Vec::new(),
         };
+        stage.scene.set_earth(Some(earth_at(scenario, SimTime::ZERO)));
         for (link, body) in scenario.rover.links().iter().enumerate() {
             body.visuals.iter().try_for_each(|visual| stage.add_part(link, visual))?;
         }
@@ -76,7 +78,7 @@ impl Stage {
         }
     }
 
-    /// Moves the rover, the loose rocks and the Sun to where they are at `time` between two snapshots.
+    /// Moves the rover, the loose rocks, Sun and Earth to where they are at `time` between two snapshots.
     pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) {
         let world_from_shape = |part: &Part| previous.link_at(next, part.link, time) * part.link_from_shape;
         let parts = self.parts.iter().map(|part| (part.instance, world_from_shape(part)));
@@ -85,6 +87,7 @@ impl Stage {
         let moves: Vec<_> = parts.chain(rocks).collect();
         self.scene.move_instances(&moves);
         self.scene.set_sun(sun_at(&self.scenario, time));
+        self.scene.set_earth(Some(earth_at(&self.scenario, time)));
     }
 
     fn add_rock(&mut self, rock: &Rock, shape: &RockShape) -> Result<(), SceneError> {
@@ -122,6 +125,33 @@ fn sun_at(scenario: &Scenario, time: SimTime) -> Sun {
         irradiance_w_m2: solar_irradiance_w_m2(sun.distance_m),
         angular_radius_rad: sun.angular_radius_rad,
     }
+}
+
+/// The Earth as it stands over the site at simulated `time`.
+fn earth_at(scenario: &Scenario, time: SimTime) -> Earth {
+    let utc = scenario.utc.after(time);
+    let (sun, earth) = (scenario.sky.sun(utc), scenario.sky.earth(utc));
+    let sun_from_earth = sun.unit_enu * sun.distance_m - earth.unit_enu * earth.distance_m;
+    let mut light = Earth {
+        direction_to_earth: earth.unit_enu,
+        irradiance_w_m2: 0.0,
+        angular_radius_rad: earth.angular_radius_rad,
+        sun_from_earth: sun_from_earth.normalize(),
+    };
+    let sunlight_w_m2 = solar_irradiance_w_m2(sun_from_earth.norm());
+    light.irradiance_w_m2 = earthshine_w_m2(sunlight_w_m2, earth.angular_radius_rad, light.phase_angle_rad());
+    light
+}
+
+/// The Earth's visual geometric albedo (NASA Earth fact sheet): its light when full over
+/// that of a white disc of its size.
+const EARTH_GEOMETRIC_ALBEDO: f64 = 0.434;
+
+/// The Earth's irradiance on a surface that faces it, W/m², by its disc's size and, as
+/// of a Lambert sphere, its phase. To be replaced by the sky's own function.
+fn earthshine_w_m2(sunlight_w_m2: f64, angular_radius_rad: f64, phase_angle_rad: f64) -> f64 {
+    let disc = angular_radius_rad.sin().powi(2);
+    EARTH_GEOMETRIC_ALBEDO * sunlight_w_m2 * disc * lambert_phase(phase_angle_rad)
 }
 
 fn mesh_of(shape: &Shape) -> Mesh {

@@ -48,6 +48,83 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
+/// A cone about a ray of unit direction that widens by `spread` a metre to all sides,
+/// as the inverse of the least and the greatest direction along each axis.
+struct Cone {
+    origin: Vector3<f32>,
+    low: Vector3<f32>,
+    high: Vector3<f32>,
+}
+
+fn cone_about(ray: &Ray, spread: f32) -> Cone {
+    let sides = Vector3::repeat(spread);
+    Cone { origin: ray.origin, low: inverse(&(ray.direction - sides)), high: inverse(&(ray.direction + sides)) }
+}
+
+/// Whether the box of an instance comes into the cone about a ray of unit direction
+/// that widens by `spread` a metre.
+#[must_use]
+pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bool {
+    let cone = cone_about(ray, spread);
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !cone_meets_box(n, &cone) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            return true;
+        }
+        node += 1;
+    }
+    false
+}
+
+/// Which of the rays from `ray.origin` in the `directions` an instance hides, as bits
+/// from the lowest on. All lie in the cone about `ray` that widens by `spread` a metre:
+/// one walk serves them all.
+#[must_use]
+pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions: &[Vector3<f32>]) -> u32 {
+    let cone = cone_about(ray, spread);
+    let open = Hit { t: FAR, instance: 0, part: 0 };
+    let mut hidden = 0;
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !cone_meets_box(n, &cone) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            for (index, &direction) in directions.iter().enumerate() {
+                let sample = Ray { origin: ray.origin, direction };
+                if hidden >> index & 1 == 0 && trace_mesh(records, &sample, n.leaf >> 3, open).t < FAR {
+                    hidden |= 1 << index;
+                }
+            }
+        }
+        node += 1;
+    }
+    hidden
+}
+
+/// Whether at some t ≥ 0 the cone's square section comes to the box: on each axis it
+/// is past the lower side by the greatest direction and not past the upper by the least.
+fn cone_meets_box(node: &NodeRecord, cone: &Cone) -> bool {
+    let past_min = (Vector3::from(node.min) - cone.origin).component_mul(&cone.high);
+    let past_max = (Vector3::from(node.max) - cone.origin).component_mul(&cone.low);
+    let [mut enter, mut leave] = [0.0, FAR];
+    for axis in 0..3 {
+        let [a, b] = [past_min[axis], past_max[axis]];
+        enter = most(enter, if cone.high[axis] > 0.0 { a } else { 0.0 });
+        leave = least(leave, if cone.high[axis] > 0.0 { FAR } else { a });
+        enter = most(enter, if cone.low[axis] > 0.0 { 0.0 } else { b });
+        leave = least(leave, if cone.low[axis] > 0.0 { b } else { FAR });
+    }
+    enter <= leave
+}
+
 /// Nearest hit on one instance before `nearest`, or `nearest` itself.
 fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) -> Hit {
     let mut hit = nearest;
@@ -84,7 +161,12 @@ fn object_ray(instance: &InstanceRecord, ray: &Ray) -> Ray {
 }
 
 fn inverse_direction(ray: &Ray) -> Vector3<f32> {
-    ray.direction.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
+    inverse(&ray.direction)
+}
+
+/// 1/x of each part, large where it is next to nothing.
+fn inverse(v: &Vector3<f32>) -> Vector3<f32> {
+    v.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
 }
 
 fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {

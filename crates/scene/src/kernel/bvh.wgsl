@@ -38,6 +38,73 @@ fn any_instance(ray: Ray, t_max: f32) -> bool {
     return false;
 }
 
+// A cone about a ray of unit direction that widens by `spread` a metre to all sides,
+// as the inverse of the least and greatest direction along each axis.
+struct Cone {
+    origin: vec3<f32>,
+    low: vec3<f32>,
+    high: vec3<f32>,
+}
+
+fn cone_about(ray: Ray, spread: f32) -> Cone {
+    return Cone(ray.origin, inverse(ray.direction - spread), inverse(ray.direction + spread));
+}
+
+// Whether the box of an instance comes into the cone about a ray of unit direction
+// that widens by `spread` a metre.
+fn cone_meets_instances(ray: Ray, spread: f32) -> bool {
+    let cone = cone_about(ray, spread);
+    var node = 0u;
+    while node < globals.node_count {
+        if !cone_meets_box(instance_nodes[node].min, instance_nodes[node].max, cone) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        if instance_nodes[node].leaf != 0u {
+            return true;
+        }
+        node += 1u;
+    }
+    return false;
+}
+
+// Which of the rays from `ray.origin` in the first `count` directions an instance hides,
+// as bits. All lie in the cone about `ray` that widens by `spread` a metre.
+fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f32>, SAMPLES_MAX>>, count: u32) -> u32 {
+    let cone = cone_about(ray, spread);
+    let open = Hit(FAR, 0u, 0u);
+    var hidden = 0u;
+    var node = 0u;
+    while node < globals.node_count {
+        if !cone_meets_box(instance_nodes[node].min, instance_nodes[node].max, cone) {
+            node = instance_nodes[node].escape;
+            continue;
+        }
+        let leaf = instance_nodes[node].leaf;
+        if leaf != 0u {
+            for (var index = 0u; index < count; index++) {
+                if ((hidden >> index) & 1u) == 0u
+                    && trace_mesh(Ray(ray.origin, (*directions)[index]), leaf >> 3u, open).t < FAR {
+                    hidden |= 1u << index;
+                }
+            }
+        }
+        node += 1u;
+    }
+    return hidden;
+}
+
+// Whether at some t ≥ 0 the cone's square section comes to the box.
+fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
+    let past_min = (low - cone.origin) * cone.high;
+    let past_max = (high - cone.origin) * cone.low;
+    let min_ahead = cone.high > vec3(0.0);
+    let max_ahead = cone.low > vec3(0.0);
+    let enter = max(select(vec3(0.0), past_min, min_ahead), select(past_max, vec3(0.0), max_ahead));
+    let leave = min(select(past_min, vec3(FAR), min_ahead), select(vec3(FAR), past_max, max_ahead));
+    return max(max(enter.x, enter.y), max(enter.z, 0.0)) <= min(min(leave.x, leave.y), min(leave.z, FAR));
+}
+
 // Nearest hit on one instance before `nearest`, or `nearest` itself.
 fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
     var hit = nearest;
@@ -73,7 +140,12 @@ fn object_ray(index: u32, ray: Ray) -> Ray {
 }
 
 fn inverse_direction(ray: Ray) -> vec3<f32> {
-    return select(1.0 / ray.direction, vec3(1e20), abs(ray.direction) < vec3(1e-20));
+    return inverse(ray.direction);
+}
+
+// 1/x of each part, large where it is next to nothing.
+fn inverse(v: vec3<f32>) -> vec3<f32> {
+    return select(1.0 / v, vec3(1e20), abs(v) < vec3(1e-20));
 }
 
 fn meets_box(low: vec3<f32>, high: vec3<f32>, ray: Ray, inverse: vec3<f32>, t_max: f32) -> bool {

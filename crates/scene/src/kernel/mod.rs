@@ -3,8 +3,13 @@
 //! tracer these.
 
 pub mod bvh;
+pub mod chance;
 pub mod hapke;
 pub mod heights;
+pub mod scatter;
+pub mod sky;
+pub mod sunlight;
+pub mod surface;
 pub mod trace;
 
 use nalgebra::Vector3;
@@ -54,5 +59,10 @@ pub const WGSL: &str = concat!(
     include_str!("heights.wgsl"),
     include_str!("bvh.wgsl"),
     include_str!("hapke.wgsl"),
+    include_str!("chance.wgsl"),
+    include_str!("surface.wgsl"),
+    include_str!("sunlight.wgsl"),
+    include_str!("scatter.wgsl"),
+    include_str!("sky.wgsl"),
     include_str!("trace.wgsl"),
 );

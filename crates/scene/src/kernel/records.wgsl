@@ -53,10 +53,17 @@ struct Material {
 struct Globals {
     sun_direction: vec3<f32>,
     sun_irradiance: f32,
-    ambient_irradiance: f32,
+    earth_direction: vec3<f32>,
+    earth_irradiance: f32,
+    sun_from_earth: vec3<f32>,
+    earth_radiance: f32,
+    sun_radius: f32,
+    sun_radiance: f32,
+    earth_radius: f32,
     level_count: u32,
     node_count: u32,
     beam_count: u32,
+    pad: vec2<u32>,
 }
 
 struct Camera {
@@ -64,13 +71,18 @@ struct Camera {
     inverse_focal: vec2<f32>,
     principal: vec2<f32>,
     size: vec2<u32>,
-    pad: vec2<u32>,
+    sun_samples: u32,
+    bounce_rays: u32,
+    seed: u32,
+    pad0: u32,
+    pad1: vec2<u32>,
 }
 
 struct Pixel {
     radiance: f32,
     depth: f32,
     code: u32,
+    scattered: f32,
 }
 
 struct Beam {
@@ -104,6 +116,7 @@ const FAR: f32 = 1e30;
 const GROUND: u32 = 0xffffffffu;
 const PI: f32 = 3.14159265358979;
 const LEVELS_MAX: u32 = 8u;
+const SAMPLES_MAX: u32 = 32u;
 
 @group(0) @binding(0) var<uniform> globals: Globals;
 @group(0) @binding(1) var<uniform> levels: array<Level, LEVELS_MAX>;

@@ -1,23 +1,9 @@
 // What a camera pixel and a lidar beam see: the twin of trace.rs.
 
-const SENSOR_MIP: u32 = 7u;
-const SHADOW_MIP: u32 = 0u;
-const GRAZING_COS: f32 = 0.01;
-const GROUND_CODE: u32 = 1u;
-
 @group(1) @binding(0) var<uniform> view: Camera;
 @group(1) @binding(1) var<storage, read_write> pixels: array<Pixel>;
 @group(1) @binding(0) var<storage, read> beam_list: array<Beam>;
 @group(1) @binding(1) var<storage, read_write> returns: array<Return>;
-
-// A point on a surface, its unit normal and where shadow rays start above it.
-struct Surface {
-    point: vec3<f32>,
-    normal: vec3<f32>,
-    clearance: f32,
-    material: u32,
-    code: u32,
-}
 
 @compute @workgroup_size(8, 8)
 fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -36,18 +22,23 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 // What the pixel at (column, row) sees.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
     let ray = camera_ray(column, row);
-    let hit = trace_nearest(ray);
+    let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {
-        return Pixel(0.0, FAR, 0u);
+        return Pixel(sky_radiance(column, row), FAR, 0u, 0.0);
     }
     let surface = surface_at(ray, hit);
-    return Pixel(shade(ray, surface), hit.t, surface.code);
+    let viewer = -normalize(ray.direction);
+    let seed = pixel_seed(view.seed, column, row);
+    let radiance = lit(surface, viewer, seed);
+    let rays = rays_of_pixel(view.bounce_rays, column, row);
+    let from_around = scattered(surface, viewer, rays, view.bounce_rays, seed);
+    return Pixel(radiance, hit.t, surface.code, from_around);
 }
 
 // What a beam meets.
 fn beam_return(beam: Beam) -> Return {
     let ray = Ray(beam.origin, beam.direction);
-    let hit = trace_nearest(ray);
+    let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {
         return Return(FAR, 0.0, 0.0, 0u);
     }
@@ -58,51 +49,27 @@ fn beam_return(beam: Beam) -> Return {
 
 // The ray through a pixel's centre, one metre along the optical axis a unit of t.
 fn camera_ray(column: u32, row: u32) -> Ray {
-    let at = (vec2(f32(column), f32(row)) - view.principal) * view.inverse_focal;
     let rows = view.world_from_optical;
-    let p = vec3(at, 1.0);
-    let direction = vec3(dot(rows[0].xyz, p), dot(rows[1].xyz, p), dot(rows[2].xyz, p));
-    return Ray(vec3(rows[0].w, rows[1].w, rows[2].w), direction);
+    return Ray(vec3(rows[0].w, rows[1].w, rows[2].w), camera_direction(vec2(f32(column), f32(row))));
 }
 
-fn trace_nearest(ray: Ray) -> Hit {
-    let ground = trace_heights(ray, FAR, SENSOR_MIP);
-    return trace_instances(ray, Hit(ground.t, GROUND, ground.level));
+// The direction through a place in the image, 1 along the optical axis.
+fn camera_direction(place: vec2<f32>) -> vec3<f32> {
+    let p = vec3((place - view.principal) * view.inverse_focal, 1.0);
+    let rows = view.world_from_optical;
+    return vec3(dot(rows[0].xyz, p), dot(rows[1].xyz, p), dot(rows[2].xyz, p));
 }
 
-fn surface_at(ray: Ray, hit: Hit) -> Surface {
-    let point = ray.origin + ray.direction * hit.t;
-    let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
-    if hit.instance == GROUND {
-        let normal = ground_normal(hit.part, point.x, point.y);
-        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE);
+// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
+fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> f32 {
+    let sun = sunlight(surface, view.sun_samples, seed);
+    var radiance = 0.0;
+    if sun.share > 0.0 {
+        radiance = sun.share * globals.sun_irradiance * reflect_toward(surface, sun.direction, viewer);
     }
-    let outward = triangle_normal(hit.instance, hit.part);
-    let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
-    return Surface(point, normal, rounding, instances[hit.instance].material, instances[hit.instance].code);
-}
-
-// Radiance of a surface toward the ray's origin, W/(m² sr).
-fn shade(ray: Ray, surface: Surface) -> f32 {
-    let ambient = materials[surface.material].albedo / PI * globals.ambient_irradiance;
-    if dot(surface.normal, globals.sun_direction) <= 0.0 || in_shadow(surface) {
-        return ambient;
+    let earth = globals.earth_direction;
+    if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
+        radiance += globals.earth_irradiance * reflect_toward(surface, earth, viewer);
     }
-    let viewer = -normalize(ray.direction);
-    return ambient + globals.sun_irradiance * reflect_sun(surface, viewer);
-}
-
-fn in_shadow(surface: Surface) -> bool {
-    let ray = Ray(surface.point + surface.normal * surface.clearance, globals.sun_direction);
-    return trace_heights(ray, FAR, SHADOW_MIP).t < FAR || any_instance(ray, FAR);
-}
-
-// Radiance per irradiance of the Sun, 1/sr.
-fn reflect_sun(surface: Surface, viewer: vec3<f32>) -> f32 {
-    let material = materials[surface.material];
-    if material.kind == 0u {
-        return material.albedo / PI * dot(surface.normal, globals.sun_direction);
-    }
-    let turned_away = max(GRAZING_COS - dot(surface.normal, viewer), 0.0);
-    return reflected(material, surface.normal, globals.sun_direction, normalize(viewer + surface.normal * turned_away));
+    return radiance;
 }

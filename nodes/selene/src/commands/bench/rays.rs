@@ -1,6 +1,6 @@
 //! Rays a second on the CPU: the default scenario's first camera, carried along the
-//! route over the default site. Each pixel is a camera ray, and a shadow ray where
-//! it meets something.
+//! route over the default site, with the Sun a point and nothing scattered: each pixel
+//! is a camera ray, and a shadow ray where it meets something.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
 use selene_coherence::Stage;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Scene, Tracer};
+use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Scene, Tracer};
 use selene_sensors::{CameraSpec, SensorSpec};
 use selene_sim::{Scenario, World, WorldState};
 use selene_terrain::Ground;
@@ -71,7 +71,7 @@ fn views(scenario: &Scenario, ground: &Ground, state: &WorldState) -> Result<Vec
     let view = |(x, y, yaw_rad): (f64, f64, f64)| {
         let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
         let world_from_base = Pose::from_parts(Vector3::new(x, y, soil_m(x, y) + base_m).into(), heading);
-        spec.view(world_from_base * base_from_camera)
+        CameraView { light: LightSampling::POINT, ..spec.view(world_from_base * base_from_camera) }
     };
     Ok(poses(scenario).into_iter().map(view).collect())
 }

@@ -1,0 +1,35 @@
+//! Chance that is the same everywhere: integers hashed from pixel, frame and use, on
+//! every device the same (PCG, after Jarzynski and Olano 2020, "Hash functions for GPU
+//! rendering"). Samples of one pixel are stratified: their first number by equal
+//! parts, their second by turns of the golden ratio, both shifted by chance.
+
+/// The golden ratio's fraction.
+const GOLDEN: f32 = 0.618_034;
+
+/// A well mixed number from any.
+#[must_use]
+pub fn scramble(value: u32) -> u32 {
+    let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+    let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
+    (word >> 22) ^ word
+}
+
+/// A pixel's own seed in a frame.
+#[must_use]
+pub fn pixel_seed(frame_seed: u32, column: u32, row: u32) -> u32 {
+    let of_row = scramble(row.wrapping_add(scramble(frame_seed)));
+    scramble(column.wrapping_add(of_row))
+}
+
+/// The `n`th number of a seed, 0 to below 1, in steps of 2^-24.
+#[must_use]
+pub fn unit(seed: u32, n: u32) -> f32 {
+    (scramble(seed.wrapping_add(n)) >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
+/// The `index`th of `count` stratified points of the unit square, shifted by `shift`.
+#[must_use]
+pub fn stratified(index: u32, count: u32, shift: [f32; 2]) -> [f32; 2] {
+    let turned = index as f32 * GOLDEN + shift[1];
+    [(index as f32 + shift[0]) / count as f32, turned - turned.floor()]
+}

@@ -1,0 +1,76 @@
+//! Sunlight that reaches a surface by way of one other: rays over the hemisphere,
+//! denser toward the normal as the cosine, each to a surface that may itself see a
+//! random point of the Sun. The mean over chance is the one-bounce integral itself;
+//! further bounces and scattered earthshine are left out. A few per cent of rays
+//! find sunlit ground, so single pixels are noisy.
+
+use std::f32::consts::{PI, TAU};
+
+use nalgebra::Vector3;
+
+use super::FAR;
+use super::chance::{stratified, unit};
+use super::sunlight::sun_point;
+use super::surface::{SURFACE_MIP, Surface, across, faces_openly, reflect, surface_at, trace_nearest};
+use crate::record::Records;
+
+/// A cosine to divide by.
+const LEAST_COS: f32 = 1e-4;
+
+/// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
+const FIRST_NUMBER: u32 = 2;
+
+/// Rays that a pixel has of those of its square of two by two: first come both
+/// pixels of one diagonal, then those of the other.
+#[must_use]
+pub fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
+    let place = ((column ^ row) & 1) * 2 + (row & 1);
+    (rays_of_four + 3 - place) / 4
+}
+
+/// Radiance toward `viewer` of the Sun's light that other surfaces scatter onto this
+/// one, W/(m² sr), by `rays` of this pixel, each standing for 4/`rays_of_four` of the
+/// light: right in the mean over the four pixels.
+#[must_use]
+pub fn scattered(
+    records: &Records<'_>,
+    surface: &Surface,
+    viewer: &Vector3<f32>,
+    [rays, rays_of_four]: [u32; 2],
+    seed: u32,
+) -> f32 {
+    let shift = [unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1)];
+    let mut sum = 0.0;
+    for index in 0..rays {
+        let from = cosine_direction(&surface.normal, stratified(index, rays, shift));
+        let number = FIRST_NUMBER + 2 + 2 * index;
+        let sun = sun_point(records, [unit(seed, number), unit(seed, number + 1)]);
+        let arriving = sunlit_radiance(records, surface, from, sun);
+        if arriving > 0.0 {
+            sum += arriving * reflect(records, surface, &from, viewer) / surface.normal.dot(&from).max(LEAST_COS);
+        }
+    }
+    if rays == 0 { 0.0 } else { sum * PI * 4.0 / rays_of_four as f32 }
+}
+
+/// Radiance that comes to a surface from the one in direction `from`, lit by `sun`.
+fn sunlit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, sun: Vector3<f32>) -> f32 {
+    let ray = surface.ray(from);
+    let hit = trace_nearest(records, &ray, SURFACE_MIP);
+    if hit.t >= FAR {
+        return 0.0;
+    }
+    let other = surface_at(records, &ray, &hit);
+    if !faces_openly(records, &other, sun) {
+        return 0.0;
+    }
+    records.globals.sun_irradiance * reflect(records, &other, &sun, &-from)
+}
+
+/// A direction over a surface, as often as its cosine is great.
+fn cosine_direction(normal: &Vector3<f32>, even: [f32; 2]) -> Vector3<f32> {
+    let [side, up] = across(normal);
+    let (sin, cos) = (TAU * even[1]).sin_cos();
+    let out = even[0].sqrt();
+    (side * (out * cos) + up * (out * sin) + normal * (1.0 - even[0]).max(0.0).sqrt()).normalize()
+}

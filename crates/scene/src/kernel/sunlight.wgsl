@@ -1,0 +1,67 @@
+// How much of the Sun a surface sees: the twin of sunlight.rs.
+
+// 1/(α + 2) of the limb darkening's exponent α.
+const LIMB_ROOT: f32 = 0.39872408;
+
+// The part of the Sun's light that arrives, and from where in the mean.
+struct Sunlight {
+    share: f32,
+    direction: vec3<f32>,
+}
+
+// The Sun's light on a surface, by at most `samples` rays to its disc.
+fn sunlight(surface: Surface, samples: u32, seed: u32) -> Sunlight {
+    let sun = globals.sun_direction;
+    let radius = globals.sun_radius;
+    let sun_height = dot(surface.normal, sun);
+    if samples <= 1u {
+        return Sunlight(select(0.0, 1.0, faces_openly(surface, sun)), sun);
+    }
+    if sun_height <= -radius {
+        return Sunlight(0.0, sun);
+    }
+    let up = cross(sun, level_across(sun));
+    let ground_cuts = ground_hides(surface, sun - up * radius);
+    if ground_cuts && ground_hides(surface, sun + up * radius) {
+        return Sunlight(0.0, sun);
+    }
+    if !ground_cuts && sun_height >= radius && !cone_meets_instances(surface_ray(surface, sun), radius) {
+        return Sunlight(1.0, sun);
+    }
+    return sample_disc(surface, samples, seed, ground_cuts);
+}
+
+fn sample_disc(surface: Surface, samples: u32, seed: u32, ground_cuts: bool) -> Sunlight {
+    let sun = globals.sun_direction;
+    let shift = vec2(unit(seed, 0u), unit(seed, 1u));
+    let count = min(samples, SAMPLES_MAX);
+    var points: array<vec3<f32>, SAMPLES_MAX>;
+    for (var index = 0u; index < count; index++) {
+        points[index] = sun_point(stratified(index, count, shift));
+    }
+    let hidden = instances_hide(surface_ray(surface, sun), globals.sun_radius, &points, count);
+    var seen = 0u;
+    var toward = vec3(0.0);
+    for (var index = 0u; index < count; index++) {
+        let point = points[index];
+        let open = ((hidden >> index) & 1u) == 0u && dot(surface.normal, point) > 0.0;
+        if open && !(ground_cuts && ground_hides(surface, point)) {
+            seen += 1u;
+            toward += point;
+        }
+    }
+    if seen == 0u || seen == count {
+        return Sunlight(f32(seen) / f32(count), sun);
+    }
+    return Sunlight(f32(seen) / f32(count), normalize(toward));
+}
+
+// The direction of a point of the Sun's disc, bright parts as much more often.
+fn sun_point(even: vec2<f32>) -> vec3<f32> {
+    let sun = globals.sun_direction;
+    let side = level_across(sun);
+    let mu = pow(1.0 - even.x, LIMB_ROOT);
+    let radius = globals.sun_radius * sqrt(max(1.0 - mu * mu, 0.0));
+    let turn = 2.0 * PI * even.y;
+    return normalize(sun + side * (radius * cos(turn)) + cross(sun, side) * (radius * sin(turn)));
+}

@@ -1,0 +1,112 @@
+//! A point on a surface: where a ray met it, which way it faces, what stands between
+//! it and a light, and what it sends on.
+
+use std::f32::consts::PI;
+
+use nalgebra::Vector3;
+
+use super::bvh::{any_instance, trace_instances, triangle_normal};
+use super::heights::{ground_normal, trace_heights};
+use super::{FAR, GROUND, Hit, Ray, hapke};
+use crate::record::{MaterialRecord, Records};
+
+/// Pyramid level where camera and lidar rays start: they leave from above ground.
+pub const SENSOR_MIP: u32 = 7;
+
+/// Pyramid level where rays start that leave from the ground.
+pub const SURFACE_MIP: u32 = 0;
+
+/// Viewer's least cosine: an interpolated normal may look away from a viewer who
+/// still sees the surface.
+const GRAZING_COS: f32 = 0.01;
+
+/// The code of a hit on the ground: `Class::Ground`, instance 0.
+const GROUND_CODE: u32 = 1;
+
+/// A point on a surface.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Where it is, m.
+    pub point: Vector3<f32>,
+    /// Unit, toward the side the ray came from.
+    pub normal: Vector3<f32>,
+    /// How far from the surface rays start, m: above rounding and above the bulge of a
+    /// cell under its interpolated normal.
+    pub clearance: f32,
+    /// Index of its material.
+    pub material: u32,
+    /// As in `InstanceRecord`.
+    pub code: u32,
+}
+
+impl Surface {
+    /// A ray that leaves the surface.
+    #[must_use]
+    pub fn ray(&self, direction: Vector3<f32>) -> Ray {
+        Ray { origin: self.point + self.normal * self.clearance, direction }
+    }
+}
+
+/// The first thing that a ray meets.
+#[must_use]
+pub fn trace_nearest(records: &Records<'_>, ray: &Ray, start_mip: u32) -> Hit {
+    let (t, level) = trace_heights(records, ray, FAR, start_mip);
+    trace_instances(records, ray, Hit { t, instance: GROUND, part: level })
+}
+
+/// The surface that a ray has met.
+#[must_use]
+pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
+    let point = ray.origin + ray.direction * hit.t;
+    let rounding = 1e-4 + 1e-6 * (point.x.abs() + point.y.abs() + point.z.abs());
+    if hit.instance == GROUND {
+        let level = &records.levels[hit.part as usize];
+        let normal = ground_normal(records, level, point.x, point.y);
+        let clearance = rounding + 2e-3 * level.spacing;
+        return Surface { point, normal, clearance, material: 0, code: GROUND_CODE };
+    }
+    let instance = &records.instances[hit.instance as usize];
+    let outward = triangle_normal(records, hit.instance, hit.part);
+    let normal = if outward.dot(&ray.direction) > 0.0 { -outward } else { outward };
+    Surface { point, normal, clearance: rounding, material: instance.material, code: instance.code }
+}
+
+/// Whether the ground stands between a surface and what lies in `direction`.
+#[must_use]
+pub fn ground_hides(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
+    trace_heights(records, &surface.ray(direction), FAR, SURFACE_MIP).0 < FAR
+}
+
+/// Whether an instance does.
+#[must_use]
+pub fn instance_hides(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
+    any_instance(records, &surface.ray(direction), FAR)
+}
+
+/// Whether a surface turns to `direction` and nothing at all stands between.
+#[must_use]
+pub fn faces_openly(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
+    surface.normal.dot(&direction) > 0.0
+        && !ground_hides(records, surface, direction)
+        && !instance_hides(records, surface, direction)
+}
+
+/// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr.
+#[must_use]
+pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, viewer: &Vector3<f32>) -> f32 {
+    let material: &MaterialRecord = &records.materials[surface.material as usize];
+    let normal = &surface.normal;
+    if material.kind == 0 {
+        return material.albedo / PI * normal.dot(source).max(0.0);
+    }
+    let turned_away = (GRAZING_COS - normal.dot(viewer)).max(0.0);
+    hapke::reflected(material, normal, source, &(viewer + normal * turned_away).normalize())
+}
+
+/// Two unit vectors across a unit vector: level, and as far up as can be.
+#[must_use]
+pub fn across(axis: &Vector3<f32>) -> [Vector3<f32>; 2] {
+    let along = if axis.z.abs() < 0.999 { Vector3::z() } else { Vector3::x() };
+    let side = along.cross(axis).normalize();
+    [side, axis.cross(&side)]
+}

@@ -1,0 +1,72 @@
+// A point on a surface: the twin of surface.rs.
+
+const SENSOR_MIP: u32 = 7u;
+const SURFACE_MIP: u32 = 0u;
+const GRAZING_COS: f32 = 0.01;
+const GROUND_CODE: u32 = 1u;
+
+// A point on a surface, its unit normal and how far above it rays start.
+struct Surface {
+    point: vec3<f32>,
+    normal: vec3<f32>,
+    clearance: f32,
+    material: u32,
+    code: u32,
+}
+
+// A ray that leaves a surface.
+fn surface_ray(surface: Surface, direction: vec3<f32>) -> Ray {
+    return Ray(surface.point + surface.normal * surface.clearance, direction);
+}
+
+// The first thing that a ray meets.
+fn trace_nearest(ray: Ray, start_mip: u32) -> Hit {
+    let ground = trace_heights(ray, FAR, start_mip);
+    return trace_instances(ray, Hit(ground.t, GROUND, ground.level));
+}
+
+// The surface that a ray has met.
+fn surface_at(ray: Ray, hit: Hit) -> Surface {
+    let point = ray.origin + ray.direction * hit.t;
+    let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
+    if hit.instance == GROUND {
+        let normal = ground_normal(hit.part, point.x, point.y);
+        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE);
+    }
+    let outward = triangle_normal(hit.instance, hit.part);
+    let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
+    return Surface(point, normal, rounding, instances[hit.instance].material, instances[hit.instance].code);
+}
+
+// Whether the ground stands between a surface and what lies in `direction`.
+fn ground_hides(surface: Surface, direction: vec3<f32>) -> bool {
+    return trace_heights(surface_ray(surface, direction), FAR, SURFACE_MIP).t < FAR;
+}
+
+// Whether an instance does.
+fn instance_hides(surface: Surface, direction: vec3<f32>) -> bool {
+    return any_instance(surface_ray(surface, direction), FAR);
+}
+
+// Whether a surface turns to `direction` and nothing at all stands between.
+fn faces_openly(surface: Surface, direction: vec3<f32>) -> bool {
+    return dot(surface.normal, direction) > 0.0
+        && !ground_hides(surface, direction)
+        && !instance_hides(surface, direction);
+}
+
+// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr.
+fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> f32 {
+    let material = materials[surface.material];
+    if material.kind == 0u {
+        return material.albedo / PI * max(dot(surface.normal, source), 0.0);
+    }
+    let turned_away = max(GRAZING_COS - dot(surface.normal, viewer), 0.0);
+    return reflected(material, surface.normal, source, normalize(viewer + surface.normal * turned_away));
+}
+
+// A unit vector across a unit vector, level; axis × side then leads up.
+fn level_across(axis: vec3<f32>) -> vec3<f32> {
+    let along = select(vec3(1.0, 0.0, 0.0), vec3(0.0, 0.0, 1.0), abs(axis.z) < 0.999);
+    return normalize(cross(along, axis));
+}

@@ -1,0 +1,128 @@
+//! The lights of the sky, as the scene takes them: the Sun and the Earth as discs,
+//! stars as points. The Sun's limb is darker than its middle by the power law
+//! I(μ) = μ^α (Hestroffer and Magnan 1998, A&A 333, 338), μ the cosine between the
+//! solar surface's normal and the view; the Earth is a Lambert sphere lit by the Sun.
+//! Neither covers the other for the ground: there are no eclipses.
+
+use std::f64::consts::PI;
+
+use nalgebra::Vector3;
+
+/// α of the Sun's limb darkening at 0.55 µm: −0.023 + 0.292/0.55 (Hestroffer and
+/// Magnan 1998, for 0.42 to 1.1 µm).
+pub const LIMB_EXPONENT: f64 = 0.508;
+
+/// The most samples of the Sun's disc: one bit each.
+pub const SAMPLES_MAX: u32 = 32;
+
+/// Below this share of the full Earth's light there is no crescent to be seen.
+const PHASE_LEAST: f64 = 1e-6;
+
+/// The Sun as the scene needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sun {
+    /// Unit vector toward its centre, map frame.
+    pub direction_to_sun: Vector3<f64>,
+    /// Irradiance on a surface that faces it, W/m².
+    pub irradiance_w_m2: f64,
+    /// Half its apparent diameter, rad.
+    pub angular_radius_rad: f64,
+}
+
+impl Sun {
+    /// Radiance of the disc's centre, W/(m² sr): so much above the disc's mean that
+    /// the darkened disc gives the irradiance.
+    #[must_use]
+    pub fn central_radiance(&self) -> f64 {
+        let solid_angle = disc_sr(self.angular_radius_rad);
+        if solid_angle > 0.0 { self.irradiance_w_m2 / solid_angle * (LIMB_EXPONENT + 2.0) / 2.0 } else { 0.0 }
+    }
+}
+
+/// The Earth as the scene needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Earth {
+    /// Unit vector toward its centre, map frame.
+    pub direction_to_earth: Vector3<f64>,
+    /// Irradiance of its lit part on a surface that faces it, W/m².
+    pub irradiance_w_m2: f64,
+    /// Half its apparent diameter, rad.
+    pub angular_radius_rad: f64,
+    /// Unit vector from the Earth toward the Sun, map frame: gives the phase.
+    pub sun_from_earth: Vector3<f64>,
+}
+
+impl Earth {
+    /// Radiance where the Sun stands in its zenith, W/(m² sr): the irradiance spread
+    /// over the lit part of the disc.
+    #[must_use]
+    pub fn subsolar_radiance(&self) -> f64 {
+        let phase = lambert_phase(self.phase_angle_rad());
+        let full = 2.0 / 3.0 * disc_sr(self.angular_radius_rad) * phase;
+        if phase > PHASE_LEAST && full > 0.0 { self.irradiance_w_m2 / full } else { 0.0 }
+    }
+
+    /// Angle at the Earth between the Sun and the site, rad; 0 is a full Earth.
+    #[must_use]
+    pub fn phase_angle_rad(&self) -> f64 {
+        (-self.direction_to_earth).angle(&self.sun_from_earth)
+    }
+}
+
+/// Light of a Lambert sphere at a phase angle, rad, as a share of its light when
+/// full: (sin g + (π − g) cos g)/π (Russell 1916).
+#[must_use]
+pub fn lambert_phase(phase_angle_rad: f64) -> f64 {
+    (phase_angle_rad.sin() + (PI - phase_angle_rad) * phase_angle_rad.cos()) / PI
+}
+
+/// A star: a point of light.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Star {
+    /// Unit vector toward it, map frame.
+    pub direction: Vector3<f64>,
+    /// Irradiance on a surface that faces it, W/m².
+    pub irradiance_w_m2: f64,
+}
+
+/// How much work a picture's light is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LightSampling {
+    /// Rays to the Sun's disc where it is seen in part: 1 takes its centre only, so
+    /// that shadows are sharp; more, up to `SAMPLES_MAX`, give penumbras of as many steps.
+    pub sun_samples: u32,
+    /// Rays from every four pixels (a square of two by two) to what is around, for
+    /// light that sunlit surfaces scatter; 0 leaves shadows to the Earth.
+    pub bounce_rays: u32,
+    /// Which noise: the same seed gives the same picture.
+    pub seed: u32,
+}
+
+impl LightSampling {
+    /// The Sun a point, nothing scattered: one shadow ray a pixel.
+    pub const POINT: Self = Self { sun_samples: 1, bounce_rays: 0, seed: 0 };
+}
+
+impl Default for LightSampling {
+    fn default() -> Self {
+        Self { sun_samples: 8, bounce_rays: 2, seed: 0 }
+    }
+}
+
+/// Projected solid angle of a disc on a surface that faces it, sr.
+fn disc_sr(angular_radius_rad: f64) -> f64 {
+    PI * angular_radius_rad.sin().powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lambert_phase;
+    use std::f64::consts::{FRAC_PI_2, PI};
+
+    #[test]
+    fn a_lambert_sphere_is_full_at_0_dark_at_180_and_1_over_pi_at_quarter() {
+        for (angle, expected) in [(0.0, 1.0), (FRAC_PI_2, 1.0 / PI), (PI, 0.0)] {
+            assert!((lambert_phase(angle) - expected).abs() < 1e-15, "{angle}");
+        }
+    }
+}
