@@ -8,6 +8,7 @@ mod error;
 mod extend;
 mod generate;
 mod ground;
+mod horizon;
 mod icosphere;
 mod landform;
 mod level;
@@ -23,6 +24,7 @@ mod tiles;
 
 pub use error::TerrainError;
 pub use ground::{Edit, Ground, Node, TILE_NODES};
+pub use horizon::Horizon;
 pub use level::Level;
 pub use rock::{Rock, RockShape};
 pub use site::{

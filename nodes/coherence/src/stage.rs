@@ -6,10 +6,11 @@ use std::sync::Arc;
 use selene_base::{Pose, SimTime};
 use selene_scene::{Class, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, primitives};
 use selene_sim::{Scenario, WorldState};
-use selene_sky::solar_irradiance_w_m2;
+use selene_sky::{KernelError, solar_irradiance_w_m2};
 use selene_terrain::{Ground, Rock, RockShape};
 use selene_vehicle::{Shape, Visual};
 
+use crate::NodeError;
 use crate::watcher::Interval;
 
 /// A scene and the rover in it.
@@ -33,8 +34,8 @@ impl Stage {
     ///
     /// # Errors
     /// When the rover's shapes do not fit into a scene.
-    pub fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, SceneError> {
-        let sun = sun_at(scenario, SimTime::ZERO);
+    pub fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, NodeError> {
+        let sun = sun_at(scenario, SimTime::ZERO)?;
         let mut stage = Self {
             scenario: Arc::clone(scenario),
             scene: Scene::new(ground, sun),
@@ -66,14 +67,18 @@ impl Stage {
     }
 
     /// Moves the rover, the loose rocks and the Sun to where they are at `time` between two snapshots.
-    pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) {
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover `time`.
+    pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) -> Result<(), NodeError> {
         let world_from_shape = |part: &Part| previous.link_at(next, part.link, time) * part.link_from_shape;
         let parts = self.parts.iter().map(|part| (part.instance, world_from_shape(part)));
         let rocks = self.rocks.iter().enumerate();
         let rocks = rocks.filter_map(|(i, rock)| Some((*rock, previous.rock_at(next, i, time)?)));
         let moves: Vec<_> = parts.chain(rocks).collect();
         self.scene.move_instances(&moves);
-        self.scene.set_sun(sun_at(&self.scenario, time));
+        self.scene.set_sun(sun_at(&self.scenario, time)?);
+        Ok(())
     }
 
     fn add_rock(&mut self, rock: &Rock, shape: &RockShape) -> Result<(), SceneError> {
@@ -97,13 +102,13 @@ impl Stage {
 }
 
 /// The Sun as it stands over the site at simulated `time`.
-fn sun_at(scenario: &Scenario, time: SimTime) -> Sun {
-    let sun = scenario.sky.sun(scenario.utc.after(time));
-    Sun {
+fn sun_at(scenario: &Scenario, time: SimTime) -> Result<Sun, KernelError> {
+    let sun = scenario.sun(time)?;
+    Ok(Sun {
         direction_to_sun: sun.unit_enu,
         irradiance_w_m2: solar_irradiance_w_m2(sun.distance_m),
         angular_radius_rad: sun.angular_radius_rad,
-    }
+    })
 }
 
 fn mesh_of(shape: &Shape) -> Mesh {
