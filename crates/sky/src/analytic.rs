@@ -9,9 +9,9 @@ use std::f64::consts::TAU;
 
 use nalgebra::{Rotation3, Vector3};
 
+use crate::AU_M;
 use crate::ephemeris::{LIGHT_M_S, Places};
 use crate::rotation::j2000_from_moon;
-use crate::AU_M;
 
 const DAYS_PER_CENTURY: f64 = 36_525.0;
 /// Swing of the Sun's longitude as the Earth circles the barycentre, degrees (6.45″).

@@ -16,7 +16,7 @@ pub(crate) const LIGHT_M_S: f64 = 299_792_458.0;
 /// Where the places of Sun, Earth and Moon come from.
 #[derive(Clone, Debug, Default)]
 pub enum Ephemeris {
-    /// Series that need no files, good to 0.02°.
+    /// Series that need no files, good to 0.011° (1000 sites and instants of 1972–2049).
     #[default]
     Analytic,
     /// SPICE kernels, as exact as they are.

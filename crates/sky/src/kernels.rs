@@ -26,7 +26,8 @@ const RECORD_BYTES: usize = 1024;
 const NUMBER_BYTES: usize = 8;
 /// What must be covered: number in an SPK file, name. The Earth-Moon barycentre joins
 /// Earth and Moon to the rest.
-const BODIES: [(i32, &str); 4] = [(10, "the Sun"), (3, "the Earth-Moon barycentre"), (399, "the Earth"), (301, "the Moon")];
+const BODIES: [(i32, &str); 4] =
+    [(10, "the Sun"), (3, "the Earth-Moon barycentre"), (399, "the Earth"), (301, "the Moon")];
 /// Repeats of the light time; each gains four digits.
 const LIGHT_TIME_PASSES: usize = 3;
 /// How close the matrices of two names of one frame are: rounding.
@@ -95,7 +96,10 @@ pub enum KernelError {
 
 impl std::fmt::Debug for Kernels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kernels").field("files", &self.files).field("covered_s", &self.covered_s).finish_non_exhaustive()
+        f.debug_struct("Kernels")
+            .field("files", &self.files)
+            .field("covered_s", &self.covered_s)
+            .finish_non_exhaustive()
     }
 }
 

@@ -62,7 +62,15 @@ pub fn visible_fraction(above: f64) -> f64 {
 fn strips(end_rad: f64) -> f64 {
     let step = (end_rad + FRAC_PI_2) / INTERVALS as f64;
     let value = |i: usize| (i as f64 * step).sin().max(0.0).powf(LIMB_EXPONENT + 2.0);
-    let weight = |i: usize| if i == 0 || i == INTERVALS { 1.0 } else if i % 2 == 1 { 4.0 } else { 2.0 };
+    let weight = |i: usize| {
+        if i == 0 || i == INTERVALS {
+            1.0
+        } else if i % 2 == 1 {
+            4.0
+        } else {
+            2.0
+        }
+    };
     (0..=INTERVALS).map(|i| weight(i) * value(i)).sum::<f64>() * step / 3.0
 }
 

@@ -171,7 +171,9 @@ mod tests {
             std::fs::remove_file(&path).expect("clean");
             assert!(told.contains(part) && told.contains("selene-stars"), "{told}");
         }
-        assert!(stars(&PathBuf::from("/nonexistent.json")).expect_err("none").to_string().contains("/nonexistent.json"));
+        assert!(
+            stars(&PathBuf::from("/nonexistent.json")).expect_err("none").to_string().contains("/nonexistent.json")
+        );
     }
 
     #[test]

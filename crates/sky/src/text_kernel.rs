@@ -52,7 +52,7 @@ impl TextPool {
             let appends = match rest.next() {
                 Some(Token::Mark('=')) => false,
                 Some(Token::Mark('+')) if rest.next() == Some(&Token::Mark('=')) => true,
-                _ => return Err(format!("'{name}' is not followed by ="),),
+                _ => return Err(format!("'{name}' is not followed by =")),
             };
             let mut values = match rest.next() {
                 Some(Token::Mark('(')) => list(&mut rest, name)?,
@@ -76,7 +76,9 @@ impl TextPool {
             _ => None,
         };
         let steps: Option<Vec<_>> = values.chunks(2).map(step).collect();
-        let steps = steps.filter(|steps| steps.is_sorted()).ok_or("DELTET/DELTA_AT: must be pairs of seconds and @YYYY-MON-D, in order of time")?;
+        let steps = steps
+            .filter(|steps| steps.is_sorted())
+            .ok_or("DELTET/DELTA_AT: must be pairs of seconds and @YYYY-MON-D, in order of time")?;
         Ok(Some(steps))
     }
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use selene_sky::{Ephemeris, Kernels, SiteSky, Utc, stars};
 
 /// The files that make a lunar sky, and two that may lie beside them.
-const FILES: [&str; 5] =
-    ["naif0012.tls", "pck00011.tpc", "moon_080317.tf", "moon_pa_de421_1900-2050.bpc", "de421.bsp"];
+const FILES: [&str; 5] = ["naif0012.tls", "pck00011.tpc", "moon_080317.tf", "moon_pa_de421_1900-2050.bpc", "de421.bsp"];
 /// The two ephemerides differ by what the series leave out (0.02°).
 const SERIES_TOLERANCE_RAD: f64 = 3.5e-4;
 

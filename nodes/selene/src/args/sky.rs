@@ -36,7 +36,7 @@ pub(crate) struct SkyArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) kernels: Vec<PathBuf>,
     /// Look this long on from there: a number with d, h, m or s
-    #[arg(long = "for", value_name = "SPAN", value_parser = span, requires = "step")]
+    #[arg(long = "for", value_name = "SPAN", value_parser = span)]
     pub(crate) duration: Option<SimTime>,
     /// How often to look
     #[arg(long, value_name = "SPAN", value_parser = span, default_value = "1h")]

@@ -125,7 +125,11 @@ impl Outlook {
 
     fn tell(&self, args: &SkyArgs, now: &Sky) {
         let (lat, lon, height_m) = (self.latitude_deg, self.longitude_deg, self.height_m);
-        print_line(format_args!("{} over {lat}° N {lon}° E, {height_m} m ({})", args.at, self.source()));
+        print_line(format_args!(
+            "{} at latitude {lat}°, longitude {lon}°, height {height_m} m ({})",
+            args.at,
+            self.source()
+        ));
         let line = |name: &str, body: &Direction, more: String| {
             let [azimuth, elevation, width] =
                 [body.azimuth_rad, body.elevation_rad, 2.0 * body.angular_radius_rad].map(f64::to_degrees);

@@ -37,7 +37,7 @@ impl Course {
             return Err(Fault::input(format!("--step: --for has {steps} steps; at most {LOOKS_MAX} are taken")));
         }
         let look = |i: i64| {
-            let time = SimTime::from_nanos(step.nanos() * i);
+            let time = step * i;
             let utc = start.after(time);
             let sky = outlook.sky.at(utc).map_err(Fault::input)?;
             Ok(Look {
@@ -116,7 +116,7 @@ impl Course {
         let panel = |y: &str, lines| Panel { x: "days".to_owned(), y: y.to_owned(), lines };
         let (lat, lon) = (outlook.latitude_deg, outlook.longitude_deg);
         Chart {
-            title: format!("Sky over {lat}° N {lon}° E from {start}"),
+            title: format!("Sky at latitude {lat}°, longitude {lon}° from {start}"),
             columns: 1,
             panels: vec![panel("elevation, degrees", elevations), panel("visible share of the Sun, %", visible)],
         }
