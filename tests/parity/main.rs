@@ -32,7 +32,7 @@ fn cpu_and_gpu_see_the_same_site() {
     let mut world = World::new(scenario.clone(), ground.clone()).expect("world");
     let state = world.first_snapshot();
     let mut stage = Stage::new(&scenario, &ground).expect("stage");
-    stage.move_to(&state, &state, state.time);
+    stage.move_to(&state, &state, state.time).expect("analytic sky");
     let cameras = scenario.sensors.iter().filter_map(|sensor| match sensor {
         SensorSpec::Camera(spec) => Some(spec),
         _ => None,

@@ -5,3 +5,4 @@ mod bag;
 mod dds;
 mod processes;
 mod program;
+mod sky;

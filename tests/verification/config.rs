@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use selene_base::SimTime;
 use selene_base::input::{load_yaml, parse_yaml};
 use selene_sensors::SensorSpec;
 use selene_sim::{LoadOptions, Scenario, ScenarioError};
+use selene_sky::SiteSky;
 use selene_soil::SoilSpec;
 use selene_terrain::SiteSpec;
-use selene_tests::repository_file;
+use selene_tests::{data_dir, repository_file, skip};
 use selene_vehicle::RoverModel;
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -47,10 +49,14 @@ impl Changed {
     }
 
     fn load(&self, from: &str, to: &str) -> Result<Scenario, ScenarioError> {
+        self.load_with(None, from, to)
+    }
+
+    fn load_with(&self, data_dir: Option<PathBuf>, from: &str, to: &str) -> Result<Scenario, ScenarioError> {
         assert_eq!(self.good.matches(from).count(), 1, "{from}");
         let file = self.folder.join("scenario.yaml");
         std::fs::write(&file, self.good.replace(from, to)).expect("write");
-        Scenario::load(&file, &LoadOptions::default())
+        Scenario::load(&file, &LoadOptions { data_dir, ..LoadOptions::default() })
     }
 
     fn is_refused(&self, from: &str, to: &str, parts: &[&str]) {
@@ -91,6 +97,26 @@ fn loose_rocks_that_cannot_be_are_refused() {
     let scenario = rocks.load(size, "diameter_m: 0.15, shape: 99").expect("loads");
     let error = scenario.generate_ground().expect_err("no such shape").to_string();
     assert!(error.contains("shape 99") && error.contains("0 to 7"), "{error}");
+}
+
+#[test]
+fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing() {
+    let hadley = Changed::new("hadley");
+    let refused = |sky: &str, parts: &[&str]| {
+        hadley.is_refused("gravity_m_s2", &format!("sky: {sky}\ngravity_m_s2"), parts);
+    };
+    refused("{kernels: [spice/a.bsp]}", &["sky: kernels", "spice/a.bsp", "SELENE_DATA"]);
+    refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
+    refused("{kernel: []}", &["kernel", "line"]);
+    let Some(data) = data_dir() else { return skip("needs SPICE kernels and stars; set SELENE_DATA") };
+    let kernels = "spice/de421.bsp, spice/moon_pa_de421_1900-2050.bpc, spice/moon_080317.tf";
+    let sky = format!("sky: {{kernels: [{kernels}], stars: stars/stars.6.json}}\ngravity_m_s2");
+    let scenario = hadley.load_with(Some(data), "gravity_m_s2", &sky).expect("loads");
+    assert_eq!(scenario.stars.len(), 5044);
+    let series = SiteSky::new(scenario.site.latitude_deg, scenario.site.longitude_deg).sun(scenario.utc);
+    let apart = scenario.sun(SimTime::ZERO).expect("covered").unit_enu.angle(&series.expect("series").unit_enu);
+    // The two ephemerides differ by what the series leave out.
+    assert!(apart > 0.0 && apart.to_degrees() < 0.02, "{apart}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use garde::Validate;
 use nalgebra::Vector3;
 use selene_base::{InputError, SimTime, input};
 use selene_sensors::{CameraSpec, SensorSpec};
-use selene_sky::{SiteSky, Utc};
+use selene_sky::{Direction, KernelError, SiteSky, Star, StarError, Utc};
 use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Ground, SiteSpec, TerrainError, WindowPlan};
 use selene_vehicle::{RoverModel, VehicleError};
@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use crate::loose::{self, LooseFromSiteSpec, LooseRockSpec};
 use crate::route::RouteSpec;
+use crate::sky::SkySpec;
 use crate::world::BORDER_M;
 
 /// How exactly a stereo baseline must agree with the rover's links, m.
@@ -75,6 +76,10 @@ pub struct ScenarioSpec {
     #[garde(skip)]
     #[serde(default)]
     pub end_at_site_border: bool,
+    /// Kernels and stars.
+    #[garde(dive)]
+    #[serde(default)]
+    pub sky: SkySpec,
 }
 
 /// Which rover, under what name, and where it starts.
@@ -149,6 +154,8 @@ pub struct Scenario {
     pub site: SiteSpec,
     /// Its sky.
     pub sky: SiteSky,
+    /// Its stars, brightest first; none where the scenario names no catalogue.
+    pub stars: Arc<[Star]>,
     /// The soils.
     pub soils: Soils,
     /// The rover.
@@ -184,6 +191,12 @@ pub enum ScenarioError {
     /// The ground cannot be made.
     #[error(transparent)]
     Terrain(#[from] TerrainError),
+    /// The kernels are refused or do not cover the start.
+    #[error(transparent)]
+    Kernels(#[from] KernelError),
+    /// The stars are refused.
+    #[error(transparent)]
+    Stars(#[from] StarError),
 }
 
 impl Scenario {
@@ -201,6 +214,7 @@ impl Scenario {
         let site: SiteSpec = input::load_yaml(&site_file)?;
         let rover = RoverModel::load(&near(&spec.rover.file))?;
         let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
+        let (sky, stars) = spec.sky.load(&site, spec.utc, path, options.data_dir.as_deref())?;
         let scenario = Self {
             name: spec.name,
             seed,
@@ -208,7 +222,8 @@ impl Scenario {
             gravity_m_s2: spec.gravity_m_s2,
             step: SimTime::from_secs_f64(spec.step_s),
             heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
-            sky: SiteSky::new(site.latitude_deg, site.longitude_deg),
+            sky,
+            stars: stars.into(),
             site,
             soils: Soils::load(&spec.soil, folder, seed)?,
             rover: Arc::new(rover),
@@ -239,6 +254,14 @@ impl Scenario {
         ground.go_to(x, y);
         loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
         Ok(ground)
+    }
+
+    /// Where the Sun stands at a simulated time.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover it.
+    pub fn sun(&self, time: SimTime) -> Result<Direction, KernelError> {
+        self.sky.sun(self.utc.after(time))
     }
 
     /// Density of a loose rock of `ground`, kg/m³. The scenario's own rocks are the last.

@@ -46,6 +46,9 @@ pub enum WorldError {
         /// Map y, m.
         y_m: f64,
     },
+    /// The scenario's kernels end.
+    #[error(transparent)]
+    Sky(#[from] selene_sky::KernelError),
     /// The state is no longer finite.
     #[error("at {time} the rover's state is no longer finite; a smaller `step_s` or less stiff suspension may help")]
     NotFinite {
@@ -98,6 +101,7 @@ pub struct World {
     driver: Driver,
     contact_notices: Notices,
     follower: Option<RouteFollower>,
+    sun_direction: Vector3<f64>,
     time: SimTime,
     sequence: u64,
     terrain_sequence: u64,
@@ -135,6 +139,7 @@ impl World {
             driver: Driver::new(&scenario.rover),
             contact_notices: Notices::default(),
             follower: scenario.route.as_ref().map(|route| RouteFollower::new(route, [x, y])),
+            sun_direction: scenario.sun(SimTime::ZERO)?.unit_enu,
             time: SimTime::ZERO,
             sequence: 0,
             terrain_sequence: 0,
@@ -215,7 +220,8 @@ impl World {
     /// Steps one heartbeat and takes a snapshot.
     ///
     /// # Errors
-    /// When the rover leaves the detailed ground or its state is no longer finite.
+    /// When the rover leaves the detailed ground, its state is no longer finite or the
+    /// scenario's kernels end.
     pub fn heartbeat(&mut self) -> Result<WorldState, WorldError> {
         let before = self.rover.base_twist().linear;
         let targets = self.targets();
@@ -224,6 +230,7 @@ impl World {
             self.step(&targets);
         }
         self.check()?;
+        self.sun_direction = self.scenario.sun(self.time)?.unit_enu;
         self.sequence += 1;
         let mean_acceleration = (self.rover.base_twist().linear - before) / self.scenario.heartbeat.secs_f64();
         Ok(self.snapshot(mean_acceleration))
@@ -368,7 +375,7 @@ impl World {
                 .iter()
                 .map(|r| RockPose { id: r.id, world_from_rock: r.world_from_rock })
                 .collect(),
-            sun_direction: self.scenario.sky.sun(self.scenario.utc.after(self.time)).unit_enu,
+            sun_direction: self.sun_direction,
         }
     }
 

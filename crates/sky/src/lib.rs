@@ -1,16 +1,23 @@
-//! The sky over a lunar site: where the Sun and the Earth stand at a UTC instant,
-//! how large and how bright they are. Everything is analytic (no kernels to
-//! download): Meeus' series for the Sun and the Moon, the IAU/WGCCRE rotation model
-//! for the Moon. Against DE421 with its mean Earth/polar axis frame, over 1000 random
-//! sites and instants of 2000–2050, directions
-//! differ by 0.0102° at most.
+//! The sky over a lunar site: where the Sun, the Earth and the stars stand at a UTC
+//! instant, how large and how bright they are. Two ephemerides: SPICE kernels, or series
+//! that need no files (Meeus for the Sun and the Moon, the IAU/WGCCRE rotation model for
+//! the Moon). `tests/peers/sky.rs` compares both with Skyfield.
 
+mod analytic;
 mod ephemeris;
+mod kernels;
+mod light;
 mod rotation;
 mod site;
+mod stars;
+mod text_kernel;
 mod utc;
 
-pub use site::{Direction, SiteSky, moon_from_enu, solar_irradiance_w_m2};
+pub use ephemeris::Ephemeris;
+pub use kernels::{KernelError, Kernels};
+pub use light::{EarthLight, limb_darkening, solar_irradiance_w_m2, visible_fraction};
+pub use site::{Direction, SiteSky, Sky, azimuth_elevation_rad, moon_from_enu};
+pub use stars::{Star, StarError, stars};
 pub use utc::{Utc, UtcError};
 
 /// Radius of the sphere that lunar heights and coordinates refer to, m (IAU 2015).

@@ -1,19 +1,20 @@
-//! Sun and Earth as a site on the Moon sees them. A body's geocentric place less the
-//! Moon's is turned into Moon-fixed axes, less the site's own place on the sphere, and
-//! read in the site's east, north, up. Light time beyond the Sun's aberration is left
-//! out (0.0003° for the Earth); so is the site's height above the sphere.
+//! Sun, Earth and stars as a site on the Moon sees them. A body's place from the Moon's
+//! centre, less the site's own, is moved by aberration, turned into Moon-fixed axes and
+//! read in the site's east, north, up. The vertical is the sphere's; there is no air,
+//! hence no refraction.
 
 use nalgebra::{Rotation3, Vector3};
 
-use crate::ephemeris::{moon_m, sun_m};
-use crate::rotation::j2000_from_moon;
-use crate::{AU_M, MOON_RADIUS_M, Utc};
+use crate::ephemeris::{Ephemeris, Places};
+use crate::kernels::KernelError;
+use crate::light::{EarthLight, solar_irradiance_w_m2};
+use crate::stars::Star;
+use crate::{MOON_RADIUS_M, Utc};
 
+/// The Sun's nominal radius, m (IAU 2015 resolution B3).
 const SUN_RADIUS_M: f64 = 695_700_000.0;
-/// The Earth's equatorial radius.
+/// The Earth's equatorial radius, m.
 const EARTH_RADIUS_M: f64 = 6_378_137.0;
-/// Total solar irradiance at one astronomical unit (Kopp and Lean 2011).
-const SOLAR_CONSTANT_W_M2: f64 = 1361.0;
 
 /// Where a body stands in a site's sky.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,46 +32,126 @@ pub struct Direction {
 }
 
 /// The sky over one place on the Moon.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SiteSky {
     moon_from_enu: Rotation3<f64>,
+    /// From the Moon's centre, m.
+    radius_m: f64,
+    ephemeris: Ephemeris,
+}
+
+/// The sky at an instant: all of it from one look into the ephemeris.
+#[derive(Clone, Debug)]
+pub struct Sky {
+    /// The Sun.
+    pub sun: Direction,
+    /// The Sun's irradiance on a surface that faces it, W/m².
+    pub sun_irradiance_w_m2: f64,
+    /// The Earth.
+    pub earth: Direction,
+    /// How the Earth is lit and what it sheds.
+    pub earth_light: EarthLight,
+    /// From the ICRF to the site's east, north, up.
+    pub enu_from_icrf: Rotation3<f64>,
+    places: Places,
 }
 
 impl SiteSky {
-    /// Over a site in mean Earth/polar axis coordinates: degrees north and east.
+    /// Over a site on the sphere of 1 737 400 m by the analytic ephemeris: mean
+    /// Earth/polar axis coordinates, degrees north and east.
     #[must_use]
     pub fn new(latitude_deg: f64, longitude_deg: f64) -> Self {
-        Self { moon_from_enu: moon_from_enu(latitude_deg, longitude_deg) }
+        let moon_from_enu = moon_from_enu(latitude_deg, longitude_deg);
+        Self { moon_from_enu, radius_m: MOON_RADIUS_M, ephemeris: Ephemeris::Analytic }
+    }
+
+    /// The same at a height above the sphere, m.
+    #[must_use]
+    pub fn at_height(self, height_m: f64) -> Self {
+        Self { radius_m: MOON_RADIUS_M + height_m, ..self }
+    }
+
+    /// The same by another ephemeris.
+    #[must_use]
+    pub fn with(self, ephemeris: Ephemeris) -> Self {
+        Self { ephemeris, ..self }
+    }
+
+    /// Where its places come from.
+    #[must_use]
+    pub fn ephemeris(&self) -> &Ephemeris {
+        &self.ephemeris
     }
 
     /// Where the Sun stands at `utc`.
-    #[must_use]
-    pub fn sun(&self, utc: Utc) -> Direction {
-        let days = utc.tdb_days();
-        self.direction(sun_m(days) - moon_m(days), SUN_RADIUS_M, days)
+    ///
+    /// # Errors
+    /// When the kernels do not cover the instant; never without kernels.
+    pub fn sun(&self, utc: Utc) -> Result<Direction, KernelError> {
+        let places = self.ephemeris.places(utc)?;
+        Ok(self.direction(&places, &places.sun_m, SUN_RADIUS_M))
     }
 
     /// Where the Earth stands at `utc`.
-    #[must_use]
-    pub fn earth(&self, utc: Utc) -> Direction {
-        let days = utc.tdb_days();
-        self.direction(-moon_m(days), EARTH_RADIUS_M, days)
+    ///
+    /// # Errors
+    /// When the kernels do not cover the instant; never without kernels.
+    pub fn earth(&self, utc: Utc) -> Result<Direction, KernelError> {
+        let places = self.ephemeris.places(utc)?;
+        Ok(self.direction(&places, &places.earth_m, EARTH_RADIUS_M))
     }
 
-    /// `from_moon_m` runs from the Moon's centre in J2000 axes.
-    fn direction(&self, from_moon_m: Vector3<f64>, radius_m: f64, tdb_days: f64) -> Direction {
-        let moon_fixed = j2000_from_moon(tdb_days).inverse() * from_moon_m;
-        let from_site = self.moon_from_enu.inverse() * moon_fixed - Vector3::z() * MOON_RADIUS_M;
-        let distance_m = from_site.norm();
-        let unit_enu = from_site / distance_m;
-        Direction {
-            azimuth_rad: unit_enu.x.atan2(unit_enu.y).rem_euclid(std::f64::consts::TAU),
-            elevation_rad: unit_enu.z.asin(),
-            unit_enu,
-            angular_radius_rad: (radius_m / distance_m).asin(),
-            distance_m,
-        }
+    /// Everything at `utc`.
+    ///
+    /// # Errors
+    /// When the kernels do not cover the instant; never without kernels.
+    pub fn at(&self, utc: Utc) -> Result<Sky, KernelError> {
+        let places = self.ephemeris.places(utc)?;
+        let sun = self.direction(&places, &places.sun_m, SUN_RADIUS_M);
+        let earth = self.direction(&places, &places.earth_m, EARTH_RADIUS_M);
+        let enu_from_icrf = self.enu_from_icrf(&places);
+        let sun_from_earth_m = enu_from_icrf * (places.sun_m - places.earth_m);
+        Ok(Sky {
+            sun,
+            sun_irradiance_w_m2: solar_irradiance_w_m2(sun.distance_m),
+            earth,
+            earth_light: EarthLight::new(&sun_from_earth_m, &(earth.unit_enu * earth.distance_m)),
+            enu_from_icrf,
+            places,
+        })
     }
+
+    fn enu_from_icrf(&self, places: &Places) -> Rotation3<f64> {
+        (places.icrf_from_moon * self.moon_from_enu).inverse()
+    }
+
+    /// `from_moon_m` runs from the Moon's centre, ICRF.
+    fn direction(&self, places: &Places, from_moon_m: &Vector3<f64>, radius_m: f64) -> Direction {
+        let enu_from_icrf = self.enu_from_icrf(places);
+        let from_site_m = from_moon_m - enu_from_icrf.inverse() * Vector3::z() * self.radius_m;
+        let distance_m = from_site_m.norm();
+        let unit_enu = enu_from_icrf * places.aberrated(&(from_site_m / distance_m));
+        let [azimuth_rad, elevation_rad] = azimuth_elevation_rad(&unit_enu);
+        let angular_radius_rad = (radius_m / distance_m).asin();
+        Direction { azimuth_rad, elevation_rad, unit_enu, angular_radius_rad, distance_m }
+    }
+}
+
+impl Sky {
+    /// Unit vector toward a star: east, north, up. Aberration is in it (up to 0.006°), a
+    /// star's parallax and motion since the catalogue's epoch are not.
+    #[must_use]
+    pub fn star_enu(&self, star: &Star) -> Vector3<f64> {
+        self.enu_from_icrf * self.places.aberrated(&star.unit_icrf)
+    }
+}
+
+/// Azimuth (clockwise from north, 0 up to 2π) and elevation of a unit vector in east,
+/// north, up; rad.
+#[must_use]
+pub fn azimuth_elevation_rad(unit_enu: &Vector3<f64>) -> [f64; 2] {
+    let azimuth_rad = unit_enu.x.atan2(unit_enu.y).rem_euclid(std::f64::consts::TAU);
+    [azimuth_rad, unit_enu.z.atan2(unit_enu.x.hypot(unit_enu.y))]
 }
 
 /// The rotation that takes a site's east, north, up to Moon-fixed axes (x to 0° N 0° E,
@@ -85,17 +166,10 @@ pub fn moon_from_enu(latitude_deg: f64, longitude_deg: f64) -> Rotation3<f64> {
     Rotation3::from_basis_unchecked(&[east, north, up])
 }
 
-/// The Sun's irradiance at `distance_m` on a surface that faces it, W/m²
-/// (inverse square from 1361 W/m² at one astronomical unit).
-#[must_use]
-pub fn solar_irradiance_w_m2(distance_m: f64) -> f64 {
-    SOLAR_CONSTANT_W_M2 * (AU_M / distance_m).powi(2)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Direction, SiteSky, solar_irradiance_w_m2};
-    use crate::{AU_M, Utc};
+    use super::{Direction, SiteSky};
+    use crate::{MOON_RADIUS_M, Utc};
 
     /// What the sky is for: shadows and solar power at a polar site turn on a tenth of
     /// the Sun's disc, 0.05°.
@@ -213,14 +287,14 @@ mod tests {
         for r in &REFERENCES {
             let sky = SiteSky::new(r.site_deg[0], r.site_deg[1]);
             let utc: Utc = r.utc.parse().expect("good");
-            assert_agrees(&sky.sun(utc), r.sun, &format!("Sun at {}", r.utc));
-            assert_agrees(&sky.earth(utc), r.earth, &format!("Earth at {}", r.utc));
+            assert_agrees(&sky.sun(utc).expect("analytic"), r.sun, &format!("Sun at {}", r.utc));
+            assert_agrees(&sky.earth(utc).expect("analytic"), r.earth, &format!("Earth at {}", r.utc));
         }
     }
 
     #[test]
     fn azimuth_and_elevation_say_the_same_as_the_unit_vector() {
-        let sun = SiteSky::new(-89.4, 30.0).sun("2026-11-21T12:00:00Z".parse().expect("good"));
+        let sun = SiteSky::new(-89.4, 30.0).sun("2026-11-21T12:00:00Z".parse().expect("good")).expect("analytic");
         let angles = [sun.azimuth_rad.to_degrees(), sun.elevation_rad.to_degrees(), sun.distance_m];
         assert!((sun.unit_enu.norm() - 1.0).abs() < 1e-12);
         assert!(apart_deg(&sun, angles) < 1e-9);
@@ -230,13 +304,26 @@ mod tests {
     fn the_sun_is_half_a_degree_wide_and_the_earth_two() {
         let (sky, utc) = (SiteSky::new(0.0, 0.0), "2026-11-21T12:00:00Z".parse().expect("good"));
         let width_deg = |direction: Direction| 2.0 * direction.angular_radius_rad.to_degrees();
-        assert!((0.52..0.55).contains(&width_deg(sky.sun(utc))));
-        assert!((1.75..2.1).contains(&width_deg(sky.earth(utc))));
+        assert!((0.52..0.55).contains(&width_deg(sky.sun(utc).expect("analytic"))));
+        assert!((1.75..2.1).contains(&width_deg(sky.earth(utc).expect("analytic"))));
     }
 
     #[test]
-    fn sunlight_falls_with_the_square_of_the_distance() {
-        assert!((solar_irradiance_w_m2(AU_M) - 1361.0).abs() < 1e-9);
-        assert!((solar_irradiance_w_m2(2.0 * AU_M) - 340.25).abs() < 1e-9);
+    fn from_higher_up_the_earth_stands_elsewhere_by_the_parallax_of_the_height() {
+        let utc: Utc = "2026-11-21T12:00:00Z".parse().expect("good");
+        let at = |height_m| SiteSky::new(-89.5, 40.0).at_height(height_m).earth(utc).expect("analytic");
+        let (low, high) = (at(0.0), at(5000.0));
+        let expected_rad = -5000.0 * low.elevation_rad.cos() / low.distance_m;
+        assert!(((high.elevation_rad - low.elevation_rad) / expected_rad - 1.0).abs() < 1e-3);
+        assert!((high.distance_m - low.distance_m + 5000.0 * low.elevation_rad.sin()).abs() < 1.0);
+        assert!(low.distance_m > 100.0 * MOON_RADIUS_M);
+    }
+
+    #[test]
+    fn one_look_at_the_sky_says_what_the_single_ones_say() {
+        let (sky, utc) = (SiteSky::new(26.1, 3.6), "2026-11-21T12:00:00Z".parse().expect("good"));
+        let all = sky.at(utc).expect("analytic");
+        assert_eq!(all.sun, sky.sun(utc).expect("analytic"));
+        assert_eq!(all.earth, sky.earth(utc).expect("analytic"));
     }
 }

@@ -1,7 +1,7 @@
 //! UTC instants as text (ISO 8601, "2026-11-21T12:00:00Z") and as the dynamical time
-//! that ephemerides want. Assumption: TT = UTC + 69.184 s throughout (37 leap seconds,
-//! right since 2017); before, this is off by 5 s at most back to 2000, which moves the
-//! Sun by less than 0.001° over a lunar site.
+//! that ephemerides want: TT = UTC + leap seconds + 32.184 s, taken as TDB, from which it
+//! is never 2 ms away. Leap seconds are those announced up to 2017 (IERS Bulletin C 52;
+//! none since); before 1972, when UTC had none, the ten of that year are taken.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,45 @@ const SECS_PER_DAY: i64 = 86_400;
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 /// 2000-01-01T12:00:00 counted from 1970-01-01T00:00:00.
 const J2000_UNIX_S: i64 = 946_728_000;
-/// TT − UTC: 32.184 s + 37 leap seconds.
-const TT_MINUS_UTC_S: f64 = 69.184;
+/// TT − TAI.
+const TT_MINUS_TAI_S: f64 = 32.184;
+/// TAI − UTC before the first leap second, s.
+const TAI_MINUS_UTC_BEFORE_S: i64 = 10;
+
+/// A step of TAI − UTC: from this count of seconds since 1970 on it is so many seconds.
+pub(crate) type LeapSecond = (i64, i64);
+
+/// The steps so far.
+pub(crate) const LEAP_SECONDS: [LeapSecond; 28] = [
+    (63_072_000, 10),
+    (78_796_800, 11),
+    (94_694_400, 12),
+    (126_230_400, 13),
+    (157_766_400, 14),
+    (189_302_400, 15),
+    (220_924_800, 16),
+    (252_460_800, 17),
+    (283_996_800, 18),
+    (315_532_800, 19),
+    (362_793_600, 20),
+    (394_329_600, 21),
+    (425_865_600, 22),
+    (489_024_000, 23),
+    (567_993_600, 24),
+    (631_152_000, 25),
+    (662_688_000, 26),
+    (709_948_800, 27),
+    (741_484_800, 28),
+    (773_020_800, 29),
+    (820_454_400, 30),
+    (867_715_200, 31),
+    (915_148_800, 32),
+    (1_136_073_600, 33),
+    (1_230_768_000, 34),
+    (1_341_100_800, 35),
+    (1_435_708_800, 36),
+    (1_483_228_800, 37),
+];
 
 /// An instant of UTC, from 1900 to 2099, in whole nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,8 +80,16 @@ impl Utc {
     /// Days of dynamical time (TT, taken as TDB) since J2000.0.
     #[must_use]
     pub fn tdb_days(self) -> f64 {
+        self.tdb_s(&LEAP_SECONDS) / SECS_PER_DAY as f64
+    }
+
+    /// Seconds of dynamical time since J2000.0 with the leap seconds of a kernel.
+    pub(crate) fn tdb_s(self, leap_seconds: &[LeapSecond]) -> f64 {
+        let unix_s = self.unix_ns.div_euclid(NANOS_PER_SEC);
+        let step = leap_seconds.iter().rev().find(|(from_s, _)| *from_s <= unix_s);
+        let tai_minus_utc_s = step.map_or(TAI_MINUS_UTC_BEFORE_S, |(_, seconds)| *seconds);
         let since_j2000_ns = self.unix_ns - J2000_UNIX_S * NANOS_PER_SEC;
-        (since_j2000_ns as f64 / NANOS_PER_SEC as f64 + TT_MINUS_UTC_S) / SECS_PER_DAY as f64
+        since_j2000_ns as f64 / NANOS_PER_SEC as f64 + tai_minus_utc_s as f64 + TT_MINUS_TAI_S
     }
 }
 
@@ -82,6 +127,19 @@ impl fmt::Display for Utc {
             digits => write!(f, ".{digits}Z"),
         }
     }
+}
+
+/// The day, YYYY-MM-DD, that holds an instant of dynamical time, s since J2000.0: for
+/// spans of years, whose ends a minute does not move.
+pub(crate) fn day_of(tdb_s: f64) -> String {
+    let (year, month, day) = civil_from_days((tdb_s as i64 + J2000_UNIX_S).div_euclid(SECS_PER_DAY));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Seconds since 1970 at the beginning of a day of the calendar; none if there is no such day.
+pub(crate) fn unix_s_of_day(year: i64, month: i64, day: i64) -> Option<i64> {
+    let days = days_from_civil(year, month, day);
+    (civil_from_days(days) == (year, month, day)).then_some(days * SECS_PER_DAY)
 }
 
 fn parse(text: &str) -> Result<Utc, &'static str> {
@@ -178,8 +236,18 @@ mod tests {
 
     #[test]
     fn j2000_is_day_zero_of_dynamical_time() {
+        // TAI − UTC was 32 s then and is 37 s since 2017 (IERS Bulletin C).
         let day = utc("2000-01-01T12:00:00Z").tdb_days();
-        assert!((day - 69.184 / 86_400.0).abs() < 1e-12);
+        assert!((day - 64.184 / 86_400.0).abs() < 1e-12);
+        let later = utc("2026-11-21T12:00:00Z").tdb_days();
+        assert!((later - (9821.0 + 69.184 / 86_400.0)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn a_leap_second_begins_at_its_midnight() {
+        let step_s = |before: &str, after: &str| (utc(after).tdb_days() - utc(before).tdb_days()) * 86_400.0;
+        assert!((step_s("2016-12-31T23:59:59Z", "2017-01-01T00:00:00Z") - 2.0).abs() < 1e-3);
+        assert!((step_s("2016-12-31T23:59:58Z", "2016-12-31T23:59:59Z") - 1.0).abs() < 1e-3);
     }
 
     #[test]

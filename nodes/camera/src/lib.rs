@@ -83,7 +83,7 @@ impl Darkroom {
         sample: Sample,
     ) -> Result<Exposure, NodeError> {
         let (previous, next) = (&interval.previous, &interval.next);
-        self.stage.move_to(previous, next, sample.instant);
+        self.stage.move_to(previous, next, sample.instant)?;
         let view = spec.frame_view(previous.link_at(next, link, sample.instant), self.seed, sample.index);
         self.tracer
             .camera(self.stage.scene(), &view, &mut self.frame)

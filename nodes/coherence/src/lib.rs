@@ -47,6 +47,9 @@ pub enum NodeError {
     /// The scene could not be built.
     #[error(transparent)]
     Scene(#[from] selene_scene::SceneError),
+    /// The scenario's kernels do not cover an instant.
+    #[error(transparent)]
+    Sky(#[from] selene_sky::KernelError),
     /// The sensor could not be traced.
     #[error("{sensor}: {what}")]
     Sensor {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
 use selene_scene::{
-    Class, Earth, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Sun, instance_of_movable, lambert_phase,
+    Class, Earth, HapkeParams, InstanceId, Material, Mesh, Scene, SceneError, Star, Sun, instance_of_movable,
     primitives,
 };
 use selene_sim::{Scenario, WorldState};
-use selene_sky::solar_irradiance_w_m2;
+use selene_sky::Sky;
 use selene_terrain::{Ground, Rock, RockShape};
 use selene_vehicle::{Shape, Visual};
 
+use crate::NodeError;
 use crate::watcher::Interval;
 
 /// A scene and the rover in it.
@@ -37,8 +38,8 @@ impl Stage {
     ///
     /// # Errors
     /// When the rover's shapes do not fit into a scene.
-    pub fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, SceneError> {
-        let sun = sun_at(scenario, SimTime::ZERO);
+    pub fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, NodeError> {
+        let sun = sun(&scenario.sky.at(scenario.utc)?);
         let mut stage = Self {
             scenario: Arc::clone(scenario),
             ground: ground.clone(),
@@ -46,7 +47,7 @@ impl Stage {
             parts: Vec::new(),
             rocks: Vec::new(),
         };
-        stage.scene.set_earth(Some(earth_at(scenario, SimTime::ZERO)));
+        stage.turn_sky(SimTime::ZERO)?;
         for (link, body) in scenario.rover.links().iter().enumerate() {
             body.visuals.iter().try_for_each(|visual| stage.add_part(link, visual))?;
         }
@@ -78,16 +79,31 @@ impl Stage {
         }
     }
 
-    /// Moves the rover, the loose rocks, Sun and Earth to where they are at `time` between two snapshots.
-    pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) {
+    /// Moves the rover, the loose rocks and the sky's lights to where they are at `time` between
+    /// two snapshots.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover `time`.
+    pub fn move_to(&mut self, previous: &WorldState, next: &WorldState, time: SimTime) -> Result<(), NodeError> {
         let world_from_shape = |part: &Part| previous.link_at(next, part.link, time) * part.link_from_shape;
         let parts = self.parts.iter().map(|part| (part.instance, world_from_shape(part)));
         let rocks = self.rocks.iter().enumerate();
         let rocks = rocks.filter_map(|(i, rock)| Some((*rock, previous.rock_at(next, i, time)?)));
         let moves: Vec<_> = parts.chain(rocks).collect();
         self.scene.move_instances(&moves);
-        self.scene.set_sun(sun_at(&self.scenario, time));
-        self.scene.set_earth(Some(earth_at(&self.scenario, time)));
+        self.turn_sky(time)
+    }
+
+    fn turn_sky(&mut self, time: SimTime) -> Result<(), NodeError> {
+        let sky = self.scenario.sky.at(self.scenario.utc.after(time))?;
+        self.scene.set_sun(sun(&sky));
+        self.scene.set_earth(Some(earth(&sky)));
+        let star = |star: &selene_sky::Star| Star {
+            direction: sky.star_enu(star),
+            irradiance_w_m2: star.sunlike_irradiance_w_m2(),
+        };
+        self.scene.set_stars(self.scenario.stars.iter().map(star).collect());
+        Ok(())
     }
 
     fn add_rock(&mut self, rock: &Rock, shape: &RockShape) -> Result<(), SceneError> {
@@ -117,41 +133,23 @@ pub fn instance_of_loose_rock(scenario: &Scenario, index: usize) -> u16 {
     instance_of_movable(parts + index)
 }
 
-/// The Sun as it stands over the site at simulated `time`.
-fn sun_at(scenario: &Scenario, time: SimTime) -> Sun {
-    let sun = scenario.sky.sun(scenario.utc.after(time));
+/// The Sun as a scene takes it.
+fn sun(sky: &Sky) -> Sun {
     Sun {
-        direction_to_sun: sun.unit_enu,
-        irradiance_w_m2: solar_irradiance_w_m2(sun.distance_m),
-        angular_radius_rad: sun.angular_radius_rad,
+        direction_to_sun: sky.sun.unit_enu,
+        irradiance_w_m2: sky.sun_irradiance_w_m2,
+        angular_radius_rad: sky.sun.angular_radius_rad,
     }
 }
 
-/// The Earth as it stands over the site at simulated `time`.
-fn earth_at(scenario: &Scenario, time: SimTime) -> Earth {
-    let utc = scenario.utc.after(time);
-    let (sun, earth) = (scenario.sky.sun(utc), scenario.sky.earth(utc));
-    let sun_from_earth = sun.unit_enu * sun.distance_m - earth.unit_enu * earth.distance_m;
-    let mut light = Earth {
-        direction_to_earth: earth.unit_enu,
-        irradiance_w_m2: 0.0,
-        angular_radius_rad: earth.angular_radius_rad,
-        sun_from_earth: sun_from_earth.normalize(),
-    };
-    let sunlight_w_m2 = solar_irradiance_w_m2(sun_from_earth.norm());
-    light.irradiance_w_m2 = earthshine_w_m2(sunlight_w_m2, earth.angular_radius_rad, light.phase_angle_rad());
-    light
-}
-
-/// The Earth's visual geometric albedo (NASA Earth fact sheet): its light when full over
-/// that of a white disc of its size.
-const EARTH_GEOMETRIC_ALBEDO: f64 = 0.434;
-
-/// The Earth's irradiance on a surface that faces it, W/m², by its disc's size and, as
-/// of a Lambert sphere, its phase. To be replaced by the sky's own function.
-fn earthshine_w_m2(sunlight_w_m2: f64, angular_radius_rad: f64, phase_angle_rad: f64) -> f64 {
-    let disc = angular_radius_rad.sin().powi(2);
-    EARTH_GEOMETRIC_ALBEDO * sunlight_w_m2 * disc * lambert_phase(phase_angle_rad)
+/// The Earth as a scene takes it: as bright as it is to a camera for visible light.
+fn earth(sky: &Sky) -> Earth {
+    Earth {
+        direction_to_earth: sky.earth.unit_enu,
+        irradiance_w_m2: sky.earth_light.sunlike_irradiance_w_m2,
+        angular_radius_rad: sky.earth.angular_radius_rad,
+        sun_from_earth: sky.earth_light.sun_from_earth_enu,
+    }
 }
 
 fn mesh_of(shape: &Shape) -> Mesh {

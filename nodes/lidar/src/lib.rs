@@ -96,7 +96,7 @@ impl Spinner {
         for sample in self.schedule.due_in(interval.after(), interval.next.time) {
             // A node that joined in the middle of a scan leaves that scan out: no half scans.
             if self.history.reaches_back_to(sample.instant) {
-                stage.move_to(&interval.previous, &interval.next, interval.next.time);
+                stage.move_to(&interval.previous, &interval.next, interval.next.time)?;
                 self.scan(sample, stage, tracer, seed)?;
             }
         }

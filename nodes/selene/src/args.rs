@@ -3,6 +3,7 @@
 
 mod nodes;
 mod rig;
+mod sky;
 mod tools;
 mod values;
 
@@ -13,6 +14,7 @@ use selene_base::SimTime;
 
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
+pub(crate) use sky::SkyArgs;
 pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::PaceArg;
 
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Render one camera image of a scenario at one instant to a PNG file
     #[command(after_long_help = tools::RENDER_EXAMPLES)]
     Render(RenderArgs),
+    /// Tell where Sun and Earth stand over a place, and for how long they will
+    #[command(after_long_help = sky::EXAMPLES)]
+    Sky(SkyArgs),
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),

@@ -42,8 +42,20 @@ fn assert_refused(output: &Output, parts: &[&str]) {
 
 #[test]
 fn every_command_has_a_help_page_with_an_example() {
-    let commands =
-        ["run", "simulation", "camera", "lidar", "navigation", "check", "render", "hash", "bench", "fit", "validate"];
+    let commands = [
+        "run",
+        "simulation",
+        "camera",
+        "lidar",
+        "navigation",
+        "check",
+        "render",
+        "sky",
+        "hash",
+        "bench",
+        "fit",
+        "validate",
+    ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
@@ -86,6 +98,40 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
     let camera = ["render", "config/scenario/polar.yaml", "--camera", "hazcam", "--at", "1", "--out", "x.png"];
     assert_refused(&run(&camera), &["hazcam", "navcam_left"]);
+}
+
+#[test]
+fn the_sky_tells_sun_and_earth_and_draws_their_course() {
+    let plot = folder("sky").join("sky.png");
+    let plot_name = plot.to_str().expect("UTF-8");
+    let place = ["sky", "--lat", "-85.6995", "--lon", "-27.1931", "--at", "2013-10-31T00:36:19Z"];
+    let course = ["--json", "--for", "12h", "--step", "90m", "--plot", plot_name];
+    let output = run(&[&place[..], &course[..]].concat());
+    let sky: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // Skyfield with DE421 for this place and instant (crates/sky/src/site.rs).
+    let close = |body: &str, key: &str, expected: f64| {
+        let value = sky[body][key].as_f64().unwrap_or(f64::NAN);
+        assert!((value - expected).abs() < 0.05, "{body}.{key}: {value}");
+    };
+    close("sun", "elevation_deg", -1.7439);
+    close("earth", "azimuth_deg", 21.6065);
+    close("earth", "elevation_deg", -1.0461);
+    assert_eq!(sky["course"]["looks"].as_array().map(Vec::len), Some(9));
+    assert_eq!(sky["source"], "analytic");
+    assert!(image::open(&plot).is_ok());
+}
+
+#[test]
+fn a_sky_that_cannot_be_told_is_refused() {
+    let at = ["sky", "--at", "2026-11-21T12:00:00Z", "--lon", "0"];
+    let refused = |more: &[&str], parts: &[&str]| assert_refused(&run(&[&at[..], more].concat()), parts);
+    refused(&["--lat", "91"], &["--lat 91", "-90 to 90"]);
+    refused(&["--lat", "1", "--for", "30"], &["--for", "such as 30d"]);
+    refused(&["--lat", "1", "--for", "30d", "--step", "1s"], &["--step", "at most"]);
+    refused(&["--lat", "1", "--kernels", "no/de421.bsp"], &["no/de421.bsp", "cannot be read"]);
+    refused(&["--lat", "1", "--kernels", "Cargo.toml"], &["Cargo.toml", "is no SPICE kernel"]);
+    refused(&["--lat", "1", "--plot", "x.png"], &["--for"]);
+    refused(&[], &["--lat"]);
 }
 
 #[test]

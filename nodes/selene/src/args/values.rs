@@ -7,6 +7,8 @@ use selene_base::SimTime;
 
 /// The longest run taken, s: a year.
 const SECONDS_MAX: f64 = 31_557_600.0;
+/// The longest span taken, s: a hundred years.
+const SPAN_SECONDS_MAX: f64 = 100.0 * SECONDS_MAX;
 /// The slowest and the fastest pace that can be held; faster is `fast`.
 const PACE_MIN: f64 = 0.001;
 const PACE_MAX: f64 = 1000.0;
@@ -159,6 +161,22 @@ pub(super) fn seconds(text: &str) -> Result<SimTime, String> {
     if fits { Ok(SimTime::from_secs_f64(seconds)) } else { Err(wrong()) }
 }
 
+/// A span of time with its unit, such as 30d.
+pub(super) fn span(text: &str) -> Result<SimTime, String> {
+    let wrong = || "must be a number above 0 with d, h, m or s, such as 30d, 12h or 90m, 100 years at most".to_owned();
+    let unit_s = match text.trim().chars().last() {
+        Some('d') => 86_400.0,
+        Some('h') => 3600.0,
+        Some('m') => 60.0,
+        Some('s') => 1.0,
+        _ => return Err(wrong()),
+    };
+    let number = text.trim().strip_suffix(['d', 'h', 'm', 's']).unwrap_or_default().parse().map_err(|_| wrong());
+    let seconds = number.map(|number: f64| number * unit_s)?;
+    let fits = (1e-3..=SPAN_SECONDS_MAX).contains(&seconds);
+    if fits { Ok(SimTime::from_secs_f64(seconds)) } else { Err(wrong()) }
+}
+
 /// A number of threads.
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     let fits = text.parse().ok().filter(|count| (1..=THREADS_MAX).contains(count));
@@ -167,7 +185,8 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, PaceArg, Size, Sweep, grip, positive, positives, seconds, slips, threads, whole};
+    use super::{Names, PaceArg, Size, Sweep, grip, positive, positives, seconds, slips, span, threads, whole};
+    use selene_base::SimTime;
 
     #[test]
     fn a_sweep_is_a_number_a_list_or_a_range_with_both_its_ends() {
@@ -218,6 +237,15 @@ mod tests {
             assert!(threads(bad).is_err(), "{bad}");
         }
         assert_eq!(seconds("2.5").map(|t| t.nanos()), Ok(2_500_000_000));
+    }
+
+    #[test]
+    fn a_span_has_a_unit() {
+        let seconds = |text| span(text).map(SimTime::secs_f64);
+        assert_eq!(["30d", "12h", "90m", "1.5s"].map(seconds), [2_592_000.0, 43_200.0, 5400.0, 1.5].map(Ok));
+        for bad in ["", "30", "d", "0h", "-1d", "NaNd", "infd", "1e9d", "3 weeks", "3dh"] {
+            assert!(span(bad).is_err_and(|refusal| refusal.contains("such as 30d")), "{bad}");
+        }
     }
 
     #[test]

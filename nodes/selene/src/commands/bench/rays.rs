@@ -42,7 +42,7 @@ fn measure(ground: Option<Ground>) -> Result<f64, Fault> {
     let mut stage = Stage::new(&scenario, &ground).map_err(Fault::run)?;
     let mut world = World::new(Arc::clone(&scenario), ground.clone()).map_err(Fault::run)?;
     let state = world.first_snapshot();
-    stage.move_to(&state, &state, SimTime::ZERO);
+    stage.move_to(&state, &state, SimTime::ZERO).map_err(Fault::run)?;
     trace(stage.scene(), &views(&scenario, &ground, &state)?)
 }
 

@@ -1,0 +1,248 @@
+//! Geocentric Sun and Moon in the axes of J2000 (ICRF to 0.03″). Source: J. Meeus,
+//! Astronomical Algorithms (2nd ed.): Sun ch. 25 with the Earth's motion about the
+//! barycentre added, Moon ch. 47 (after ELP-2000/82, terms below 0.001° left out),
+//! precession ch. 21, mean obliquity ch. 22. Good to 0.01° from 1900 to 2100.
+//! Places are geometric; velocities are differences of places, good to 20 m/s since the
+//! Sun is taken as at rest.
+
+use std::f64::consts::TAU;
+
+use nalgebra::{Rotation3, Vector3};
+
+use crate::AU_M;
+use crate::ephemeris::{LIGHT_M_S, Places};
+use crate::rotation::j2000_from_moon;
+
+const DAYS_PER_CENTURY: f64 = 36_525.0;
+/// Swing of the Sun's longitude as the Earth circles the barycentre, degrees (6.45″).
+const BARYCENTRE_DEG: f64 = 0.001_79;
+
+/// Half the time between the two places that a velocity is made from, days.
+const HALF_STEP_DAYS: f64 = 0.02;
+
+/// One term of the Moon's series: multiples of D, M, M′, F, then the coefficients of
+/// longitude [1e-6 °] and distance [m].
+type OrbitTerm = ([i8; 4], f64, f64);
+
+const LONGITUDE_TERMS: [OrbitTerm; 40] = [
+    ([0, 0, 1, 0], 6_288_774.0, -20_905_355.0),
+    ([2, 0, -1, 0], 1_274_027.0, -3_699_111.0),
+    ([2, 0, 0, 0], 658_314.0, -2_955_968.0),
+    ([0, 0, 2, 0], 213_618.0, -569_925.0),
+    ([0, 1, 0, 0], -185_116.0, 48_888.0),
+    ([0, 0, 0, 2], -114_332.0, -3_149.0),
+    ([2, 0, -2, 0], 58_793.0, 246_158.0),
+    ([2, -1, -1, 0], 57_066.0, -152_138.0),
+    ([2, 0, 1, 0], 53_322.0, -170_733.0),
+    ([2, -1, 0, 0], 45_758.0, -204_586.0),
+    ([0, 1, -1, 0], -40_923.0, -129_620.0),
+    ([1, 0, 0, 0], -34_720.0, 108_743.0),
+    ([0, 1, 1, 0], -30_383.0, 104_755.0),
+    ([2, 0, 0, -2], 15_327.0, 10_321.0),
+    ([0, 0, 1, 2], -12_528.0, 0.0),
+    ([0, 0, 1, -2], 10_980.0, 79_661.0),
+    ([4, 0, -1, 0], 10_675.0, -34_782.0),
+    ([0, 0, 3, 0], 10_034.0, -23_210.0),
+    ([4, 0, -2, 0], 8_548.0, -21_636.0),
+    ([2, 1, -1, 0], -7_888.0, 24_208.0),
+    ([2, 1, 0, 0], -6_766.0, 30_824.0),
+    ([1, 0, -1, 0], -5_163.0, -8_379.0),
+    ([1, 1, 0, 0], 4_987.0, -16_675.0),
+    ([2, -1, 1, 0], 4_036.0, -12_831.0),
+    ([2, 0, 2, 0], 3_994.0, -10_445.0),
+    ([4, 0, 0, 0], 3_861.0, -11_650.0),
+    ([2, 0, -3, 0], 3_665.0, 14_403.0),
+    ([0, 1, -2, 0], -2_689.0, -7_003.0),
+    ([2, 0, -1, 2], -2_602.0, 0.0),
+    ([2, -1, -2, 0], 2_390.0, 10_056.0),
+    ([1, 0, 1, 0], -2_348.0, 6_322.0),
+    ([2, -2, 0, 0], 2_236.0, -9_884.0),
+    ([0, 1, 2, 0], -2_120.0, 5_751.0),
+    ([0, 2, 0, 0], -2_069.0, 0.0),
+    ([2, -2, -1, 0], 2_048.0, -4_950.0),
+    ([2, 0, 1, -2], -1_773.0, 4_130.0),
+    ([2, 0, 0, 2], -1_595.0, 0.0),
+    ([4, -1, -1, 0], 1_215.0, -3_958.0),
+    ([0, 0, 2, 2], -1_110.0, 0.0),
+    ([2, 0, -1, -2], 0.0, 8_752.0),
+];
+
+/// Multiples of D, M, M′, F and the coefficient of latitude [1e-6 °].
+const LATITUDE_TERMS: [([i8; 4], f64); 29] = [
+    ([0, 0, 0, 1], 5_128_122.0),
+    ([0, 0, 1, 1], 280_602.0),
+    ([0, 0, 1, -1], 277_693.0),
+    ([2, 0, 0, -1], 173_237.0),
+    ([2, 0, -1, 1], 55_413.0),
+    ([2, 0, -1, -1], 46_271.0),
+    ([2, 0, 0, 1], 32_573.0),
+    ([0, 0, 2, 1], 17_198.0),
+    ([2, 0, 1, -1], 9_266.0),
+    ([0, 0, 2, -1], 8_822.0),
+    ([2, -1, 0, -1], 8_216.0),
+    ([2, 0, -2, -1], 4_324.0),
+    ([2, 0, 1, 1], 4_200.0),
+    ([2, 1, 0, -1], -3_359.0),
+    ([2, -1, -1, 1], 2_463.0),
+    ([2, -1, 0, 1], 2_211.0),
+    ([2, -1, -1, -1], 2_065.0),
+    ([0, 1, -1, -1], -1_870.0),
+    ([4, 0, -1, -1], 1_828.0),
+    ([0, 1, 0, 1], -1_794.0),
+    ([0, 0, 0, 3], -1_749.0),
+    ([0, 1, -1, 1], -1_565.0),
+    ([1, 0, 0, 1], -1_491.0),
+    ([0, 1, 1, 1], -1_475.0),
+    ([0, 1, 1, -1], -1_410.0),
+    ([0, 1, 0, -1], -1_344.0),
+    ([1, 0, 0, -1], -1_335.0),
+    ([0, 0, 3, 1], 1_107.0),
+    ([4, 0, 0, -1], 1_021.0),
+];
+
+/// The arguments of the lunar series at an instant, rad, and the eccentricity factor.
+struct Arguments {
+    moon_longitude: f64,
+    elongation: f64,
+    sun_anomaly: f64,
+    moon_anomaly: f64,
+    latitude_argument: f64,
+    eccentricity: f64,
+}
+
+impl Arguments {
+    fn at(t: f64) -> Self {
+        Self {
+            moon_longitude: radians(&[218.316_447_7, 481_267.881_234_21, -0.001_578_6, 1.0 / 538_841.0], t),
+            elongation: radians(&[297.850_192_1, 445_267.111_403_4, -0.001_881_9, 1.0 / 545_868.0], t),
+            sun_anomaly: radians(&[357.529_109_2, 35_999.050_290_9, -0.000_153_6], t),
+            moon_anomaly: radians(&[134.963_396_4, 477_198.867_505_5, 0.008_741_4, 1.0 / 69_699.0], t),
+            latitude_argument: radians(&[93.272_095_0, 483_202.017_523_3, -0.003_653_9], t),
+            eccentricity: polynomial(&[1.0, -0.002_516, -0.000_007_4], t),
+        }
+    }
+
+    /// The angle of a term and the factor of the Sun's anomaly in it (E per multiple of M).
+    fn angle_and_weight(&self, [d, m, mp, f]: [i8; 4]) -> (f64, f64) {
+        let angle = f64::from(d) * self.elongation
+            + f64::from(m) * self.sun_anomaly
+            + f64::from(mp) * self.moon_anomaly
+            + f64::from(f) * self.latitude_argument;
+        (angle, self.eccentricity.powi(i32::from(m.abs())))
+    }
+}
+
+/// Sun, Earth and attitude of the Moon at an instant, as the Moon's centre has them.
+pub(crate) fn places(tdb_days: f64) -> Places {
+    let rate_m_s = |place: fn(f64) -> Vector3<f64>| {
+        let span_s = 2.0 * HALF_STEP_DAYS * 86_400.0;
+        (place(tdb_days + HALF_STEP_DAYS) - place(tdb_days - HALF_STEP_DAYS)) / span_s
+    };
+    let moon = moon_m(tdb_days);
+    let earth_m_s = -rate_m_s(sun_m);
+    Places {
+        sun_m: sun_m(tdb_days) - moon,
+        // The Earth's light left it where it was then.
+        earth_m: -moon - earth_m_s * (moon.norm() / LIGHT_M_S),
+        velocity_m_s: earth_m_s + rate_m_s(moon_m),
+        icrf_from_moon: j2000_from_moon(tdb_days),
+    }
+}
+
+/// The Sun from the Earth's centre, m, J2000 equatorial axes.
+fn sun_m(tdb_days: f64) -> Vector3<f64> {
+    let t = tdb_days / DAYS_PER_CENTURY;
+    let anomaly = radians(&[357.529_11, 35_999.050_29, -0.000_153_7], t);
+    let centre_deg = polynomial(&[1.914_602, -0.004_817, -0.000_014], t) * anomaly.sin()
+        + polynomial(&[0.019_993, -0.000_101], t) * (2.0 * anomaly).sin()
+        + 0.000_289 * (3.0 * anomaly).sin();
+    let eccentricity = polynomial(&[0.016_708_634, -0.000_042_037, -0.000_000_126_7], t);
+    let true_anomaly = anomaly + centre_deg.to_radians();
+    let distance_au = 1.000_001_018 * (1.0 - eccentricity.powi(2)) / (1.0 + eccentricity * true_anomaly.cos());
+    let swing_deg = BARYCENTRE_DEG * Arguments::at(t).elongation.sin();
+    let mean_longitude = radians(&[280.466_46, 36_000.769_83, 0.000_303_2], t);
+    let longitude = mean_longitude + (centre_deg + swing_deg).to_radians();
+    j2000_from_ecliptic_of_date(t) * spherical(longitude, 0.0, distance_au * AU_M)
+}
+
+/// The Moon from the Earth's centre, m, J2000 equatorial axes.
+fn moon_m(tdb_days: f64) -> Vector3<f64> {
+    let t = tdb_days / DAYS_PER_CENTURY;
+    let args = Arguments::at(t);
+    let (longitude_microdeg, distance_m) = longitude_and_distance(&args, t);
+    let longitude = args.moon_longitude + (longitude_microdeg * 1e-6).to_radians();
+    let latitude = (latitude_microdeg(&args, t) * 1e-6).to_radians();
+    j2000_from_ecliptic_of_date(t) * spherical(longitude, latitude, distance_m)
+}
+
+fn longitude_and_distance(args: &Arguments, t: f64) -> (f64, f64) {
+    let venus = radians(&[119.75, 131.849], t);
+    // Action of Venus and flattening of the Earth.
+    let others = 3958.0 * venus.sin() + 1962.0 * (args.moon_longitude - args.latitude_argument).sin();
+    LONGITUDE_TERMS.iter().fold((others, 385_000_560.0), |(longitude, distance), (multiples, sine, cosine)| {
+        let (angle, weight) = args.angle_and_weight(*multiples);
+        (longitude + weight * sine * angle.sin(), distance + weight * cosine * angle.cos())
+    })
+}
+
+fn latitude_microdeg(args: &Arguments, t: f64) -> f64 {
+    let third = radians(&[313.45, 481_266.484], t);
+    let others = -2235.0 * args.moon_longitude.sin() + 382.0 * third.sin();
+    LATITUDE_TERMS.iter().fold(others, |latitude, (multiples, sine)| {
+        let (angle, weight) = args.angle_and_weight(*multiples);
+        latitude + weight * sine * angle.sin()
+    })
+}
+
+/// Mean ecliptic and equinox of date to J2000 equatorial axes: obliquity, then the
+/// IAU 1976 precession angles.
+fn j2000_from_ecliptic_of_date(t: f64) -> Rotation3<f64> {
+    let arcsec = |coefficients: &[f64]| (polynomial(coefficients, t) / 3600.0).to_radians();
+    let obliquity = arcsec(&[84_381.448, -46.815, -0.000_59, 0.001_813]);
+    let zeta = arcsec(&[0.0, 2306.2181, 0.301_88, 0.017_998]);
+    let z = arcsec(&[0.0, 2306.2181, 1.094_68, 0.018_203]);
+    let theta = arcsec(&[0.0, 2004.3109, -0.426_65, -0.041_833]);
+    let about = Rotation3::from_axis_angle;
+    about(&Vector3::z_axis(), -zeta)
+        * about(&Vector3::y_axis(), theta)
+        * about(&Vector3::z_axis(), -z)
+        * about(&Vector3::x_axis(), obliquity)
+}
+
+fn spherical(longitude_rad: f64, latitude_rad: f64, radius_m: f64) -> Vector3<f64> {
+    let (sin_lon, cos_lon) = longitude_rad.sin_cos();
+    let (sin_lat, cos_lat) = latitude_rad.sin_cos();
+    Vector3::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat) * radius_m
+}
+
+fn polynomial(coefficients: &[f64], t: f64) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * t + c)
+}
+
+/// A polynomial in degrees, as an angle within one turn.
+fn radians(coefficients_deg: &[f64], t: f64) -> f64 {
+    polynomial(coefficients_deg, t).to_radians() % TAU
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{moon_m, sun_m};
+    use crate::AU_M;
+
+    #[test]
+    fn the_sun_of_meeus_example_25_is_found() {
+        // Example 25.a: 1992-10-13 0h TD, JD 2448908.5, R = 0.99766 au, apparent declination −7.78507°.
+        let sun = sun_m(2_448_908.5 - 2_451_545.0);
+        assert!((sun.norm() / AU_M - 0.997_66).abs() < 1e-5);
+        // Precession to J2000 moves the declination by 0.04° in these seven years.
+        assert!(((sun.z / sun.norm()).asin().to_degrees() + 7.785).abs() < 0.06);
+    }
+
+    #[test]
+    fn the_moon_of_meeus_example_47_is_found() {
+        // Example 47.a: 1992-04-12 0h TD, JD 2448724.5, distance 368 409.7 km; 15 km of
+        // terms are left out here.
+        let moon = moon_m(2_448_724.5 - 2_451_545.0);
+        assert!((moon.norm() - 368_409_700.0).abs() < 15_000.0, "{}", moon.norm());
+    }
+}

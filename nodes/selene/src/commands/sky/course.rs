@@ -1,0 +1,124 @@
+//! Sun and Earth over a span of time: when the Sun is up, for how long it is dark.
+
+use selene_base::SimTime;
+use selene_sky::Utc;
+use serde_json::{Value, json};
+
+use super::Outlook;
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::pictures::chart::{Chart, Line, Mark, Panel};
+
+/// Instants at most.
+const LOOKS_MAX: i64 = 200_000;
+const SECS_PER_DAY: f64 = 86_400.0;
+
+/// One look at the sky.
+struct Look {
+    utc: Utc,
+    days: f64,
+    sun_deg: f64,
+    /// Of the horizon below the Sun.
+    horizon_deg: f64,
+    sun_visible: f64,
+    earth_deg: f64,
+}
+
+/// Looks at even steps, the first at the start.
+pub(super) struct Course {
+    looks: Vec<Look>,
+    step: SimTime,
+}
+
+impl Course {
+    pub(super) fn follow(outlook: &Outlook, start: Utc, span: SimTime, step: SimTime) -> Result<Self, Fault> {
+        let steps = span / step;
+        if steps >= LOOKS_MAX {
+            return Err(Fault::input(format!("--step: --for has {steps} steps; at most {LOOKS_MAX} are taken")));
+        }
+        let look = |i: i64| {
+            let time = step * i;
+            let utc = start.after(time);
+            let sky = outlook.sky.at(utc).map_err(Fault::input)?;
+            Ok(Look {
+                utc,
+                days: time.secs_f64() / SECS_PER_DAY,
+                sun_deg: sky.sun.elevation_rad.to_degrees(),
+                horizon_deg: outlook.horizon_rad(&sky.sun).to_degrees(),
+                sun_visible: outlook.sun_visible(&sky.sun),
+                earth_deg: sky.earth.elevation_rad.to_degrees(),
+            })
+        };
+        Ok(Self { looks: (0..=steps).map(look).collect::<Result<_, Fault>>()?, step })
+    }
+
+    /// The mean visible share of the Sun.
+    fn mean_visible(&self) -> f64 {
+        self.looks.iter().map(|look| look.sun_visible).sum::<f64>() / self.looks.len() as f64
+    }
+
+    /// The longest time without any of the Sun, s: as many steps as there are dark looks
+    /// in a row.
+    fn longest_dark_s(&self) -> f64 {
+        let dark = self.looks.split(|look| look.sun_visible > 0.0).map(<[Look]>::len).max();
+        dark.unwrap_or(0) as f64 * self.step.secs_f64()
+    }
+
+    pub(super) fn tell(&self) {
+        let elevations = |of: fn(&Look) -> f64| {
+            let bounds = |(low, high): (f64, f64), look| (low.min(of(look)), high.max(of(look)));
+            self.looks.iter().fold((f64::INFINITY, f64::NEG_INFINITY), bounds)
+        };
+        let ((sun_low, sun_high), (earth_low, earth_high)) =
+            (elevations(|look| look.sun_deg), elevations(|look| look.earth_deg));
+        let last = self.looks.last().map_or(String::new(), |look| look.utc.to_string());
+        print_line(format_args!(
+            "until {last}, every {} h: Sun {sun_low:.3}° to {sun_high:.3}°, Earth {earth_low:.3}° to {earth_high:.3}°",
+            self.step.secs_f64() / 3600.0
+        ));
+        print_line(format_args!(
+            "Sun over the horizon: {:.1} % on average; longest without it {:.1} h",
+            100.0 * self.mean_visible(),
+            self.longest_dark_s() / 3600.0
+        ));
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let look = |look: &Look| {
+            json!({
+                "utc": look.utc.to_string(),
+                "sun_elevation_deg": look.sun_deg,
+                "horizon_deg": look.horizon_deg,
+                "sun_visible_fraction": look.sun_visible,
+                "earth_elevation_deg": look.earth_deg,
+            })
+        };
+        json!({
+            "step_s": self.step.secs_f64(),
+            "mean_visible_fraction": self.mean_visible(),
+            "longest_dark_s": self.longest_dark_s(),
+            "looks": self.looks.iter().map(look).collect::<Vec<_>>(),
+        })
+    }
+
+    pub(super) fn chart(&self, outlook: &Outlook, start: Utc) -> Chart {
+        let line = |name: &str, colour, mark, of: fn(&Look) -> f64| {
+            let points = self.looks.iter().map(|look| (look.days, of(look))).collect();
+            Line { name: name.to_owned(), colour, mark, points }
+        };
+        let horizon = if outlook.horizon.is_some() { "the site's horizon below the Sun" } else { "flat horizon" };
+        let elevations = vec![
+            line("Sun", 0, Mark::Line, |look| look.sun_deg),
+            line("Earth", 1, Mark::Line, |look| look.earth_deg),
+            line(horizon, 2, Mark::Dashes, |look| look.horizon_deg),
+        ];
+        let visible = vec![line("Sun over the horizon", 3, Mark::Line, |look| 100.0 * look.sun_visible)];
+        let panel = |y: &str, lines| Panel { x: "days".to_owned(), y: y.to_owned(), lines };
+        let (lat, lon) = (outlook.latitude_deg, outlook.longitude_deg);
+        Chart {
+            title: format!("Sky at latitude {lat}°, longitude {lon}° from {start}"),
+            columns: 1,
+            panels: vec![panel("elevation, degrees", elevations), panel("visible share of the Sun, %", visible)],
+        }
+    }
+}
