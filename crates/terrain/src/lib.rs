@@ -4,6 +4,7 @@
 mod check;
 mod crater;
 mod data;
+pub mod elevation;
 mod error;
 mod extend;
 mod generate;
