@@ -8,6 +8,7 @@ mod node;
 mod render;
 mod rig;
 mod run;
+mod terrain;
 mod validate;
 
 use clap::Parser;
@@ -27,6 +28,7 @@ pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
         Some(Command::Check(args)) => check::check(&args),
         Some(Command::Render(args)) => render::render(&args),
         Some(Command::Rig(command)) => rig::rig(&command),
+        Some(Command::Terrain(command)) => terrain::terrain(&command),
         Some(Command::Fit(args)) => fit::fit(&args),
         Some(Command::Validate(args)) => validate::validate(&args),
         Some(Command::Hash(args)) => hash::hash(&args),
