@@ -83,6 +83,10 @@ fn a_cube_of_longitudes_0_to_360_is_not_taken_for_180() {
     let mut cube = open(&data.join(name)).read().expect("heights");
     let r = correlation(&ldem, &cube);
     assert!(r > 0.9, "{r}");
+    // The label's rounded corner lies 99 m beyond the pole.
+    let bounds = open(&data.join(name)).bounds().expect("on the Moon");
+    let [west_deg, east_deg] = [bounds.west_rad, bounds.east_rad].map(f64::to_degrees);
+    assert!(west_deg.abs() < 0.01 && (east_deg - 360.0).abs() < 0.1, "{west_deg} to {east_deg}");
     // The trap: the same posts half a turn away.
     let t = *cube.transform();
     let turned = GeoTransform { corner: [t.corner[0] - std::f64::consts::PI * MOON_RADIUS_M, t.corner[1]], ..t };
@@ -289,7 +293,7 @@ fn damaged_geotiffs_and_bombs_are_refused_with_their_field() {
     // A strip of 60 000 rows of 60 000 posts in a few kilobytes.
     assert!(with(&[(256, 60_000), (257, 60_000), (278, 60_000)]).contains("bomb"));
     // More rows than the strip has.
-    assert!(with(&[(257, 140), (278, 140)]).contains("block 0"));
+    assert!(with(&[(257, 140), (278, 140)]).contains("strip 0"));
     // Rows that no strip has.
     assert!(with(&[(257, 700_000)]).contains("header"));
     assert!(with(&[(279, 4_000_000)]).contains("strip 0"));
@@ -300,7 +304,7 @@ fn damaged_geotiffs_and_bombs_are_refused_with_their_field() {
     let strip = u32::from_le_bytes([whole[at], whole[at + 1], whole[at + 2], whole[at + 3]]) as usize;
     garbled[strip..strip + 64].fill(0x5a);
     std::fs::write(&path, garbled).expect("file");
-    assert!(refusal(&path, &ReadOptions::default()).contains("block 0"));
+    assert!(refusal(&path, &ReadOptions::default()).contains("strip 0"));
 }
 
 #[test]

@@ -38,11 +38,16 @@ pub(super) fn check_radius(field: &str, radius_m: f64) -> Result<(), Refusal> {
     Err(Refusal::new(field, format!("is a sphere of {radius_m} m{whose}; must be the Moon's, {MOON_RADIUS_M} m")))
 }
 
-/// Refuses a target that is named and is not the Moon.
+/// Refuses a target that is named and is not the Moon; one that is not named is told
+/// by its radius alone.
 pub(super) fn check_target(field: &str, name: &str) -> Result<(), Refusal> {
-    let is_moon =
-        name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == "moon" || word == "luna");
-    if is_moon { Ok(()) } else { Err(Refusal::new(field, format!("is {name:?}; must be the Moon"))) }
+    let lower = name.to_ascii_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let is_unnamed = matches!(lower.as_str(), "" | "unknown" | "unnamed" | "n/a");
+    if is_unnamed || words.any(|word| matches!(word, "moon" | "luna")) {
+        return Ok(());
+    }
+    Err(Refusal::new(field, format!("is {name:?}; must be the Moon")))
 }
 
 /// The refusal of a projection that is not known here.

@@ -4,11 +4,11 @@
 //! decoded one at a time, uncompressed ones read by rows; overviews are left alone.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use tiff::TiffError;
-use tiff::decoder::{Decoder, DecodingResult, Limits};
+use tiff::decoder::Decoder;
 use tiff::tags::{ByteOrder, Tag};
 
 use super::error::{ElevationError, Refusal, read_error};
@@ -16,6 +16,7 @@ use super::geokeys::GeoKeys;
 use super::header::{Format, Header, Source};
 use super::raw::{RawSource, SampleType};
 use super::transform::GeoTransform;
+use super::unpack::{Packing, Predictor, undo, unpack};
 use super::values::Values;
 use super::window::Window;
 
@@ -23,10 +24,6 @@ use super::window::Window;
 const BLOCK_BYTES_MAX: u64 = 256 << 20;
 /// Deflate and LZW make at most 1032 and 1400 times as much of what they are given.
 const RATIO_MAX: u64 = 2000;
-/// Compressions read, by the number of tag 259.
-const COMPRESSIONS: [(u16, &str); 5] =
-    [(1, "none"), (5, "LZW"), (8, "deflate"), (32946, "old deflate"), (32773, "PackBits")];
-
 const NEW_SUBFILE_TYPE: Tag = Tag::NewSubfileType;
 const GDAL_METADATA: Tag = Tag::Unknown(42112);
 /// The bit of NewSubfileType that marks a transparency mask.
@@ -35,18 +32,18 @@ const IS_MASK: u32 = 4;
 type TiffDecoder = Decoder<BufReader<File>>;
 
 /// A file whose blocks are compressed.
+#[derive(Debug)]
 pub(super) struct TiffSource {
-    decoder: TiffDecoder,
+    file: File,
     shape: [usize; 2],
     block: [usize; 2],
-    /// Bytes of each compressed block; 0 for one left out.
-    sizes: Vec<u64>,
-}
-
-impl std::fmt::Debug for TiffSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TiffSource of {:?} posts in blocks of {:?}", self.shape, self.block)
-    }
+    is_tiled: bool,
+    packing: Packing,
+    predictor: Predictor,
+    sample: SampleType,
+    is_big_endian: bool,
+    /// Where each block is and how many bytes it has; 0 for one left out.
+    places: Vec<(u64, u64)>,
 }
 
 /// Opens a GeoTIFF.
@@ -57,10 +54,7 @@ pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
 }
 
 fn read_header(file: File, path: &Path, size: u64) -> Result<Header, Refusal> {
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = BLOCK_BYTES_MAX as usize;
-    limits.intermediate_buffer_size = BLOCK_BYTES_MAX as usize;
-    let mut decoder = Decoder::new(BufReader::new(file)).map_err(refused("header"))?.with_limits(limits);
+    let mut decoder = Decoder::new(BufReader::new(file)).map_err(refused("header"))?;
     let (width, height) = decoder.dimensions().map_err(refused("ImageWidth, ImageLength"))?;
     let shape = [width as usize, height as usize];
     let sample = sample_type(&mut decoder)?;
@@ -191,68 +185,104 @@ fn source(
     sample: SampleType,
     size: u64,
 ) -> Result<Source, Refusal> {
-    let compression = unsigned(&mut decoder, Tag::Compression)?.unwrap_or(1);
-    if !COMPRESSIONS.iter().any(|(known, _)| u32::from(*known) == compression) {
-        let known: Vec<_> = COMPRESSIONS.iter().map(|(number, name)| format!("{number} ({name})")).collect();
-        return Err(Refusal::new("Compression (259)", format!("is {compression}; must be {}", known.join(", "))));
-    }
+    let packing = packing(&mut decoder)?;
     let is_tiled = unsigned(&mut decoder, Tag::TileWidth)?.is_some();
-    let (offsets, sizes) =
-        if is_tiled { (Tag::TileOffsets, Tag::TileByteCounts) } else { (Tag::StripOffsets, Tag::StripByteCounts) };
-    let mut list = |tag: Tag| {
-        decoder.find_tag_unsigned_vec::<u64>(tag).map_err(refused(&format!("{tag:?}"))).map(Option::unwrap_or_default)
-    };
-    let [offsets, sizes] = [list(offsets)?, list(sizes)?];
+    let places = places(&mut decoder, is_tiled)?;
     let (across, down) = decoder.chunk_dimensions();
     let block = [across as usize, if is_tiled { down as usize } else { (down as usize).min(shape[1]) }];
-    let name = if is_tiled { "tile" } else { "strip" };
-    let whole = across as u64 * block[1] as u64;
-    for (index, (offset, bytes)) in offsets.iter().zip(&sizes).enumerate() {
-        if offset.checked_add(*bytes).is_none_or(|end| end > size) {
-            let what = format!("is {bytes} bytes at {offset}, and the file has {size}: it is truncated");
-            return Err(Refusal::new(format!("{name} {index}"), what));
-        }
-        // The last strip may be short.
-        let posts = if is_tiled { whole } else { across as u64 * block[1].min(shape[1] - index * block[1]) as u64 };
-        let wanted = posts.saturating_mul(sample.bytes() as u64);
-        if *bytes > 0 && compression == 1 && *bytes < wanted {
-            return Err(Refusal::new(
-                format!("{name} {index}"),
-                format!("has {bytes} bytes for {wanted}: it is truncated"),
-            ));
-        }
-        if *bytes > 0 && wanted > bytes.saturating_mul(RATIO_MAX) {
-            let what = format!(
-                "would make {wanted} bytes of {bytes}, more than compression can: a decompression bomb or a wrong label"
-            );
-            return Err(Refusal::new(format!("{name} {index}"), what));
-        }
-    }
+    check_blocks(&places, shape, block, is_tiled, packing, sample, size)?;
     refuse_mask(&mut decoder)?;
-    if compression == 1 {
-        let file = File::open(path).map_err(|e| Refusal::new("file", e.to_string()))?;
-        let starts = offsets.iter().zip(&sizes).map(|(offset, bytes)| (*bytes > 0).then_some(*offset)).collect();
-        let is_big_endian = decoder.byte_order() == ByteOrder::BigEndian;
+    let file = File::open(path).map_err(|e| Refusal::new("file", e.to_string()))?;
+    let is_big_endian = decoder.byte_order() == ByteOrder::BigEndian;
+    let Some(packing) = packing else {
+        let starts = places.iter().map(|(offset, bytes)| (*bytes > 0).then_some(*offset)).collect();
         let row_bytes = block[0] * sample.bytes();
+        let [block_columns, block_rows] = block;
+        let columns = shape[0];
         return Ok(Source::Raw(RawSource {
             file,
             sample,
             is_big_endian,
-            columns: shape[0],
-            block_columns: block[0],
-            block_rows: block[1],
+            columns,
+            block_columns,
+            block_rows,
             row_bytes,
             starts,
         }));
+    };
+    let is_float = matches!(sample, SampleType::F32 | SampleType::F64);
+    let predictor = match unsigned(&mut decoder, Tag::Predictor)? {
+        None | Some(1) => Predictor::None,
+        Some(2) => Predictor::Horizontal,
+        Some(3) if is_float => Predictor::Float,
+        Some(other) => {
+            return Err(Refusal::new("Predictor (317)", format!("is {other}; must be 1, 2, or 3 of floats")));
+        }
+    };
+    Ok(Source::Tiff(TiffSource { file, shape, block, is_tiled, packing, predictor, sample, is_big_endian, places }))
+}
+
+/// How blocks are packed; none when they are not.
+fn packing(decoder: &mut TiffDecoder) -> Result<Option<Packing>, Refusal> {
+    match unsigned(decoder, Tag::Compression)?.unwrap_or(1) {
+        1 => Ok(None),
+        5 => Ok(Some(Packing::Lzw)),
+        8 | 32946 => Ok(Some(Packing::Deflate)),
+        32773 => Ok(Some(Packing::PackBits)),
+        other => {
+            let what = format!("is {other}; must be 1 (none), 5 (LZW), 8 or 32946 (deflate) or 32773 (PackBits)");
+            Err(Refusal::new("Compression (259)", what))
+        }
     }
-    if whole * sample.bytes() as u64 > BLOCK_BYTES_MAX {
-        let what = format!(
-            "is {} × {} posts; at most {BLOCK_BYTES_MAX} bytes are decoded at once: write the file in tiles",
-            block[0], block[1]
-        );
-        return Err(Refusal::new(name, what));
+}
+
+/// Where each block is and how many bytes it has.
+fn places(decoder: &mut TiffDecoder, is_tiled: bool) -> Result<Vec<(u64, u64)>, Refusal> {
+    let strips = (Tag::StripOffsets, Tag::StripByteCounts);
+    let (offsets, sizes) = if is_tiled { (Tag::TileOffsets, Tag::TileByteCounts) } else { strips };
+    let mut list = |tag: Tag| {
+        let list = decoder.find_tag_unsigned_vec::<u64>(tag).map_err(refused(&format!("{tag:?}")))?;
+        list.ok_or_else(|| Refusal::new(format!("{tag:?}"), "is missing"))
+    };
+    let [offsets, sizes] = [list(offsets)?, list(sizes)?];
+    Ok(offsets.into_iter().zip(sizes).collect())
+}
+
+/// Refuses blocks beyond the file's end, and blocks that cannot hold what they must.
+fn check_blocks(
+    places: &[(u64, u64)],
+    shape: [usize; 2],
+    [across, down]: [usize; 2],
+    is_tiled: bool,
+    packing: Option<Packing>,
+    sample: SampleType,
+    size: u64,
+) -> Result<(), Refusal> {
+    let name = if is_tiled { "tile" } else { "strip" };
+    for (index, (offset, bytes)) in places.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
+        let refuse = |what: String| Err(Refusal::new(format!("{name} {index}"), what));
+        if offset.checked_add(*bytes).is_none_or(|end| end > size) {
+            return refuse(format!("is {bytes} bytes at {offset}, and the file has {size}: it is truncated"));
+        }
+        // The last strip may be short.
+        let rows = if is_tiled { down } else { down.min(shape[1].saturating_sub(index.saturating_mul(down))) };
+        let wanted = (across as u64).saturating_mul(rows as u64).saturating_mul(sample.bytes() as u64);
+        match packing {
+            None if *bytes < wanted => return refuse(format!("has {bytes} bytes for {wanted}: it is truncated")),
+            Some(_) if wanted > bytes.saturating_mul(RATIO_MAX) => {
+                let more = "more than compression can: a decompression bomb or a wrong header";
+                return refuse(format!("would make {wanted} bytes of {bytes}, {more}"));
+            }
+            Some(_) if wanted > BLOCK_BYTES_MAX => {
+                let what = format!(
+                    "makes {wanted} bytes; at most {BLOCK_BYTES_MAX} are decoded at once: write the file in tiles"
+                );
+                return refuse(what);
+            }
+            _ => {}
+        }
     }
-    Ok(Source::Tiff(Box::new(TiffSource { decoder, shape, block, sizes })))
+    Ok(())
 }
 
 /// A mask beside the heights says where they do not hold: not read, so not taken.
@@ -274,23 +304,17 @@ impl TiffSource {
         let blocks_across = self.shape[0].div_ceil(across);
         for block_row in window.row / down..(window.row + window.rows).div_ceil(down) {
             for block_column in window.column / across..(window.column + window.columns).div_ceil(across) {
-                let index = block_row * blocks_across + block_column;
-                let columns = across.min(self.shape[0] - block_column * across);
-                let rows = down.min(self.shape[1] - block_row * down);
-                let block = Window { column: block_column * across, row: block_row * down, columns, rows };
+                let [column, row] = [block_column * across, block_row * down];
+                let block = Window { column, row, columns: across, rows: down };
                 let Some(overlap) = window.overlap(&block) else { continue };
-                let samples = if self.sizes.get(index).is_none_or(|size| *size == 0) {
-                    None
-                } else {
-                    Some(self.decode(index, columns * rows)?)
-                };
+                let samples = self.block(block_row * blocks_across + block_column)?;
                 for row in overlap.row..overlap.row + overlap.rows {
-                    let from = (row - block.row) * columns + overlap.column - block.column;
+                    let from = (row - block.row) * across + overlap.column - block.column;
                     let to = (row - window.row) * window.columns + overlap.column - window.column;
-                    for (i, out) in out[to..to + overlap.columns].iter_mut().enumerate() {
-                        *out = samples
-                            .as_ref()
-                            .map_or(f32::NAN, |samples| values.height_m(sample_at(samples, from + i)) as f32);
+                    let out = &mut out[to..to + overlap.columns];
+                    match &samples {
+                        None => out.fill(f32::NAN),
+                        Some(samples) => samples.heights(from, values, self.sample, out),
                     }
                 }
             }
@@ -298,42 +322,42 @@ impl TiffSource {
         Ok(())
     }
 
-    fn decode(&mut self, index: usize, posts: usize) -> Result<DecodingResult, Refusal> {
-        let field = format!("block {index}");
-        let broken = |error: TiffError| {
-            Refusal::new(field.clone(), format!("cannot be decoded, so that the file is truncated or damaged: {error}"))
+    /// The samples of a block; none of one that was left out.
+    fn block(&mut self, index: usize) -> Result<Option<Samples>, Refusal> {
+        let Some(&(offset, packed_bytes)) = self.places.get(index).filter(|(_, bytes)| *bytes > 0) else {
+            return Ok(None);
         };
-        let mut samples = self.decoder.read_chunk(index as u32).map_err(broken)?;
-        let found = samples.as_buffer(0).byte_len();
-        let whole = sample_bytes(&samples) * posts;
-        if found == whole {
-            Ok(samples)
-        } else {
-            Err(Refusal::new(field, format!("has {found} bytes; must have {whole}")))
+        let name = if self.is_tiled { "tile" } else { "strip" };
+        let broken = |what: String| {
+            Refusal::new(
+                format!("{name} {index}"),
+                format!("cannot be decoded, so that the file is truncated or damaged: {what}"),
+            )
+        };
+        let [across, down] = self.block;
+        // The last strip may be short.
+        let rows = if self.is_tiled { down } else { down.min(self.shape[1] - index * down) };
+        let mut packed = vec![0; packed_bytes as usize];
+        self.file.seek(SeekFrom::Start(offset)).map_err(|e| broken(e.to_string()))?;
+        self.file.read_exact(&mut packed).map_err(|e| broken(e.to_string()))?;
+        let mut bytes = unpack(&packed, self.packing, across * rows * self.sample.bytes()).map_err(broken)?;
+        let is_big_endian = undo(self.predictor, &mut bytes, across, self.sample, self.is_big_endian);
+        Ok(Some(Samples { bytes, is_big_endian }))
+    }
+}
+
+/// A decoded block.
+struct Samples {
+    bytes: Vec<u8>,
+    is_big_endian: bool,
+}
+
+impl Samples {
+    /// Heights of the samples from number `from` on.
+    fn heights(&self, from: usize, values: &Values, sample: SampleType, out: &mut [f32]) {
+        let samples = self.bytes[from * sample.bytes()..].chunks_exact(sample.bytes());
+        for (out, bytes) in out.iter_mut().zip(samples) {
+            *out = values.height_m(sample.decode(bytes, self.is_big_endian)) as f32;
         }
-    }
-}
-
-fn sample_bytes(samples: &DecodingResult) -> usize {
-    match samples {
-        DecodingResult::U8(_) | DecodingResult::I8(_) => 1,
-        DecodingResult::U16(_) | DecodingResult::I16(_) | DecodingResult::F16(_) => 2,
-        DecodingResult::U32(_) | DecodingResult::I32(_) | DecodingResult::F32(_) => 4,
-        DecodingResult::U64(_) | DecodingResult::I64(_) | DecodingResult::F64(_) => 8,
-    }
-}
-
-fn sample_at(samples: &DecodingResult, i: usize) -> f64 {
-    match samples {
-        DecodingResult::U8(all) => f64::from(all[i]),
-        DecodingResult::I8(all) => f64::from(all[i]),
-        DecodingResult::U16(all) => f64::from(all[i]),
-        DecodingResult::I16(all) => f64::from(all[i]),
-        DecodingResult::U32(all) => f64::from(all[i]),
-        DecodingResult::I32(all) => f64::from(all[i]),
-        DecodingResult::F32(all) => f64::from(all[i]),
-        DecodingResult::F64(all) => all[i],
-        // Not among the sample types taken.
-        DecodingResult::U64(_) | DecodingResult::I64(_) | DecodingResult::F16(_) => f64::NAN,
     }
 }

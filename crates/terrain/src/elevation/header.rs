@@ -66,7 +66,7 @@ pub(super) enum Source {
     /// In a file, uncompressed.
     Raw(RawSource),
     /// In a file, in compressed blocks.
-    Tiff(Box<TiffSource>),
+    Tiff(TiffSource),
     /// In memory, row by row.
     Held(Vec<f64>),
 }

@@ -23,6 +23,7 @@ mod png;
 mod raw;
 mod survey;
 mod transform;
+mod unpack;
 mod values;
 mod window;
 mod wkt;

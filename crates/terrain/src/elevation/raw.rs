@@ -33,7 +33,7 @@ impl SampleType {
     }
 
     /// The sample at the front of `bytes`, which has at least as many as it needs.
-    fn decode(self, bytes: &[u8], is_big_endian: bool) -> f64 {
+    pub(super) fn decode(self, bytes: &[u8], is_big_endian: bool) -> f64 {
         let mut word = [0; 8];
         let size = self.bytes();
         word[..size].copy_from_slice(&bytes[..size]);

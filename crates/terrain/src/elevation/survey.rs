@@ -2,6 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
+use super::crs::Place;
 use super::dem::Dem;
 use super::error::ElevationError;
 use super::file::ElevationFile;
@@ -94,7 +95,7 @@ impl ElevationFile {
                 }
             }
         }
-        let [t, n] = [*self.transform(), n as f64];
+        let (t, n) = (*self.transform(), n as f64);
         // The middle of the first thin pixel is that of the first post taken.
         let corner = t.xy([first as f64 + 0.5 - n / 2.0; 2]);
         let [column_step, row_step] = [t.column_step, t.row_step].map(|step| step.map(|value| value * n));
@@ -114,7 +115,7 @@ impl ElevationFile {
                 .map(|i| i as f64 / SIDE_POINTS as f64)
                 .map(|t| [0, 1].map(|k| side[0][k] + t * (side[1][k] - side[0][k])))
         });
-        let places = steps.chain([[0.0, 0.0]]).map(|pixel| self.crs().inverse(self.transform().xy(pixel)));
+        let places = steps.chain([[0.0, 0.0]]).map(|pixel| self.place_on_border(pixel));
         let places: Vec<_> = places.collect::<Option<_>>()?;
         let [mut south_rad, mut north_rad] = [PI, -PI];
         let mut longitude_rad = places.first()?.longitude_rad;
@@ -131,5 +132,17 @@ impl ElevationFile {
             [south_rad, north_rad] = [south_rad.min(pole), north_rad.max(pole)];
         }
         Some(Bounds { south_rad, north_rad, west_rad, east_rad })
+    }
+
+    /// The place of a point of the border; labels that round put it a part of a pixel
+    /// beyond the pole, which is then taken.
+    fn place_on_border(&self, pixel: [f64; 2]) -> Option<Place> {
+        let place = |pixel: [f64; 2]| self.crs().inverse(self.transform().xy(pixel));
+        let on_border = place(pixel);
+        if on_border.is_some() || self.crs().circumference().is_none() {
+            return on_border;
+        }
+        let within = place([pixel[0], pixel[1].clamp(1.0, self.shape()[1] as f64 - 1.0)])?;
+        Some(Place { latitude_rad: (PI / 2.0).copysign(within.latitude_rad), ..within })
     }
 }
