@@ -11,7 +11,10 @@ cd "$(dirname "$0")/.."
 step() { printf '\n=== %s\n' "$*"; }
 
 system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev)
-python_packages=(cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0 skyfield==1.55 jplephem==2.24)
+python_packages=(
+  cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
+  rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24
+)
 
 step "system packages"
 missing=()

@@ -9,6 +9,7 @@ mod crater_field;
 mod crater_law;
 mod crater_profile;
 mod data;
+pub mod elevation;
 mod error;
 mod extend;
 mod ground;

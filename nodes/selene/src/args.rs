@@ -4,6 +4,7 @@
 mod nodes;
 mod rig;
 mod sky;
+mod terrain;
 mod tools;
 mod values;
 
@@ -15,6 +16,7 @@ use selene_base::SimTime;
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
+pub(crate) use terrain::{CropArgs, InfoArgs, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand};
 pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::PaceArg;
 
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),
+    /// Look at elevation files: GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy
+    #[command(subcommand)]
+    Terrain(TerrainCommand),
     /// Fit a soil of the data-driven law to measured slip and sinkage
     #[command(after_long_help = tools::FIT_EXAMPLES)]
     Fit(FitArgs),

@@ -153,6 +153,35 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
     if fits { Ok(number) } else { Err("must be a finite number above 0".to_owned()) }
 }
 
+/// A finite number.
+pub(super) fn number_of(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| "must be a finite number".to_owned())
+}
+
+/// A latitude, degrees.
+pub(super) fn latitude(text: &str) -> Result<f64, String> {
+    number_of(text)
+        .ok()
+        .filter(|deg| (-90.0..=90.0).contains(deg))
+        .ok_or_else(|| "must be degrees from -90 to 90".to_owned())
+}
+
+/// An east longitude, degrees.
+pub(super) fn degrees_east(text: &str) -> Result<f64, String> {
+    let fits = number_of(text).ok().filter(|deg| (-180.0..=360.0).contains(deg));
+    fits.ok_or_else(|| "must be degrees east from -180 to 360".to_owned())
+}
+
+/// Two map coordinates, `X,Y`.
+pub(super) fn map_point(text: &str) -> Result<[f64; 2], String> {
+    let parts: Vec<_> = text.split(',').map(number_of).collect();
+    match &parts[..] {
+        [Ok(x), Ok(y)] => Ok([*x, *y]),
+        _ => Err("must be two finite numbers, X,Y".to_owned()),
+    }
+}
+
 /// Seconds of simulated time.
 pub(super) fn seconds(text: &str) -> Result<SimTime, String> {
     let wrong = || format!("must be seconds from 0 to {SECONDS_MAX} (a year)");
@@ -185,7 +214,10 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, PaceArg, Size, Sweep, grip, positive, positives, seconds, slips, span, threads, whole};
+    use super::{
+        Names, PaceArg, Size, Sweep, degrees_east, grip, latitude, map_point, positive, positives, seconds, slips,
+        span, threads, whole,
+    };
     use selene_base::SimTime;
 
     #[test]
@@ -210,6 +242,15 @@ mod tests {
         assert_eq!((grip("0.85"), whole("24")), (Ok(0.85), Ok(24)));
         assert!(["-0.1", "1.1", "NaN"].iter().all(|bad| grip(bad).is_err()));
         assert!(["0", "1.5", "-3", "2000"].iter().all(|bad| whole(bad).is_err()));
+    }
+
+    #[test]
+    fn places_are_checked() {
+        assert_eq!((latitude("-89.67"), degrees_east("359.5")), (Ok(-89.67), Ok(359.5)));
+        assert!(["90.1", "NaN", "south"].iter().all(|bad| latitude(bad).is_err()));
+        assert!(["-181", "361", "inf"].iter().all(|bad| degrees_east(bad).is_err()));
+        assert_eq!(map_point("-5e3, 20.5"), Ok([-5000.0, 20.5]));
+        assert!(["1", "1,2,3", "1,inf", "a,b"].iter().all(|bad| map_point(bad).is_err()));
     }
 
     #[test]

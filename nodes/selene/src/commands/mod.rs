@@ -9,6 +9,7 @@ mod render;
 mod rig;
 mod run;
 mod sky;
+mod terrain;
 mod validate;
 
 use clap::Parser;
@@ -29,6 +30,7 @@ pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
         Some(Command::Render(args)) => render::render(&args),
         Some(Command::Rig(command)) => rig::rig(&command),
         Some(Command::Sky(args)) => sky::sky(&args),
+        Some(Command::Terrain(command)) => terrain::terrain(&command),
         Some(Command::Fit(args)) => fit::fit(&args),
         Some(Command::Validate(args)) => validate::validate(&args),
         Some(Command::Hash(args)) => hash::hash(&args),

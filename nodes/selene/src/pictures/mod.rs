@@ -6,6 +6,7 @@ pub(crate) mod canvas;
 pub(crate) mod chart;
 pub(crate) mod colour;
 pub(crate) mod contact_sheet;
+pub(crate) mod hillshade;
 pub(crate) mod map;
 pub(crate) mod path;
 #[cfg(test)]

@@ -1,0 +1,41 @@
+//! Elevation files of the Moon, read natively with their georeference: an
+//! `ElevationFile` is opened and read by windows into a `Dem`, whose heights can be
+//! asked by map coordinates, by latitude and longitude, or in a rover's `MapFrame`.
+
+mod ascii;
+mod body;
+mod crs;
+mod dem;
+mod error;
+mod file;
+mod fill;
+mod geokeys;
+mod geotiff;
+mod header;
+mod isis;
+mod map_frame;
+mod npy;
+mod odl;
+mod pds3;
+mod pds3_map;
+mod pds4;
+mod png;
+mod raw;
+mod survey;
+mod transform;
+mod unpack;
+mod values;
+mod window;
+mod wkt;
+mod write;
+
+pub use crs::{Crs, MOON_RADIUS_M, Place, Pole};
+pub use dem::Dem;
+pub use error::ElevationError;
+pub use file::{ElevationFile, POSTS_AT_ONCE_MAX, ReadOptions};
+pub use header::Format;
+pub use map_frame::MapFrame;
+pub use survey::{Bounds, Survey};
+pub use transform::GeoTransform;
+pub use window::Window;
+pub use write::{Compression, write_geotiff};

@@ -1,0 +1,25 @@
+//! A rectangle of posts.
+
+/// A rectangle of posts of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its first column.
+    pub column: usize,
+    /// Its first row.
+    pub row: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// Its rows.
+    pub rows: usize,
+}
+
+impl Window {
+    /// The overlap with another window.
+    #[must_use]
+    pub fn overlap(&self, other: &Self) -> Option<Self> {
+        let [column, row] = [self.column.max(other.column), self.row.max(other.row)];
+        let right = (self.column + self.columns).min(other.column + other.columns);
+        let bottom = (self.row + self.rows).min(other.row + other.rows);
+        (right > column && bottom > row).then(|| Self { column, row, columns: right - column, rows: bottom - row })
+    }
+}
