@@ -53,7 +53,7 @@ pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &
         ElevationSpec::Raster(raster) => refuse_unless((raster.spacing_m - coarsest_m).abs() < WHOLE_TOLERANCE, || {
             format!("its spacing_m {} must equal the coarsest level's {coarsest_m}", raster.spacing_m)
         }),
-        ElevationSpec::Procedural(_) => Ok(()),
+        ElevationSpec::Procedural(_) | ElevationSpec::File(_) => Ok(()),
     }
 }
 

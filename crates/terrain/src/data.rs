@@ -1,30 +1,74 @@
-//! A measured piece of ground in the middle of a site: its posts are the coarsest
-//! level's, kept exactly. Around it the ground is made up so that the horizon goes
-//! on; it says nothing about the real place: the site's relief and craters, plus what
+//! A measured piece of ground in a site: posts of the coarsest level that have data are
+//! kept exactly. Around them, and where the data have gaps, the ground is made up so that the
+//! horizon goes on; it says nothing about the real place: the site's relief and craters, plus what
 //! they lack at the data's edge, continued outwards (`extend`).
+//!
+//! A picture's posts are the level's own. A file with a georeference (`elevation`) is sampled at
+//! the level's posts in the site's tangent frame, so that the Moon's curvature is in it.
 
 use std::path::Path;
 
 use crate::crater::Crater;
+use crate::elevation::{ElevationFile, MapFrame, Place, ReadOptions};
 use crate::error::TerrainError;
 use crate::extend::Field;
 use crate::level::Level;
 use crate::raster::{self, Raster};
-use crate::site::RasterSpec;
+use crate::site::{FileSpec, RasterSpec, SiteSpec};
+use selene_base::input::InputError;
 
 /// Posts across the smallest crater that data show: smaller ones are added.
 const CRATER_POSTS_SHOWN: f64 = 4.0;
+/// How far the site's `datum_m` may be from the file's height at the origin, m.
+const DATUM_TOLERANCE_M: f64 = 0.5;
+/// The side of the file's part that is read over the level's: its axes may lie across.
+const READ_SIDES: f64 = 1.5;
 
 /// The measured ground.
 #[derive(Debug)]
 pub(crate) struct Data {
+    /// Not a number where there are none.
     raster: Raster,
     spacing_m: f64,
 }
 
 impl Data {
+    /// A picture of heights.
     pub(crate) fn load(spec: &RasterSpec, site: &Path, data_dir: Option<&Path>) -> Result<Self, TerrainError> {
         Ok(Self { raster: raster::load(spec, site, data_dir)?, spacing_m: spec.spacing_m })
+    }
+
+    /// A file with a georeference, at the posts of the site's coarsest level.
+    pub(crate) fn sample(
+        file: &FileSpec,
+        spec: &SiteSpec,
+        site: &Path,
+        data_dir: Option<&Path>,
+    ) -> Result<Self, TerrainError> {
+        let path = raster::found(&file.file, &file.source, file.sha256.as_deref(), site, data_dir)?;
+        let level = spec.levels[spec.levels.len() - 1];
+        let origin = Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
+        let refuse = |what: String| TerrainError::from(InputError::content(site, what));
+        let mut opened = ElevationFile::open(&path, &ReadOptions::default())?;
+        let off = || {
+            let [latitude_deg, longitude_deg] = [spec.latitude_deg, spec.longitude_deg];
+            refuse(format!(
+                "latitude_deg {latitude_deg}, longitude_deg {longitude_deg}: {} has no height there",
+                file.file
+            ))
+        };
+        let window = opened.window_around(&origin, READ_SIDES * level.side_m).ok_or_else(off)?;
+        let dem = opened.read_window(&window)?;
+        let datum_m = dem.height_m(&origin).ok_or_else(off)?;
+        if (datum_m - spec.datum_m).abs() > DATUM_TOLERANCE_M {
+            let told = spec.datum_m;
+            return Err(refuse(format!("datum_m {told} must be {datum_m:.1}, the height of {} there", file.file)));
+        }
+        let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
+        let posts = level.posts();
+        let corner_m = -0.5 * level.side_m;
+        let heights_m = dem.map_heights_m(&frame, [corner_m, corner_m], level.spacing_m, [posts, posts]);
+        Ok(Self { raster: Raster { width: posts, height: posts, heights_m }, spacing_m: level.spacing_m })
     }
 
     /// Posts west and south of the post at the map origin.
@@ -32,14 +76,13 @@ impl Data {
         [self.raster.width / 2, self.raster.height / 2]
     }
 
-    /// Whether (x, y) lies on the data.
-    fn covers(&self, [x, y]: [f64; 2]) -> bool {
-        let [west, south] = self.middle();
-        let lies_within = |at_m: f64, before: usize, posts: usize| {
-            let post = at_m / self.spacing_m + before as f64;
-            (0.0..=(posts - 1) as f64).contains(&post)
-        };
-        lies_within(x, west, self.raster.width) && lies_within(y, south, self.raster.height)
+    /// Whether the data know the post nearest to (x, y).
+    fn covers(&self, at_m: [f64; 2]) -> bool {
+        let middle = self.middle();
+        let [column, row] = [0, 1].map(|axis| (at_m[axis] / self.spacing_m).round() + middle[axis] as f64);
+        let Raster { width, height, ref heights_m } = self.raster;
+        let inside = (0.0..width as f64).contains(&column) && (0.0..height as f64).contains(&row);
+        inside && !heights_m[row as usize * width + column as usize].is_nan()
     }
 
     /// Whether the data show the crater, so that none may be added there.
@@ -52,24 +95,19 @@ impl Data {
     /// at height zero.
     pub(crate) fn put_into(&self, level: &mut Level) {
         let posts = level.posts;
-        let Raster { width, height, ref heights_m } = self.raster;
+        let Raster { width, ref heights_m, .. } = self.raster;
         let [west, south] = self.middle();
         let origin_m = heights_m[south * width + west];
         let mut lack = Field { posts, heights_m: vec![0.0; posts * posts], is_known: vec![false; posts * posts] };
-        let post = |row: usize| (posts / 2 - south + row) * posts + posts / 2 - west;
-        for (row, measured_m) in heights_m.chunks(width).enumerate() {
-            for (i, measured_m) in (post(row)..).zip(measured_m) {
-                lack.heights_m[i] = measured_m - origin_m - level.heights_m[i];
-                lack.is_known[i] = true;
-            }
+        let post = |at: usize| (posts / 2 - south + at / width) * posts + posts / 2 - west + at % width;
+        let known = || heights_m.iter().enumerate().filter(|(_, height_m)| !height_m.is_nan());
+        for (at, measured_m) in known() {
+            lack.heights_m[post(at)] = measured_m - origin_m - level.heights_m[post(at)];
+            lack.is_known[post(at)] = true;
         }
         lack.fill();
         level.heights_m.iter_mut().zip(&lack.heights_m).for_each(|(made_up_m, lack_m)| *made_up_m += lack_m);
-        for row in 0..height {
-            for column in 0..width {
-                level.heights_m[post(row) + column] = heights_m[row * width + column] - origin_m;
-            }
-        }
+        known().for_each(|(at, measured_m)| level.heights_m[post(at)] = measured_m - origin_m);
     }
 
     /// Distance between its posts, m.

@@ -4,12 +4,17 @@ use std::path::PathBuf;
 
 use selene_base::input::InputError;
 
+use crate::elevation::ElevationError;
+
 /// A site whose ground cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TerrainError {
     /// A file that cannot be read or whose content is refused.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// An elevation file that cannot be used.
+    #[error(transparent)]
+    Elevation(#[from] ElevationError),
     /// The site names an elevation file but no data directory is known.
     #[error(
         "{}: needs the elevation file {file}, and no data directory is given: pass --data DIR or set SELENE_DATA \

@@ -67,6 +67,7 @@ impl Landscape {
         let data = match &spec.elevation {
             ElevationSpec::Procedural(_) => None,
             ElevationSpec::Raster(raster) => Some(load(raster, &spec, site_file, data_dir)?),
+            ElevationSpec::File(file) => Some(Data::sample(file, &spec, site_file, data_dir)?),
         };
         let shapes = rock::shapes(seed);
         let mut land =

@@ -46,8 +46,8 @@ pub use level::Level;
 pub use rock::{Rock, RockShape};
 pub use rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
 pub use site::{
-    CraterSpec, ElevationSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec, RidgeSpec,
-    RiseSpec, SiteSpec,
+    CraterSpec, ElevationSpec, FileSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
+    RidgeSpec, RiseSpec, SiteSpec,
 };
 pub use surroundings::Surroundings;
 pub use tile_store::TileStore;

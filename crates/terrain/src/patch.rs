@@ -96,7 +96,7 @@ impl Landscape {
     fn landforms(&self) -> &[LandformSpec] {
         match &self.spec().elevation {
             ElevationSpec::Procedural(procedural) => &procedural.landforms,
-            ElevationSpec::Raster(_) => &[],
+            ElevationSpec::Raster(_) | ElevationSpec::File(_) => &[],
         }
     }
 

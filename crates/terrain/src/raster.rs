@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 use rayon::prelude::*;
-use selene_base::input::read_bytes;
+use selene_base::input::{InputError, read_bytes};
 use sha2::{Digest, Sha256};
 
 use crate::error::TerrainError;
@@ -33,25 +33,41 @@ pub(crate) struct Raster {
 
 /// Finds, verifies, decodes and dequantises the raster of a site.
 pub(crate) fn load(spec: &RasterSpec, site: &Path, data_dir: Option<&Path>) -> Result<Raster, TerrainError> {
-    let path = locate(spec, site, data_dir)?;
+    let path = found(&spec.file, &spec.source, Some(&spec.sha256), site, data_dir)?;
     let bytes = read_bytes(&path, FILE_BYTES_MAX)?;
-    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    if !found.eq_ignore_ascii_case(&spec.sha256) {
-        let [site, wanted, source_text] = [site.display().to_string(), spec.sha256.clone(), spec.source.clone()];
-        return Err(TerrainError::Checksum { site: site.into(), path, found, wanted, source_text });
-    }
     let (counts, levels) = decode(&bytes, &path)?;
     Ok(dequantise(&counts, f64::from(spec.relief_m as f32) / levels))
 }
 
-fn locate(spec: &RasterSpec, site: &Path, data_dir: Option<&Path>) -> Result<PathBuf, TerrainError> {
-    let [site, file, source_text] = [site.display().to_string(), spec.file.clone(), spec.source.clone()];
-    let site = PathBuf::from(site);
+/// The path of a site's elevation file, which must have the SHA-256 that the site names.
+pub(crate) fn found(
+    file: &str,
+    source: &str,
+    sha256: Option<&str>,
+    site: &Path,
+    data_dir: Option<&Path>,
+) -> Result<PathBuf, TerrainError> {
+    let (site, file, source_text) = (site.to_owned(), file.to_owned(), source.to_owned());
     let Some(data_dir) = data_dir else {
         return Err(TerrainError::NoDataDirectory { site, file, source_text });
     };
-    let path = data_dir.join(&spec.file);
-    if path.is_file() { Ok(path) } else { Err(TerrainError::Missing { site, path, file, source_text }) }
+    let path = data_dir.join(&file);
+    if !path.is_file() {
+        return Err(TerrainError::Missing { site, path, file, source_text });
+    }
+    let Some(wanted) = sha256 else { return Ok(path) };
+    let found = digest(&path).map_err(|error| InputError::content(&path, error.to_string()))?;
+    if found.eq_ignore_ascii_case(wanted) {
+        return Ok(path);
+    }
+    Err(TerrainError::Checksum { site, path, found, wanted: wanted.to_owned(), source_text })
+}
+
+/// The SHA-256 of a file of any size, hexadecimal.
+fn digest(path: &Path) -> std::io::Result<String> {
+    let mut hasher = Sha256::new();
+    std::io::copy(&mut std::fs::File::open(path)?, &mut hasher)?;
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A picture's counts, row 0 in the south, and its brightest possible count.

@@ -71,8 +71,10 @@ impl LevelSpec {
 pub enum ElevationSpec {
     /// Made up from the site's laws and named landforms.
     Procedural(ProceduralSpec),
-    /// Read from a file in the data directory.
+    /// Read from a picture in the data directory.
     Raster(RasterSpec),
+    /// Read from an elevation file with a georeference in the data directory.
+    File(FileSpec),
 }
 
 /// Elevation as the file has it. A mapping and not serde's enum, whose values lose
@@ -82,16 +84,18 @@ pub enum ElevationSpec {
 struct ElevationKeys {
     procedural: Option<ProceduralSpec>,
     raster: Option<RasterSpec>,
+    file: Option<FileSpec>,
 }
 
 impl TryFrom<ElevationKeys> for ElevationSpec {
     type Error = &'static str;
 
     fn try_from(keys: ElevationKeys) -> Result<Self, Self::Error> {
-        match (keys.procedural, keys.raster) {
-            (Some(procedural), None) => Ok(Self::Procedural(procedural)),
-            (None, Some(raster)) => Ok(Self::Raster(raster)),
-            _ => Err("elevation must be one of procedural and raster"),
+        match (keys.procedural, keys.raster, keys.file) {
+            (Some(procedural), None, None) => Ok(Self::Procedural(procedural)),
+            (None, Some(raster), None) => Ok(Self::Raster(raster)),
+            (None, None, Some(file)) => Ok(Self::File(file)),
+            _ => Err("elevation must be one of procedural, raster and file"),
         }
     }
 }
@@ -106,6 +110,7 @@ impl Validate for ElevationSpec {
                 spec.validate_into(&(), &mut garde::util::nested_path!(parent, "procedural"), report);
             }
             Self::Raster(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "raster"), report),
+            Self::File(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "file"), report),
         }
     }
 }
@@ -234,6 +239,22 @@ pub struct RasterSpec {
     /// Height from its darkest to its brightest possible value, m.
     #[garde(custom(within(0.001, 20_000.0)))]
     pub relief_m: f64,
+}
+
+/// An elevation file of the Moon in the data directory, in any format that
+/// [`crate::elevation`] reads: the site's latitude and longitude say where its middle is.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct FileSpec {
+    /// The file, relative to the data directory.
+    #[garde(length(min = 1, max = 400))]
+    pub file: String,
+    /// Where it comes from and its licence: told when it is missing.
+    #[garde(length(min = 1, max = 400))]
+    pub source: String,
+    /// The file's SHA-256, 64 hexadecimal digits; any file without.
+    #[garde(inner(custom(hex_digest)))]
+    pub sha256: Option<String>,
 }
 
 /// The fractal relief (`noise`).

@@ -57,7 +57,7 @@ impl WindowPlan {
     /// The plan of a site: the coarsest window of a site with elevation data stays on them.
     #[must_use]
     pub fn of(site: &SiteSpec) -> Self {
-        Self::new(&site.levels, matches!(site.elevation, ElevationSpec::Raster(_)))
+        Self::new(&site.levels, !matches!(site.elevation, ElevationSpec::Procedural(_)))
     }
 
     /// Length of the finest window's step, m.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::input::{load_yaml, parse_yaml};
-use selene_terrain::{ElevationSpec, Ground, Level, LevelSpec, Rock, SiteSpec};
+use selene_terrain::elevation::{ElevationFile, MapFrame, ReadOptions};
+use selene_terrain::{ElevationSpec, FileSpec, Ground, Level, LevelSpec, Rock, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
@@ -260,4 +261,46 @@ fn hadley_without_its_data_says_where_to_get_them() {
     for part in ["hadley.yaml", "NAC_DTM_APOLLO15", "osrf/gazebo_models", "CC BY 3.0", "--data", "SELENE_DATA"] {
         assert!(error.to_string().contains(part), "{part} is missing in: {error}");
     }
+}
+
+/// A site on a polar GeoTIFF: only its place and its levels are its own.
+fn on_a_geotiff(datum_m: f64) -> SiteSpec {
+    let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
+    let file = FileSpec { file: "dem/polar_crs/dem_moon.tif".into(), source: "gz-common".into(), sha256: None };
+    SiteSpec {
+        latitude_deg: 87.5558,
+        longitude_deg: -46.432,
+        datum_m,
+        levels: vec![level(0.05, 12.8), level(0.4, 51.2), level(2.4, 240.0)],
+        elevation: ElevationSpec::File(file),
+        ..spec("hadley.yaml")
+    }
+}
+
+#[test]
+fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
+    let Some(data_dir) = data_dir() else { return };
+    let generate = |spec: &SiteSpec| Ground::generate(spec, Path::new("site.yaml"), Some(&data_dir), 1);
+    let told = generate(&on_a_geotiff(0.0)).expect_err("another height").to_string();
+    assert!(told.contains("datum_m 0 must be -2"), "{told}");
+    let mut file =
+        ElevationFile::open(&data_dir.join("dem/polar_crs/dem_moon.tif"), &ReadOptions::default()).expect("good");
+    let dem = file.read().expect("good");
+    let spec = on_a_geotiff(0.0);
+    let origin = selene_terrain::elevation::Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
+    let datum_m = dem.height_m(&origin).expect("on the file");
+    let ground = generate(&on_a_geotiff(datum_m)).expect("a site");
+    let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
+    let coarsest = ground.levels().last().expect("levels");
+    let mut known = 0;
+    for row in 0..coarsest.posts {
+        for column in 0..coarsest.posts {
+            let [x, y] = coarsest.post_xy_m(column, row);
+            let Some(expected_m) = dem.map_height_m(&frame, x, y) else { continue };
+            known += 1;
+            assert!((coarsest.post_m(column, row) - expected_m).abs() < STORED_HEIGHT_TOLERANCE_M, "at {x}, {y}");
+        }
+    }
+    assert!(known > 500, "{known} posts on the file");
+    assert!(ground.height_m(0.0, 0.0).expect("inside").abs() < 0.05);
 }
