@@ -185,7 +185,9 @@ impl Landscape {
 
     /// The rocks on one of nested windows that no finer one has.
     fn rocks_on(&self, level: usize, levels: &[Level]) -> Vec<Rock> {
-        let share = self.spec.rocks.count_max / levels.len();
+        // Half of all lie on the finest window, the others share the rest.
+        let beside = if level == 0 { 1 } else { levels.len() - 1 };
+        let share = self.spec.rocks.count_max / beside / levels.len().min(2);
         let window = &levels[level];
         let square = Square { low_m: window.origin_m, side_m: window.side_m() };
         let mut smallest_m = self.spec.rocks.smallest_m(share as f64, square.side_m);
