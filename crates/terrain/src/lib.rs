@@ -28,6 +28,7 @@ mod rock;
 mod rock_field;
 mod rock_grid;
 mod rock_law;
+mod rocks_in_view;
 mod ruts;
 mod sampler;
 mod seam;

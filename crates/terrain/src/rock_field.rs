@@ -29,9 +29,9 @@ const AROUND_CRATERS: Cells = Cells { name: "terrain/crater_rocks", unit_m: UNIT
 const TURN_BITS: u32 = 6;
 const CELL_BITS: u32 = 10;
 const OCTAVE_BITS: u32 = 4;
-/// Share of rocks around craters that a window is taken to have: the most that
+/// Share of rocks around craters that a window is taken to have: half of the most that
 /// synthterrain lets be blocky.
-const SHARE_EXPECTED: f64 = 0.2;
+const SHARE_EXPECTED: f64 = 0.1;
 /// Halvings of an interval that finds a diameter.
 const HALVINGS: usize = 40;
 

@@ -1,6 +1,6 @@
 //! Claims about the land behind the windows: a place is the same from wherever and whenever it is seen.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use selene_base::input::load_yaml;
 use selene_terrain::{Landscape, Level, LevelSpec, Rock, SiteSpec, TileStore, Windows};
@@ -111,4 +111,51 @@ fn the_land_goes_on_far_from_the_origin() {
         assert!(high - low > 0.1, "{} m posts are flat", level.spacing_m);
     }
     assert!(!windows.rocks.is_empty());
+}
+
+/// The finest level's mean departure from the next coarser one, m, and its spacing.
+fn refinement_m(windows: &Windows) -> (f64, f64) {
+    let [fine, coarse] = [&windows.levels[0], &windows.levels[1]];
+    let posts = (0..fine.posts * fine.posts).step_by(7).map(|i| (i % fine.posts, i / fine.posts));
+    let departures: Vec<_> = posts
+        .filter_map(|(column, row)| {
+            let [x, y] = fine.post_xy_m(column, row);
+            Some((fine.post_m(column, row) - coarse.height_m(x, y)?).abs())
+        })
+        .collect();
+    (departures.iter().sum::<f64>() / departures.len() as f64, fine.spacing_m)
+}
+
+/// Octaves and craters that only posts of a centimetre show are millimetres to centimetres high.
+const CENTIMETRE_DETAIL_M: f64 = 0.02;
+
+#[test]
+fn posts_of_five_metres_are_refined_to_a_centimetre() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/haworth.yaml");
+    let spec: SiteSpec = load_yaml(&file).expect("a good file");
+    assert_eq!(spec.levels.last().map(|level| level.side_m), Some(20_480.0));
+    // The coarsest level cut: a test need not wait for 20 km.
+    let mut levels = spec.levels.clone();
+    levels[3].side_m = 2621.44;
+    let land = Landscape::new(SiteSpec { levels, ..spec }, &file, None, 5).expect("a procedural site");
+    let windows = land.windows(&mut TileStore::default(), &around(&land, [-7321.0, 6210.0]));
+    let (mean_m, spacing_m) = refinement_m(&windows);
+    assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
+    assert!(windows.rocks.iter().any(|rock| rock.radius_m < 0.02));
+}
+
+#[test]
+fn measured_posts_of_two_metres_are_refined_to_a_centimetre() {
+    let Some(data_dir) = std::env::var_os("SELENE_DATA").map(PathBuf::from) else {
+        eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
+        return;
+    };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/hadley.yaml");
+    let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
+    let levels = vec![level(0.01, 20.0), level(0.1, 120.0), level(2.0, 2048.0)];
+    let spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
+    let land = Landscape::new(spec, &file, Some(&data_dir), 5).expect("the data");
+    let windows = land.windows(&mut TileStore::default(), &around(&land, [81.0, -40.0]));
+    let (mean_m, spacing_m) = refinement_m(&windows);
+    assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
 }
