@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use selene_terrain::elevation::{
-    Compression, Crs, Dem, ElevationFile, Format, GeoTransform, MOON_RADIUS_M, Place, Pole, ReadOptions, write_geotiff,
+    Compression, Crs, Dem, ElevationFile, Format, GeoTransform, MOON_RADIUS_M, Place, Pole, ReadOptions, Window,
+    write_geotiff,
 };
 
 fn data_dir() -> Option<PathBuf> {
@@ -28,7 +29,7 @@ fn folder(name: &str) -> PathBuf {
 /// Why a file is refused, be it on opening or on reading.
 fn refusal(path: &Path, options: &ReadOptions) -> String {
     let read = ElevationFile::open(path, options).and_then(|mut file| file.read());
-    let message = read.expect_err("must be refused").to_string();
+    let message = read.map(|dem| dem.height_range_m()).expect_err("must be refused").to_string();
     assert!(message.contains(&path.file_stem().expect("name").to_string_lossy()[..]), "no file in: {message}");
     message
 }
@@ -247,11 +248,11 @@ fn what_is_written_is_read_again() {
             .zip(dem.heights_m())
             .all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan());
         assert!(same && again.no_data_count() == 1);
-        let window = selene_terrain::elevation::Window { column: 31, row: 3, columns: 20, rows: 41 };
+        let window = Window { column: 31, row: 3, columns: 20, rows: 41 };
         let part = file.read_window(&window).expect("a window");
         assert_eq!(part.post_m(2, 5), dem.post_m(33, 8));
         assert_eq!(part.transform().post_xy(2, 5), dem.transform().post_xy(33, 8));
-        assert!(file.read_window(&selene_terrain::elevation::Window { column: 80, ..window }).is_err());
+        assert!(file.read_window(&Window { column: 80, ..window }).is_err());
     }
 }
 
@@ -343,4 +344,72 @@ fn stated_georeference_completes_a_numpy_array_and_contradicts_no_file() {
     assert!(refusal(&tif, &ReadOptions { crs: Some(Crs::Local), ..ReadOptions::default() }).contains("leave it out"));
     std::fs::write(folder.join("nothing.txt"), "nothing").expect("file");
     assert!(refusal(&folder.join("nothing.txt"), &ReadOptions::default()).contains("format"));
+}
+
+#[test]
+fn a_file_larger_than_memory_is_looked_into() {
+    // 160 GB that take no room: the file system keeps the hole as one.
+    let path = folder("large").join("large.npy");
+    let header = format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (200000, 200000), }");
+    let start = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+    std::fs::write(&path, &start).expect("file");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("file");
+    if file.set_len(start.len() as u64 + 4 * 200_000 * 200_000).is_err() {
+        eprintln!("skipped: needs a file system with holes");
+        return;
+    }
+    let stated = ReadOptions { spacing_m: Some(1.0), ..ReadOptions::default() };
+    let mut large = ElevationFile::open(&path, &stated).expect("a header");
+    let window = Window { column: 199_990, row: 199_995, columns: 10, rows: 5 };
+    assert_eq!(large.read_window(&window).expect("a window").heights_m(), [0.0; 50]);
+    assert!(large.read().expect_err("too much").to_string().contains("more than is read at once"));
+    std::fs::remove_file(&path).expect("clean");
+}
+
+/// A cube of 70 × 50 samples in tiles of 32 × 16, counts 0, 1, 2 … row by row.
+fn cube(change: impl Fn(String) -> String) -> Vec<u8> {
+    let label = "Object = IsisCube\n Object = Core\n StartByte = 2049\n Format = Tile\n TileSamples = 32\n TileLines = 16\n \
+        Group = Dimensions\n Samples = 70\n Lines = 50\n Bands = 1\n End_Group\n Group = Pixels\n Type = SignedWord\n ByteOrder = Msb\n \
+        Base = 1737400.0\n Multiplier = 0.5\n End_Group\n End_Object\n Group = Mapping\n ProjectionName = PolarStereographic\n TargetName = Moon\n \
+        EquatorialRadius = 1737400.0 <meters>\n PolarRadius = 1737400.0 <meters>\n LongitudeDirection = PositiveWest\n LongitudeDomain = 360\n \
+        CenterLatitude = -90\n CenterLongitude = 90\n UpperLeftCornerX = -700\n UpperLeftCornerY = 500\n PixelResolution = 20 <meters/pixel>\n \
+        End_Group\nEnd_Object\nEnd\n";
+    let mut bytes = change(label.to_owned()).into_bytes();
+    bytes.resize(2048, 0);
+    for (tile_row, tile_column) in (0..4).flat_map(|row| (0..3).map(move |column| (row, column))) {
+        for (row, column) in (0..16).flat_map(|row| (0..32).map(move |column| (row, column))) {
+            let [row, column] = [tile_row * 16 + row, tile_column * 32 + column];
+            let count: i16 = if row == 7 && column == 3 { i16::MIN } else { row * 70 + column };
+            bytes.extend(count.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_tiled_cube_is_put_together_and_bad_ones_are_refused() {
+    let path = folder("cube").join("cube.cub");
+    std::fs::write(&path, cube(|label| label)).expect("file");
+    let dem = open(&path).read().expect("heights");
+    assert_eq!((dem.post_m(69, 49), dem.post_m(33, 15)), (Some(1749.5), Some(541.5)));
+    assert_eq!((dem.post_m(3, 7), dem.no_data_count()), (None, 1));
+    // 90° W points up: the post of column 36 and row 19 is 110 m up and 30 m right of the pole.
+    let longitude_rad = (30.0_f64 / 110.0).atan() - std::f64::consts::FRAC_PI_2;
+    let latitude_rad = 2.0 * (30.0_f64.hypot(110.0) / 2.0 / MOON_RADIUS_M).atan() - std::f64::consts::FRAC_PI_2;
+    assert_eq!(dem.post_at(&Place { latitude_rad, longitude_rad, height_m: 0.0 }), Some([36, 19]));
+    for (from, to, part) in [
+        ("Lines = 50", "Lines = 5000", "cannot hold"),
+        ("TileSamples = 32", "TileSamples = 0", "TileSamples"),
+        ("TargetName = Moon", "TargetName = Mars", "TargetName"),
+        ("PolarRadius = 1737400.0", "PolarRadius = 3376200.0", "Mars"),
+        ("Type = SignedWord", "Type = Word", "Type"),
+        ("Base = 1737400.0", "Base = 90000.0", "post at column"),
+    ] {
+        std::fs::write(&path, cube(|label| label.replace(from, to))).expect("file");
+        let message = refusal(&path, &ReadOptions::default());
+        assert!(message.contains(part), "{part} is missing in: {message}");
+    }
+    let whole = cube(|label| label);
+    std::fs::write(&path, &whole[..whole.len() - 500]).expect("file");
+    assert!(refusal(&path, &ReadOptions::default()).contains("cannot hold"));
 }

@@ -7,7 +7,8 @@ use selene_base::input::{InputError, read_bytes};
 
 use super::crs::Crs;
 use super::error::{ElevationError, Refusal};
-use super::header::{Format, Header, Source};
+use super::format::Format;
+use super::header::{Header, Source};
 use super::transform::GeoTransform;
 use super::values::Values;
 use super::wkt::from_text;

@@ -129,14 +129,18 @@ impl Dem {
             return Some(self.height_at_xy_m([x, y])? - frame.height_m());
         }
         let mut z = frame.sphere_z_m(x, y);
+        let mut last_step = f64::INFINITY;
         for _ in 0..SURFACE_STEPS {
             let from_middle = frame.seen_from_middle_m([x, y, z]);
             let pixel = self.pixel_of(&from_middle.normalize(), || Place::from_direction(&from_middle))?;
             let step = self.bilinear_m(pixel)? - (from_middle.norm() - super::crs::MOON_RADIUS_M);
-            z += step;
             if step.abs() < SURFACE_TOLERANCE_M {
-                return Some(z);
+                return Some(z + step);
             }
+            // Steps shrink by a steady share: Aitken's rule takes all that follow at once.
+            let share = step / last_step;
+            z += if share.abs() < 0.5 { step / (1.0 - share) } else { step };
+            last_step = step;
         }
         None
     }

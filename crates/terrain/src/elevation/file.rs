@@ -1,14 +1,14 @@
 //! Elevation files: opening one tells its format by its content, reads its header and
 //! refuses what cannot be placed on the Moon; heights are then read by windows.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::crs::{Crs, Place};
 use super::dem::Dem;
-use super::error::{ElevationError, Refusal, read_error};
-use super::header::{Format, Header};
+use super::error::{ElevationError, Refusal};
+use super::format::{Format, format_of, label_of};
+use super::georeference::{check_extent, stated_transform};
+use super::header::Header;
 use super::transform::GeoTransform;
 use super::values::{HEIGHT_MAX_M, Values};
 use super::window::Window;
@@ -277,93 +277,5 @@ impl ElevationFile {
             )
         };
         Err(Refusal::new(format!("post at column {column}, row {row}"), what).at(&self.path))
-    }
-}
-
-/// The transform that the options state.
-fn stated_transform(
-    [columns, rows]: [usize; 2],
-    crs: &Crs,
-    spacing_m: Option<f64>,
-    origin: Option<[f64; 2]>,
-) -> Result<GeoTransform, Refusal> {
-    let missing = |field: &str, what: &str| {
-        Refusal::new(field, format!("is missing, and the file does not say it; state {what}"))
-    };
-    let spacing_m =
-        spacing_m.ok_or_else(|| missing("spacing", "the distance between posts in metres (--spacing-m)"))?;
-    if !(spacing_m.is_finite() && spacing_m > 0.0) {
-        return Err(Refusal::new("spacing", format!("is {spacing_m} m; must be finite and above 0")));
-    }
-    let step = spacing_m / crs.unit_m();
-    let middle = [-0.5 * columns as f64 * step, 0.5 * rows as f64 * step];
-    let corner = match origin {
-        Some(corner) => corner,
-        None if *crs == Crs::Local => middle,
-        None => {
-            return Err(missing("origin", "the map coordinates of the outer corner of the first pixel (--origin X,Y)"));
-        }
-    };
-    GeoTransform::north_up(corner[0], corner[1], step, step).checked("origin")
-}
-
-/// Refuses a grid that is not on its map: a corner beyond a pole, more than once
-/// around the Moon. A pixel is left for labels that round.
-fn check_extent(crs: &Crs, transform: &GeoTransform, [columns, rows]: [usize; 2]) -> Result<(), Refusal> {
-    let [columns, rows] = [columns as f64, rows as f64];
-    let Some(turn) = crs.circumference() else { return Ok(()) };
-    let unit_per_rad = if *crs == Crs::Geographic { 1.0_f64.to_degrees() } else { super::MOON_RADIUS_M };
-    let [step_x, step_y] = transform.spacing();
-    let false_north = if let Crs::Equirectangular { false_origin_m, .. } = crs { false_origin_m[1] } else { 0.0 };
-    let pole = unit_per_rad * std::f64::consts::FRAC_PI_2 + step_y;
-    for corner in [[0.0, 0.0], [columns, 0.0], [0.0, rows], [columns, rows]] {
-        let [_, y] = transform.xy(corner);
-        if (y - false_north).abs() > pole {
-            return Err(Refusal::new(
-                "georeference",
-                format!("puts the grid's corner at y = {y}, beyond the pole at {}", pole - step_y),
-            ));
-        }
-    }
-    if columns * step_x > turn + step_x {
-        return Err(Refusal::new(
-            "georeference",
-            format!("makes the grid {} wide, more than once around the Moon ({turn})", columns * step_x),
-        ));
-    }
-    Ok(())
-}
-
-/// The label of an image that has one beside it, else the path itself.
-fn label_of(path: &Path) -> PathBuf {
-    let is_image = path
-        .extension()
-        .is_some_and(|extension| ["img", "dat"].iter().any(|image| extension.eq_ignore_ascii_case(image)));
-    if !is_image {
-        return path.to_owned();
-    }
-    let labels = ["LBL", "lbl", "xml", "XML"].map(|extension| path.with_extension(extension));
-    labels.into_iter().find(|label| label.is_file()).unwrap_or_else(|| path.to_owned())
-}
-
-fn format_of(path: &Path) -> Result<Format, ElevationError> {
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(read_error(path))?;
-    file.take(4096).read_to_end(&mut start).map_err(read_error(path))?;
-    let text = String::from_utf8_lossy(&start).to_ascii_lowercase();
-    let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-    let is_tiff = [&b"II*\0"[..], b"MM\0*", b"II+\0", b"MM\0+"].iter().any(|magic| start.starts_with(magic));
-    match () {
-        () if is_tiff => Ok(Format::GeoTiff),
-        () if start.starts_with(b"\x89PNG") => Ok(Format::Png),
-        () if start.starts_with(b"\x93NUMPY") => Ok(Format::Npy),
-        () if text.contains("isiscube") && text.contains("object") => Ok(Format::Isis),
-        () if text.contains("pds_version_id") => Ok(Format::Pds3),
-        () if text.starts_with('<') && text.contains("product_observational") => Ok(Format::Pds4),
-        () if text.starts_with("ncols") || text.starts_with("nrows") => Ok(Format::AsciiGrid),
-        () => {
-            let what = "is none that is known; must be GeoTIFF, PDS3 (label or attached), PDS4 (.xml), ISIS cube, ESRI ASCII grid, PNG or .npy";
-            Err(Refusal::new("format", what).at(path))
-        }
     }
 }

@@ -5,46 +5,12 @@ use std::path::Path;
 
 use super::crs::Crs;
 use super::error::{ElevationError, read_error};
-use super::geotiff::TiffSource;
+use super::format::Format;
 use super::raw::RawSource;
+use super::tiff_blocks::TiffSource;
 use super::transform::GeoTransform;
 use super::values::Values;
 use super::window::Window;
-
-/// Formats of elevation files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// GeoTIFF, BigTIFF, cloud-optimised GeoTIFF.
-    GeoTiff,
-    /// PDS3 image with an attached or detached label.
-    Pds3,
-    /// PDS4 image with an XML label.
-    Pds4,
-    /// ISIS cube.
-    Isis,
-    /// Esri ASCII grid.
-    AsciiGrid,
-    /// Grey PNG of 8 or 16 bits.
-    Png,
-    /// NumPy array.
-    Npy,
-}
-
-impl Format {
-    /// Its usual name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GeoTiff => "GeoTIFF",
-            Self::Pds3 => "PDS3",
-            Self::Pds4 => "PDS4",
-            Self::Isis => "ISIS cube",
-            Self::AsciiGrid => "ESRI ASCII grid",
-            Self::Png => "PNG",
-            Self::Npy => "NumPy array",
-        }
-    }
-}
 
 /// An opened file.
 #[derive(Debug)]

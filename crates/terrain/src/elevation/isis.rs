@@ -11,7 +11,8 @@ use std::path::Path;
 use super::body::{check_radius, check_target, equirectangular, polar, unknown_projection};
 use super::crs::Crs;
 use super::error::{ElevationError, Refusal, read_error};
-use super::header::{Format, Header, Source};
+use super::format::Format;
+use super::header::{Header, Source};
 use super::odl::Block;
 use super::raw::{RawSource, SampleType};
 use super::transform::GeoTransform;
@@ -92,7 +93,9 @@ fn tiles(
         )
     };
     let size = source.file.metadata().map_or(0, |metadata| metadata.len());
-    let tile_bytes = tile_bytes.filter(|bytes| bytes.saturating_mul(count as u64) <= size).ok_or_else(wrong)?;
+    let tile_bytes = tile_bytes
+        .filter(|bytes| bytes.saturating_mul(count as u64).saturating_add(start) <= size)
+        .ok_or_else(wrong)?;
     source.block_columns = across;
     source.block_rows = down;
     source.row_bytes = across * source.sample.bytes();

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::error::{ElevationError, Refusal, read_error};
 use super::file::ReadOptions;
-use super::header::{Format, Header, Source};
+use super::format::Format;
+use super::header::{Header, Source};
 use super::raw::{RawSource, SampleType};
 use super::values::Values;
 

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::body::check_target;
 use super::error::{ElevationError, Refusal, read_error};
-use super::header::{Format, Header, Source};
+use super::format::Format;
+use super::header::{Header, Source};
 use super::odl::{Block, Value};
 use super::pds3_map;
 use super::raw::{RawSource, SampleType};

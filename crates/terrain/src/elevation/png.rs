@@ -9,7 +9,8 @@ use selene_base::input::{InputError, read_bytes};
 
 use super::error::{ElevationError, Refusal};
 use super::file::ReadOptions;
-use super::header::{Format, Header, Source};
+use super::format::Format;
+use super::header::{Header, Source};
 use super::values::Values;
 
 /// The largest file taken, bytes.
