@@ -86,3 +86,45 @@ impl CameraFrame {
         inside.then(|| row as usize * self.width as usize + column as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::view::CameraFrame;
+
+    /// A frame 60 × 40 of things side by side at 5 m, 30 columns each.
+    fn two_things(scattered: impl Fn(usize) -> f32) -> CameraFrame {
+        let mut frame = CameraFrame::sized(60, 40);
+        frame.depth_m.fill(5.0);
+        for i in 0..frame.scattered.len() {
+            frame.instance[i] = 1 + (i % 60 / 30) as u16;
+            frame.scattered[i] = scattered(i);
+        }
+        frame
+    }
+
+    #[test]
+    fn light_of_two_things_does_not_mix() {
+        let mut frame = two_things(|i| [1.0, 3.0][i % 60 / 30]);
+        frame.smooth_scattered();
+        assert!(frame.scattered.iter().enumerate().all(|(i, l)| (l - [1.0, 3.0][i % 60 / 30]).abs() < 1e-6));
+    }
+
+    #[test]
+    fn light_of_few_pixels_is_spread_over_like_ones_and_kept() {
+        // One ray in the middle of a thing: its window lies within the picture's rows and columns.
+        let at = 20 * 60 + 15;
+        let mut frame = two_things(|i| f32::from(u8::from(i == at)));
+        frame.smooth_scattered();
+        let sum: f32 = frame.scattered.iter().sum();
+        assert!((sum - 1.0).abs() < 0.1, "{sum}: near the thing's edge windows are cut");
+        assert!(frame.scattered[at] < 0.02 && frame.scattered[at + 20] == 0.0);
+    }
+
+    #[test]
+    fn the_sky_stays_dark() {
+        let mut frame = two_things(|_| 1.0);
+        frame.depth_m[..60].fill(f32::INFINITY);
+        frame.smooth_scattered();
+        assert!(frame.scattered[..60].iter().all(|l| *l == 0.0));
+    }
+}
