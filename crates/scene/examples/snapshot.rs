@@ -11,7 +11,9 @@ use std::time::Instant;
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_base::input::load_yaml;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, primitives};
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Tracer, primitives,
+};
 use selene_terrain::{Ground, SiteSpec};
 
 /// Frames that the speed is averaged over.
@@ -31,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ground = Ground::generate(&spec, Path::new(site), data_dir.as_ref().map(Path::new), 1)?;
     let start = Instant::now();
     let mut scene = Scene::new(&ground, common::sun(elevation_deg.to_radians(), 0.9));
+    scene.set_earth(Some(earth()));
     println!("scene built in {:.3} s, {} rocks", start.elapsed().as_secs_f64(), ground.rocks().len());
     add_rover(&mut scene, ground.height_m(4.0, 1.0).unwrap_or(0.0))?;
     let eye = ground.height_m(0.0, 0.0).unwrap_or(0.0) + 1.6;
@@ -45,6 +48,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = start.elapsed().as_secs_f64() / f64::from(FRAMES);
     println!("{}: {:.1} ms a frame, {light:?}", tracer.device(), seconds * 1e3);
     save(&frame, out)
+}
+
+/// A half Earth low in the picture; its light shows with the Sun below the horizon.
+fn earth() -> Earth {
+    let direction = common::sun(0.12, 0.2).direction_to_sun;
+    Earth {
+        direction_to_earth: direction,
+        irradiance_w_m2: 0.05,
+        angular_radius_rad: 0.0166,
+        sun_from_earth: direction.cross(&Vector3::z()).normalize(),
+    }
 }
 
 /// A box on four wheels.

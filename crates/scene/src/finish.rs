@@ -5,11 +5,12 @@
 
 use rayon::prelude::*;
 
+use crate::kernel::least;
 use crate::scene::Scene;
 use crate::view::{CameraFrame, CameraView};
 
 /// Pixels to each side that scattered light is averaged over.
-const REACH: usize = 8;
+const REACH: usize = 16;
 
 /// Part of the depth by which pixels averaged may differ.
 const LIKE_DEPTH: f32 = 0.1;
@@ -61,7 +62,7 @@ impl CameraFrame {
         let instances = self.instance[own].iter().zip(&self.instance[near.clone()]);
         let pixels = depths.zip(instances).zip(&self.scattered[near]);
         for ((((d, d_near), (i, i_near)), light), (sum, total)) in pixels.zip(sums.iter_mut().zip(weights)) {
-            let alike = if (d - d_near).abs() <= LIKE_DEPTH * d && i == i_near { weight } else { 0.0 };
+            let alike = if (d - d_near).abs() <= LIKE_DEPTH * least(*d, *d_near) && i == i_near { weight } else { 0.0 };
             *sum += alike * light;
             *total += alike;
         }
@@ -84,5 +85,49 @@ impl CameraFrame {
         let [column, row] = [(u + 0.5).floor(), (v + 0.5).floor()];
         let inside = column >= 0.0 && row >= 0.0 && column < f64::from(self.width) && row < f64::from(self.height);
         inside.then(|| row as usize * self.width as usize + column as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::view::CameraFrame;
+
+    /// A frame 160 × 100 of two things side by side at 5 m.
+    fn two_things(scattered: impl Fn(usize) -> f32) -> CameraFrame {
+        let mut frame = CameraFrame::sized(160, 100);
+        frame.depth_m.fill(5.0);
+        for i in 0..frame.scattered.len() {
+            frame.instance[i] = 1 + (i % 160 / 80) as u16;
+            frame.scattered[i] = scattered(i);
+        }
+        frame
+    }
+
+    #[test]
+    fn light_of_two_things_does_not_mix() {
+        let mut frame = two_things(|i| [1.0, 3.0][i % 160 / 80]);
+        frame.smooth_scattered();
+        assert!(frame.scattered.iter().enumerate().all(|(i, l)| (l - [1.0, 3.0][i % 160 / 80]).abs() < 1e-5));
+    }
+
+    #[test]
+    fn light_of_few_pixels_is_spread_over_like_ones_and_kept() {
+        // One ray in the middle of a thing, which is wider than twice the window.
+        let at = 50 * 160 + 40;
+        let mut frame = two_things(|i| f32::from(u8::from(i == at)));
+        frame.smooth_scattered();
+        let sum: f32 = frame.scattered.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-4, "{sum}");
+        assert!(frame.scattered[at] < 0.01 && frame.scattered[at + 80] == 0.0);
+    }
+
+    #[test]
+    fn the_sky_stays_dark() {
+        let mut frame = two_things(|_| 1.0);
+        frame.depth_m[..160 * 30].fill(f32::INFINITY);
+        frame.scattered[..160 * 30].fill(0.0);
+        frame.smooth_scattered();
+        assert!(frame.scattered[..160 * 30].iter().all(|l| *l == 0.0));
+        assert!(frame.scattered[160 * 30..].iter().all(|l| (l - 1.0).abs() < 1e-5));
     }
 }

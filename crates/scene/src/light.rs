@@ -105,7 +105,7 @@ impl LightSampling {
 
 impl Default for LightSampling {
     fn default() -> Self {
-        Self { sun_samples: 8, bounce_rays: 2, seed: 0 }
+        Self { sun_samples: 4, bounce_rays: 1, seed: 0 }
     }
 }
 

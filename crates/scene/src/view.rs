@@ -48,7 +48,7 @@ impl CameraView {
     #[must_use]
     pub fn project(&self, direction: Vector3<f64>) -> Option<[f64; 2]> {
         let [x, y] = [direction.x / direction.z, direction.y / direction.z];
-        (direction.z > 0.0).then(|| [x * self.fx_px + self.cx_px, y * self.fy_px + self.cy_px])
+        (direction.z > 0.0).then_some([x * self.fx_px + self.cx_px, y * self.fy_px + self.cy_px])
     }
 
     /// Solid angle of a pixel at (u, v), sr: cos³ of the angle to the axis over fx fy.

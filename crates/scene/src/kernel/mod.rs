@@ -43,7 +43,7 @@ pub const GROUND: u32 = 0xffff_ffff;
 /// The lesser of two numbers; `f32::min` costs three times as much to be exact
 /// about NaN, which rays do not carry.
 #[inline(always)]
-fn least(a: f32, b: f32) -> f32 {
+pub(crate) fn least(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 

@@ -9,9 +9,10 @@ use std::f32::consts::TAU;
 
 use nalgebra::Vector3;
 
+use super::FAR;
 use super::bvh::{cone_meets_instances, instances_hide};
 use super::chance::{stratified, unit};
-use super::surface::{Surface, across, faces_openly, ground_hides};
+use super::surface::{Surface, across, faces_openly, ground_beyond, ground_hides};
 use crate::light::SAMPLES_MAX;
 use crate::record::Records;
 
@@ -40,8 +41,10 @@ pub fn sunlight(records: &Records<'_>, surface: &Surface, samples: u32, seed: u3
         return Sunlight { share: 0.0, direction: sun };
     }
     let up = across(&sun)[1];
-    let ground_cuts = ground_hides(records, surface, sun - up * radius);
-    if ground_cuts && ground_hides(records, surface, sun + up * radius) {
+    let cut = ground_beyond(records, surface, sun - up * radius, 0.0);
+    let ground_cuts = cut < FAR;
+    // What is free below is free above: the highest point is cut beyond, if at all.
+    if ground_cuts && ground_beyond(records, surface, sun + up * radius, cut) < FAR {
         return Sunlight { share: 0.0, direction: sun };
     }
     if !ground_cuts && sun_height >= radius && !cone_meets_instances(records, &surface.ray(sun), radius) {

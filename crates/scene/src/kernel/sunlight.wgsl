@@ -21,8 +21,10 @@ fn sunlight(surface: Surface, samples: u32, seed: u32) -> Sunlight {
         return Sunlight(0.0, sun);
     }
     let up = cross(sun, level_across(sun));
-    let ground_cuts = ground_hides(surface, sun - up * radius);
-    if ground_cuts && ground_hides(surface, sun + up * radius) {
+    let cut = ground_beyond(surface, sun - up * radius, 0.0);
+    let ground_cuts = cut < FAR;
+    // What is free below is free above: the highest point is cut beyond, if at all.
+    if ground_cuts && ground_beyond(surface, sun + up * radius, cut) < FAR {
         return Sunlight(0.0, sun);
     }
     if !ground_cuts && sun_height >= radius && !cone_meets_instances(surface_ray(surface, sun), radius) {

@@ -71,10 +71,18 @@ pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
     Surface { point, normal, clearance: rounding, material: instance.material, code: instance.code }
 }
 
+/// Where the ground stands between a surface and what lies in `direction`, or `FAR`;
+/// looked for beyond `from` only.
+#[must_use]
+pub fn ground_beyond(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>, from: f32) -> f32 {
+    let ray = surface.ray(direction);
+    trace_heights(records, &Ray { origin: ray.origin + direction * from, direction }, FAR, SURFACE_MIP).0
+}
+
 /// Whether the ground stands between a surface and what lies in `direction`.
 #[must_use]
 pub fn ground_hides(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>) -> bool {
-    trace_heights(records, &surface.ray(direction), FAR, SURFACE_MIP).0 < FAR
+    ground_beyond(records, surface, direction, 0.0) < FAR
 }
 
 /// Whether an instance does.

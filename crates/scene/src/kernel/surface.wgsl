@@ -38,9 +38,16 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
     return Surface(point, normal, rounding, instances[hit.instance].material, instances[hit.instance].code);
 }
 
+// Where the ground stands between a surface and what lies in `direction`, or FAR;
+// looked for beyond `start` only.
+fn ground_beyond(surface: Surface, direction: vec3<f32>, start: f32) -> f32 {
+    let ray = surface_ray(surface, direction);
+    return trace_heights(Ray(ray.origin + direction * start, direction), FAR, SURFACE_MIP).t;
+}
+
 // Whether the ground stands between a surface and what lies in `direction`.
 fn ground_hides(surface: Surface, direction: vec3<f32>) -> bool {
-    return trace_heights(surface_ray(surface, direction), FAR, SURFACE_MIP).t < FAR;
+    return ground_beyond(surface, direction, 0.0) < FAR;
 }
 
 // Whether an instance does.
