@@ -3,7 +3,7 @@
 //! shows it as terraces: `dequantise` finds a smooth surface that stays within that
 //! half level of every post (relaxation of the bending energy, clamped at each pass).
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageFormat, ImageReader, Limits};
@@ -65,9 +65,16 @@ pub(crate) fn found(
 
 /// The SHA-256 of a file of any size, hexadecimal.
 fn digest(path: &Path) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
     let mut hasher = Sha256::new();
-    std::io::copy(&mut std::fs::File::open(path)?, &mut hasher)?;
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut block = vec![0; 1 << 20];
+    loop {
+        let count = file.read(&mut block)?;
+        if count == 0 {
+            return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+        }
+        hasher.update(&block[..count]);
+    }
 }
 
 /// A picture's counts, row 0 in the south, and its brightest possible count.

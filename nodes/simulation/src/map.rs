@@ -77,7 +77,7 @@ impl Window {
         let lengths_m = [request.length_x, request.length_y];
         let cells = lengths_m.map(|length_m| (length_m / request.resolution).round());
         let is_map = request.resolution > 0.0 && cells.iter().all(|&n| n >= 1.0) && cells[0] * cells[1] <= CELLS_MAX;
-        if !is_map || !(request.center_x.is_finite() && request.center_y.is_finite()) {
+        if !(is_map && request.center_x.is_finite() && request.center_y.is_finite()) {
             return Err(format!(
                 "{} × {} m in cells of {} m; a map has 1 to {CELLS_MAX:.0} cells",
                 lengths_m[0], lengths_m[1], request.resolution
