@@ -1,6 +1,7 @@
 //! Which rocks of a scenario are loose: some of the site's own by their size, and others
 //! that the scenario lays on the ground.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use garde::Validate;
@@ -73,7 +74,10 @@ pub(crate) fn lay(
 ) -> Result<(), InputError> {
     if let Some(sizes) = from_site {
         let is_loose = |diameter_m: f64| diameter_m >= sizes.diameter_min_m && diameter_m <= sizes.diameter_max_m;
-        ground.loosen(|rock| is_loose(2.0 * rock.radius_m));
+        // What is wedged between others would be thrown out by them.
+        let wedged: BTreeSet<u32> =
+            ground.rocks().iter().filter(|rock| ground.is_wedged(rock)).map(|rock| rock.id).collect();
+        ground.loosen(|rock| is_loose(2.0 * rock.radius_m) && !wedged.contains(&rock.id));
     }
     let shapes = ground.rock_shapes().len();
     for (i, rock) in rocks.iter().enumerate() {

@@ -255,22 +255,23 @@ impl Ground {
     }
 
     /// Loosens the rocks on the finest level that `is_loose` picks: they are bodies of
-    /// their own from now on. Those that touch another rock are wedged and stay.
+    /// their own from now on.
     pub fn loosen(&mut self, is_loose: impl Fn(&Rock) -> bool) {
         let on_finest = |rock: &Rock| {
             let at = rock.world_from_rock.translation;
             self.finest().contains(at.x, at.y)
         };
         let (loose, fixed): (Vec<_>, Vec<_>) =
-            self.rocks.iter().cloned().partition(|rock| on_finest(rock) && is_loose(rock) && !self.is_wedged(rock));
+            self.rocks.iter().cloned().partition(|rock| on_finest(rock) && is_loose(rock));
         self.rock_grid = Arc::new(RockGrid::new(self.finest(), &fixed, &self.shapes));
         self.rocks = Arc::new(fixed);
         Arc::make_mut(&mut self.loose_rocks).extend(loose);
         Arc::make_mut(&mut self.loose_rocks).sort_by_key(|rock| rock.id);
     }
 
-    /// Whether a rock's bounding ball meets another's.
-    fn is_wedged(&self, rock: &Rock) -> bool {
+    /// Whether a rock's bounding ball meets that of another fixed rock.
+    #[must_use]
+    pub fn is_wedged(&self, rock: &Rock) -> bool {
         let reach_m = |rock: &Rock| self.shapes.get(rock.shape).map_or(1.0, RockShape::reach) * rock.radius_m;
         let at = rock.world_from_rock.translation.vector;
         let mut near = self.rocks_near(at.x, at.y, reach_m(rock));
