@@ -178,9 +178,8 @@ fn a_drive_among_loose_rocks_has_the_same_hash_on_one_two_and_four_threads() {
     assert_eq!(one, driven_hash(4));
 }
 
-/// Of a hop of 2 cm, as crater walls of 30° make the soil give to a rock that lies half
-/// buried in them, m/s: √(2 g h).
-const THROWN_M_S: f64 = 0.2546;
+/// What free fall gives in 50 ms, and half as much again.
+const THROWN_M_S: f64 = 1.5 * MOON_M_S2 * 0.05;
 
 /// Rocks are drawn leaning and half buried. Loose, some roll into a better place, but the
 /// soil that they lie in does not throw them out.

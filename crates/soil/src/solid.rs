@@ -19,6 +19,7 @@ use selene_terrain::{Ground, Node, RockShape};
 use crate::law::Law;
 use crate::press::{Motion, press};
 use crate::scm::Scm;
+use crate::spec::Pressure;
 use crate::underside::{Low, Underside};
 use crate::wheel::{Bed, Conditions};
 
@@ -149,6 +150,13 @@ impl Underside for ConvexSolid {
         }
         Some(Low { height_m: low, share: 1.0 })
     }
+
+    /// Of the downward face that holds the point.
+    fn inward(&self, point: Vector3<f64>) -> Option<Vector3<f64>> {
+        let out_m = |plane: &&Plane| plane.normal.dot(&point) - plane.offset_m;
+        let below = self.planes.iter().filter(|plane| plane.normal.z < -WALL_SINE);
+        below.max_by(|a, b| out_m(a).total_cmp(&out_m(b))).map(|plane| -plane.normal)
+    }
 }
 
 /// One step of a solid on the ground, as [`crate::step`] is for a wheel; none where the
@@ -211,7 +219,9 @@ fn nodes_under<'a>(ground: &'a Ground, solid: &'a ConvexSolid) -> impl Iterator<
     })
 }
 
-/// The same soil with E and R that a solid of this mass can follow at this step.
+/// The same soil with E and R that a solid of this mass can follow at this step. It presses
+/// square to the solid's faces, whatever it does to wheels: along the terrain's normal the
+/// sides of a bed would lift a stone that leans against them instead of holding it.
 fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
     let mass_per_m2 = mass_kg / footprint_m2;
     let elastic_max = mass_per_m2 * (FREQUENCY_MAX / dt_s).powi(2);
@@ -221,6 +231,7 @@ fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
     Scm {
         elastic_pa_per_m: scm.elastic_pa_per_m.min(elastic_max.max(elastic_min)),
         damping_pa_s_per_m: scm.damping_pa_s_per_m.min(damping_max),
+        pressure: Pressure::Surface,
         ..*scm
     }
 }
