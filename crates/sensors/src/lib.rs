@@ -5,7 +5,7 @@
 //! reading depends on its index alone and not on the threads or processes at work.
 
 pub mod camera;
-mod develop;
+pub mod develop;
 pub mod imu;
 pub mod lidar;
 mod noise;
@@ -13,8 +13,8 @@ pub mod position;
 mod schedule;
 mod spec;
 
-pub use camera::{CameraSpec, Encoding, Intrinsics, LightSpec, NoiseSpec};
-pub use develop::{Image, develop};
+pub use camera::{CameraSpec, Intrinsics, LightSpec};
+pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
 pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use noise::DriftSpec;

@@ -1,0 +1,273 @@
+//! Lens flare (what HEADING §III names, by a model of ours): light of the Sun that does not
+//! go where the lens means it to. Irradiance to irradiance, added to the picture while any
+//! of the Sun is seen from the lens, in the frame or up to `reach` outside it.
+//!
+//! The Sun's own image has the light F = (π/4) E cos θ/Ω, in irradiance times pixels, Ω the
+//! solid angle of a pixel on the axis. Of it go:
+//! - to the bloom, scatter on and in the glass: (s/2 − 1)/(π R²) (1 + r²/R²)^(−s/2) around
+//!   the Sun's image, a halo that falls as r^−s;
+//! - to streaks, diffraction at the blades of the aperture: as many rays as blades, or twice
+//!   that where their number is odd; along a ray 1/(l (1 + r/l)²), across it a Gaussian of
+//!   0.05°, half a pixel at the least;
+//! - to ghosts, light reflected twice between glasses: images of the aperture, regular
+//!   polygons with a brighter rim, on the line from the Sun's image through the principal
+//!   point: `along` 1 is the Sun's image, 0 the principal point, −1 the point opposite.
+//!
+//! Radii and places grow with the wavelength by `chromatic`: red outside, blue inside.
+//! Shares are of the light that comes in and are not taken from the Sun's own image, which
+//! is far beyond the full scale with or without them: that is what saturates around it.
+
+use std::f64::consts::{FRAC_PI_4, PI, TAU};
+
+use garde::Validate;
+use selene_base::input::within;
+use serde::Deserialize;
+
+use super::SunSight;
+use super::stage::RowWork;
+use crate::camera::Intrinsics;
+
+/// Wavelengths of red, green and blue over that of green.
+const WAVES: [f64; 3] = [650.0 / 550.0, 1.0, 450.0 / 550.0];
+/// Half width of a streak, rad.
+const STREAK_SIGMA_RAD: f64 = 0.05 * PI / 180.0;
+/// The narrowest streak that pixels show, px.
+const STREAK_SIGMA_LEAST_PX: f64 = 0.5;
+/// A Gaussian is nothing beyond so many sigmas.
+const SIGMAS: f64 = 4.0;
+/// A ghost's light in its middle, at its rim, and their mean over a polygon.
+const GHOST: [f64; 3] = [0.7, 1.0, 0.85];
+/// Width of a ghost's edge over its radius.
+const GHOST_EDGE: f64 = 0.08;
+
+/// `flare`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlareSpec {
+    /// Share of the Sun's light in the bloom.
+    #[garde(custom(within(0.0, 0.5)))]
+    pub bloom_share: f64,
+    /// R: where the bloom begins to fall, degrees.
+    #[garde(custom(within(0.01, 20.0)))]
+    pub bloom_radius_deg: f64,
+    /// s: the bloom falls as r^−s.
+    #[garde(custom(within(2.1, 8.0)))]
+    pub bloom_slope: f64,
+    /// Blades of the aperture.
+    #[garde(range(min = 3, max = 32))]
+    pub blades: u32,
+    /// Share of the Sun's light in all streaks together.
+    #[garde(custom(within(0.0, 0.5)))]
+    pub streak_share: f64,
+    /// l: where streaks begin to fall, degrees.
+    #[garde(custom(within(0.01, 20.0)))]
+    pub streak_length_deg: f64,
+    /// The ghosts.
+    #[garde(length(max = 32), dive)]
+    pub ghosts: Vec<GhostSpec>,
+    /// How much radii and places grow with the wavelength: 1 in proportion, 0 not at all.
+    #[garde(custom(within(0.0, 2.0)))]
+    pub chromatic: f64,
+    /// How far outside the frame the Sun stops to matter, as a share of the image's width:
+    /// the flare weakens evenly from the edge on, as a hood takes the light away.
+    #[garde(custom(within(0.0, 2.0)))]
+    pub reach: f64,
+}
+
+/// One ghost.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct GhostSpec {
+    /// Place on the line: 1 the Sun's image, 0 the principal point, −1 opposite the Sun.
+    #[garde(custom(within(-4.0, 4.0)))]
+    pub along: f64,
+    /// From its middle to an edge, as a share of the image's width.
+    #[garde(custom(within(0.001, 1.0)))]
+    pub radius: f64,
+    /// Share of the Sun's light.
+    #[garde(custom(within(0.0, 0.1)))]
+    pub share: f64,
+}
+
+impl Default for FlareSpec {
+    /// A small lens of several glasses: no maker's; chosen to look as Apollo's pictures do.
+    fn default() -> Self {
+        let ghost = |along, radius, share| GhostSpec { along, radius, share };
+        Self {
+            bloom_share: 0.01,
+            bloom_radius_deg: 0.35,
+            bloom_slope: 3.2,
+            blades: 6,
+            streak_share: 3e-4,
+            streak_length_deg: 1.0,
+            ghosts: vec![
+                ghost(0.55, 0.016, 2e-6),
+                ghost(0.3, 0.009, 1.2e-6),
+                ghost(-0.25, 0.022, 3e-6),
+                ghost(-0.5, 0.05, 1e-5),
+                ghost(-0.8, 0.03, 4e-6),
+                ghost(-1.3, 0.09, 1.5e-5),
+            ],
+            chromatic: 0.35,
+            reach: 0.3,
+        }
+    }
+}
+
+/// What one channel adds, in pixels and irradiance.
+struct Channel {
+    sun_px: [f64; 2],
+    /// Bloom: peak, 1/R², −s/2.
+    bloom: [f32; 3],
+    /// Streaks: light along a ray, length, sigma across.
+    streaks: [f64; 3],
+    rays: Vec<[f64; 2]>,
+    ghosts: Vec<Ghost>,
+    /// Normals of a ghost's edges.
+    edges: Vec<[f64; 2]>,
+}
+
+struct Ghost {
+    at_px: [f64; 2],
+    radius_px: f64,
+    middle: f64,
+}
+
+impl FlareSpec {
+    /// Adds the flare of `sun`; nothing where there is none.
+    pub(super) fn rows(
+        &self,
+        sun: Option<&SunSight>,
+        channels: usize,
+        lens: Intrinsics,
+        size: [usize; 2],
+    ) -> RowWork<'static> {
+        let light = sun.map_or(0.0, |sun| self.light(sun, lens, size)) / channels.max(1) as f64;
+        let Some(sun) = sun.filter(|_| light > 0.0) else { return Box::new(|_, _, _| {}) };
+        let of = |channel: usize| {
+            let wave = if channels == 3 { WAVES[channel] } else { 1.0 };
+            self.channel(sun.at_px, light, 1.0 + self.chromatic * (wave - 1.0), lens, size)
+        };
+        let channels: Vec<Channel> = (0..channels).map(of).collect();
+        Box::new(move |channel, row, values| channels[channel].add(row, values))
+    }
+
+    /// F, less what the hood takes, irradiance times pixels.
+    fn light(&self, sun: &SunSight, lens: Intrinsics, size: [usize; 2]) -> f64 {
+        let outside =
+            [0, 1].map(|axis| (-0.5 - sun.at_px[axis]).max(sun.at_px[axis] - (size[axis] as f64 - 0.5)).max(0.0));
+        let away = outside[0].hypot(outside[1]) / (self.reach * size[0] as f64).max(f64::MIN_POSITIVE);
+        FRAC_PI_4 * sun.on_lens_w_m2() * lens.fx_px * lens.fy_px * (1.0 - away).max(0.0)
+    }
+
+    fn channel(&self, sun_px: [f64; 2], light: f64, grown: f64, lens: Intrinsics, size: [usize; 2]) -> Channel {
+        let pixels = |angle_deg: f64| angle_deg.to_radians() * lens.fx_px * grown;
+        let radius2 = pixels(self.bloom_radius_deg).powi(2);
+        let peak = light * self.bloom_share * (self.bloom_slope / 2.0 - 1.0) / (PI * radius2);
+        let rays = if self.blades.is_multiple_of(2) { self.blades } else { 2 * self.blades };
+        let sigma = (STREAK_SIGMA_RAD * lens.fx_px).max(STREAK_SIGMA_LEAST_PX);
+        let length = pixels(self.streak_length_deg);
+        let streak = light * self.streak_share / f64::from(rays) / (length * sigma * TAU.sqrt());
+        let spokes = |count: u32, turn: f64| {
+            (0..count).map(move |k| (TAU * (f64::from(k) + turn) / f64::from(count)).sin_cos().into()).collect()
+        };
+        let ghost = |spec: &GhostSpec| self.ghost(spec, sun_px, light, grown, lens, size);
+        Channel {
+            sun_px,
+            bloom: [peak as f32, (1.0 / radius2) as f32, (-self.bloom_slope / 2.0) as f32],
+            streaks: [streak, length, sigma],
+            rays: spokes(rays, 0.2),
+            ghosts: self.ghosts.iter().map(ghost).collect(),
+            edges: spokes(self.blades, 0.2),
+        }
+    }
+
+    fn ghost(
+        &self,
+        spec: &GhostSpec,
+        sun_px: [f64; 2],
+        light: f64,
+        grown: f64,
+        lens: Intrinsics,
+        size: [usize; 2],
+    ) -> Ghost {
+        let radius_px = spec.radius * size[0] as f64 * grown;
+        let blades = f64::from(self.blades);
+        let area = blades * (PI / blades).tan() * radius_px.powi(2);
+        let place = |sun: f64, middle: f64| middle + spec.along * grown * (sun - middle);
+        Ghost {
+            at_px: [place(sun_px[0], lens.cx_px), place(sun_px[1], lens.cy_px)],
+            radius_px,
+            middle: light * spec.share / (area * GHOST[2]),
+        }
+    }
+}
+
+impl Channel {
+    fn add(&self, row: usize, values: &mut [f32]) {
+        self.add_bloom(row, values);
+        if self.streaks[0] > 0.0 {
+            self.rays.iter().for_each(|ray| self.add_ray(*ray, row, values));
+        }
+        self.ghosts.iter().for_each(|ghost| ghost.add(&self.edges, row, values));
+    }
+
+    fn add_bloom(&self, row: usize, values: &mut [f32]) {
+        let [peak, inverse_radius2, power] = self.bloom;
+        let y2 = (row as f64 - self.sun_px[1]).powi(2) as f32;
+        let sun_u = self.sun_px[0] as f32;
+        for (column, value) in values.iter_mut().enumerate() {
+            let x = column as f32 - sun_u;
+            *value += peak * (1.0 + (x * x + y2) * inverse_radius2).powf(power);
+        }
+    }
+
+    /// The pixels of a row that a ray comes near to.
+    fn add_ray(&self, [x, y]: [f64; 2], row: usize, values: &mut [f32]) {
+        let [light, length, sigma] = self.streaks;
+        let down = row as f64 - self.sun_px[1];
+        let reach = SIGMAS * sigma;
+        // |down · x − right · y| < reach; a level ray has all columns of its rows.
+        let [from, to] = if y.abs() > 1e-9 {
+            let [a, b] = [(down * x - reach) / y, (down * x + reach) / y];
+            [a.min(b), a.max(b)]
+        } else if down.abs() < reach {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        } else {
+            return;
+        };
+        for column in columns(self.sun_px[0] + from, self.sun_px[0] + to, values.len()) {
+            let right = column as f64 - self.sun_px[0];
+            let (out, across) = (right * x + down * y, down * x - right * y);
+            if out >= 0.0 {
+                let across = (-0.5 * (across / sigma).powi(2)).exp();
+                values[column] += (light * across / (1.0 + out / length).powi(2)) as f32;
+            }
+        }
+    }
+}
+
+impl Ghost {
+    fn add(&self, edges: &[[f64; 2]], row: usize, values: &mut [f32]) {
+        // A triangle's corners are twice as far out as its edges, those of more edges nearer.
+        let reach = 2.1 * self.radius_px;
+        let down = row as f64 - self.at_px[1];
+        if down.abs() > reach {
+            return;
+        }
+        for column in columns(self.at_px[0] - reach, self.at_px[0] + reach, values.len()) {
+            let right = column as f64 - self.at_px[0];
+            let out = edges.iter().map(|[x, y]| right * x + down * y).fold(f64::NEG_INFINITY, f64::max);
+            let out = out / self.radius_px;
+            let edge = ((1.0 + GHOST_EDGE / 2.0 - out) / GHOST_EDGE).clamp(0.0, 1.0);
+            let light = GHOST[0] + (GHOST[1] - GHOST[0]) * out.min(1.0).powi(2);
+            values[column] += (self.middle * light * edge) as f32;
+        }
+    }
+}
+
+/// The whole columns from one place to another that a row has.
+fn columns(from: f64, to: f64, count: usize) -> std::ops::Range<usize> {
+    let inside = |at: f64| (at.max(0.0) as usize).min(count);
+    inside(from.ceil())..inside(to.floor() + 1.0)
+}
