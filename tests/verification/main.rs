@@ -10,3 +10,4 @@ mod parked;
 mod rigid_wheel;
 mod rocks;
 mod soil;
+mod sun_detector;

@@ -4,6 +4,7 @@
 //! Chance enters only through named streams of the scenario's seed, one a sample, so a
 //! reading depends on its index alone and not on the threads or processes at work.
 
+pub mod calibrate;
 pub mod camera;
 pub mod develop;
 pub mod imu;

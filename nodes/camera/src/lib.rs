@@ -20,6 +20,8 @@ use selene_sensors::{CameraSpec, OwnStages, Pipeline, Sample, Schedule, SensorSp
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
+pub use sun::in_sight as sun_in_sight;
+
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "camera";
 

@@ -10,11 +10,10 @@ const POINTS: u32 = 32;
 
 /// The Sun, by the part of it that is in sight; none where there is none of it, or it is
 /// where the lens makes no image of it.
-pub(crate) fn in_sight(
-    tracer: &mut dyn Tracer,
-    scene: &Scene,
-    view: &CameraView,
-) -> Result<Option<SunSight>, TraceError> {
+///
+/// # Errors
+/// When nothing can be traced.
+pub fn in_sight(tracer: &mut dyn Tracer, scene: &Scene, view: &CameraView) -> Result<Option<SunSight>, TraceError> {
     let sun = scene.sun();
     let towards = view.world_from_optical.rotation.inverse() * sun.direction_to_sun;
     let Some(at_px) = view.project(towards) else { return Ok(None) };
