@@ -11,7 +11,7 @@ use selene_scene::{CameraView, LightSampling, SAMPLES_MAX};
 use serde::Deserialize;
 
 use crate::Qos;
-use crate::develop::{CompressedFormat, CompressedSpec, MeteringSpec, StageSpec, Stages};
+use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
 
 /// A camera of a rover.
@@ -47,7 +47,7 @@ pub struct CameraSpec {
     pub auto_exposure: bool,
     /// How `auto_exposure` chooses; may be left out.
     #[serde(default)]
-    #[garde(dive)]
+    #[garde(dive, custom(reached_by(self)))]
     pub metering: MeteringSpec,
     /// Exposure time, s.
     #[garde(custom(within(1e-6, 10.0)))]
@@ -109,6 +109,22 @@ fn samples_allowed(count: &u32, (): &()) -> garde::Result {
 
 fn rays_allowed(count: &u32, (): &()) -> garde::Result {
     count_within(0, BOUNCE_RAYS_MAX, *count as usize)
+}
+
+/// Refuses a target that the response gives at no light.
+fn reached_by(camera: &CameraSpec) -> impl FnOnce(&MeteringSpec, &()) -> garde::Result + '_ {
+    |metering, ()| {
+        const ROUNDING: f64 = 1e-9;
+        let target = metering.target;
+        let gives = |curve: Curve| {
+            let electrons = curve.electrons(target);
+            electrons > 0.0 && (curve.signal(electrons) - target).abs() < ROUNDING
+        };
+        if !camera.auto_exposure || camera.stages.response().is_none_or(|response| gives(response.curve)) {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("target {target} is not allowed: must be a signal that the response gives")))
+    }
 }
 
 /// Refuses a focus distance that no lens of this focal length has.

@@ -174,6 +174,7 @@ mod tests {
     const VLP_16: &str = "elevations_deg: [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15]";
     const STAGES: &str = "  stages:                   # from irradiance to pixel values, in this order\n";
     const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
+    const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
     const UNIFORM_OF_ONE: &str = "uniform: {count: 1, lowest_deg: 0, highest_deg: 1}";
 
@@ -216,6 +217,7 @@ mod tests {
             ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 26", "bounces", "bounce_rays"]),
             ("navcam_left.yaml", "f_number: 8", "f_number: 0", vec!["line 14", "f_number", "value 0", "0.5 to 64"]),
             ("navcam_left.yaml", STAGES, FOCUS_WITHIN, vec!["focus_m", "0.002", "focal length"]),
+            ("navcam_left.yaml", "linear: {full_well_e: 12000}", BRIGHT, vec!["metering", "target 0.6", "response"]),
             ("navcam_left.yaml", "bits: 8", "bits: 9", vec!["line 20", "bits", "value 9", "8, 10, 12, 14 or 16"]),
             (
                 "navcam_left.yaml",

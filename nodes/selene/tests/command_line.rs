@@ -4,6 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use selene_base::input::parse_yaml;
+use selene_scene::CameraFrame;
+use selene_sensors::{Pipeline, SensorSpec};
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -353,4 +357,51 @@ fn fit_makes_a_soil_that_check_accepts_and_refuses_gaps_with_their_line() {
     assert!(text(&output.stdout).contains("Soil, OK"), "{}", text(&output.stderr));
     std::fs::write(&table, csv + "0.1,0,,8,0.003\n").expect("written");
     assert_refused(&run(&["fit", &table_name]), &["runs.csv", "line 32", "slip"]);
+}
+
+/// Pairs of pictures of an even radiance by the left NavCam with a black level and 16 bits,
+/// as PNG files.
+fn photograph_evenly(to: &Path, radiance: f32, exposures_ms: &[f64]) {
+    let stages = "- aggregator: {quantum_efficiency: 0.5}\n- noise: {read_sigma_e: 12}\n\
+                  - response: {linear: {full_well_e: 12000, black: 0.02}}\n- quantise: {bits: 16}\n";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor/navcam_left.yaml");
+    let Ok(SensorSpec::Camera(mut camera)) = SensorSpec::load(&file) else { panic!("no camera") };
+    camera.stages = parse_yaml(stages, Path::new("stages")).expect("stages");
+    (camera.width, camera.height, camera.auto_exposure) = (200, 200, false);
+    let mut frame = CameraFrame::sized(200, 200);
+    frame.radiance.fill(radiance);
+    for (k, exposure_ms) in exposures_ms.iter().enumerate() {
+        camera.exposure_s = exposure_ms * 1e-3;
+        let pipeline = Pipeline::new(&camera, 9).expect("stages");
+        for which in 0..2 {
+            let index = 2 * k as u64 + which + u64::from(radiance.to_bits());
+            let data = pipeline.develop(&frame, None, index % 1_000_000).expect("a picture").data;
+            let words = data.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)).collect();
+            let picture = image::ImageBuffer::<image::Luma<u16>, Vec<u16>>::from_raw(200, 200, words).expect("fills");
+            picture.save(to.join(format!("frame_{exposure_ms}ms_{which}.png"))).expect("saved");
+        }
+    }
+}
+
+#[test]
+fn a_cameras_own_flats_and_darks_give_its_gain_and_read_noise_back() {
+    const TOLERANCE: f64 = 0.02;
+    let [flats, darks] = ["flats", "darks"].map(folder);
+    photograph_evenly(&flats, 1.0, &[2.0, 5.0, 8.0, 11.0, 14.0, 17.0, 20.0, 23.0]);
+    photograph_evenly(&darks, 0.0, &[1.0, 10.0, 20.0]);
+    let arguments = ["calibrate", "camera", "--flat", flats.to_str().expect("UTF-8"), "--dark"];
+    let output = run(&[&arguments[..], &[darks.to_str().expect("UTF-8"), "--json"]].concat());
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for (key, expected) in [("gain_e_per_dn", 12_000.0 / 65_535.0), ("read_sigma_e", 12.0)] {
+        let value = found[key]["value"].as_f64().unwrap_or(f64::NAN);
+        assert!((value / expected - 1.0).abs() < TOLERANCE, "{key}: {value}, must be {expected}");
+    }
+    assert_eq!(found["response"], "linear");
+    let text_output = text(&run(&[&arguments[..], &[darks.to_str().expect("UTF-8")]].concat()).stdout);
+    assert!(text_output.contains("- response: {linear: {full_well_e:"), "{text_output}");
+    assert_refused(&run(&["calibrate", "camera", "--flat", "no/such", "--dark", "no/such"]), &["no/such"]);
+    std::fs::write(flats.join("more.png"), std::fs::read(flats.join("frame_2ms_0.png")).expect("file"))
+        .expect("written");
+    let unnamed = [&arguments[..], &[darks.to_str().expect("UTF-8")]].concat();
+    assert_refused(&run(&unnamed), &["more.png", "exposure is not known", "exposures.csv"]);
 }

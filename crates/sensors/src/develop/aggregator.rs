@@ -8,7 +8,7 @@ use garde::Validate;
 use selene_base::input::within;
 use serde::Deserialize;
 
-use super::stage::RowWork;
+use super::shot::RowWork;
 use crate::camera::CameraSpec;
 
 /// Planck's constant times the speed of light, J m.

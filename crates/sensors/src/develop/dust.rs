@@ -12,7 +12,7 @@ use selene_base::random::{RngExt, stream};
 use serde::Deserialize;
 
 use super::SunSight;
-use super::stage::RowWork;
+use super::shot::RowWork;
 
 /// `dust`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]

@@ -5,7 +5,7 @@ use garde::Validate;
 use selene_base::input::within;
 use serde::Deserialize;
 
-use super::stage::{Chance, RowWork};
+use super::shot::{Chance, RowWork};
 use crate::noise::gaussian;
 
 /// `intensity_noise`.
@@ -35,7 +35,7 @@ impl IntensityNoiseSpec {
 #[cfg(test)]
 mod tests {
     use super::IntensityNoiseSpec;
-    use crate::develop::stage::Chance;
+    use crate::develop::shot::Chance;
 
     #[test]
     fn the_variance_is_a_line_over_the_signal() {

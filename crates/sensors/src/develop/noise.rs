@@ -10,7 +10,7 @@ use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
 use super::fixed_pattern::FixedPattern;
-use super::stage::{Chance, RowWork};
+use super::shot::{Chance, RowWork};
 use crate::noise::gaussian;
 
 /// `noise`; what is left out is not there.
@@ -177,7 +177,7 @@ fn add(values: &mut [f32], more: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::{Noise, NoiseSpec};
-    use crate::develop::stage::Chance;
+    use crate::develop::shot::Chance;
 
     const SIZE: [usize; 2] = [400, 100];
 

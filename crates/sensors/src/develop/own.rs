@@ -8,8 +8,9 @@ use std::sync::Arc;
 use garde::Validate;
 use serde::Deserialize;
 
+use super::DevelopError;
 use super::plate::{Plate, Quantity};
-use super::stage::Shot;
+use super::shot::Shot;
 
 /// `own`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Validate)]
@@ -27,7 +28,17 @@ type Work = Arc<dyn Fn(&mut Plate, &Shot<'_>) + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Own {
     pub(super) on: Quantity,
-    pub(super) work: Work,
+    work: Work,
+}
+
+impl Own {
+    /// Does its work; what it leaves must have the shape of what it was given.
+    pub(super) fn apply(&self, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
+        let shape = |plate: &Plate| (plate.width, plate.height, plate.planes.iter().map(Vec::len).collect::<Vec<_>>());
+        let before = shape(plate);
+        (self.work)(plate, shot);
+        if shape(plate) == before { Ok(()) } else { Err(DevelopError::Own) }
+    }
 }
 
 impl fmt::Debug for Own {

@@ -8,7 +8,7 @@ use garde::Validate;
 use serde::Deserialize;
 
 use super::plate::Quantity;
-use super::stage::RowWork;
+use super::shot::RowWork;
 
 /// Depths taken.
 const BITS: [u32; 5] = [8, 10, 12, 14, 16];

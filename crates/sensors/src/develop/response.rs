@@ -7,7 +7,7 @@ use garde::Validate;
 use selene_base::input::{finite, positive, within};
 use serde::Deserialize;
 
-use super::stage::RowWork;
+use super::shot::RowWork;
 
 /// `response`: an ISO number and exactly one curve.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

@@ -191,6 +191,9 @@ fn a_stage_of_ones_own_is_found_by_name_and_refused_where_it_does_not_belong() {
     assert!(unknown.contains("stage 2") && unknown.contains("'halve'") && unknown.contains("none"), "{unknown}");
     let misplaced = Pipeline::with(&spec, 0, &halve(Quantity::Signal)).expect_err("misplaced").to_string();
     assert!(misplaced.contains("takes signal and is given electrons"), "{misplaced}");
+    let cut = OwnStages::new().with_stage("halve", Quantity::Electrons, |plate, _| plate.planes[0].truncate(5));
+    let cut = Pipeline::with(&spec, 0, &cut).expect("a known stage");
+    assert!(cut.develop(&flat(&spec, 0.1), None, 0).is_err());
 }
 
 #[test]

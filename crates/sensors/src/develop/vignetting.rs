@@ -6,7 +6,7 @@ use garde::Validate;
 use selene_base::input::within;
 use serde::Deserialize;
 
-use super::stage::RowWork;
+use super::shot::RowWork;
 use crate::camera::Intrinsics;
 
 /// `vignetting`.

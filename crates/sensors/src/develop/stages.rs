@@ -1,0 +1,138 @@
+//! The list of stages as a sensor's YAML has it: a closed set, each by its name, each with
+//! the quantity it takes and the one it gives, so that an order that makes no sense (noise
+//! before there are electrons) is refused with the file's line.
+//!
+//! | stage | takes | gives |
+//! | --- | --- | --- |
+//! | `defocus`, `vignetting`, `flare`, `dust` | irradiance | irradiance |
+//! | `aggregator` | irradiance | electrons |
+//! | `noise` | electrons | electrons |
+//! | `bayer` | electrons or signal, in colour | the same, in one plane |
+//! | `response` | electrons | signal |
+//! | `intensity_noise` | signal | signal |
+//! | `quantise` | signal, or electrons where there is no response | numbers |
+//! | `jpeg` | numbers of 8 bits, no mosaic | the same |
+//! | `own` | what its author said | the same |
+
+use garde::Validate;
+use serde::Deserialize;
+
+use super::Encoding;
+use super::aggregator::AggregatorSpec;
+use super::bayer::Pattern;
+use super::plate::Quantity;
+use super::quantise::QuantiseSpec;
+use super::response::ResponseSpec;
+use super::stage::StageSpec;
+
+/// The stages of a camera in their order.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Stages(pub Vec<StageSpec>);
+
+/// Where a list of stages has come to.
+struct Progress {
+    quantity: Quantity,
+    colour: bool,
+    mosaic: Option<Pattern>,
+    bits: u32,
+}
+
+impl Stages {
+    /// The same list without the stages of this name.
+    #[must_use]
+    pub fn without(mut self, key: &str) -> Self {
+        self.0.retain(|stage| stage.key() != key);
+        self
+    }
+
+    /// The aggregator's numbers, where there is one.
+    #[must_use]
+    pub fn aggregator(&self) -> Option<&AggregatorSpec> {
+        self.0.iter().find_map(|stage| if let StageSpec::Aggregator(spec) = stage { Some(spec) } else { None })
+    }
+
+    /// The response's numbers, where there is one.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseSpec> {
+        self.0.iter().find_map(|stage| if let StageSpec::Response(spec) = stage { Some(spec) } else { None })
+    }
+
+    /// The quantiser's numbers, where there is one.
+    #[must_use]
+    pub fn quantise(&self) -> Option<&QuantiseSpec> {
+        self.0.iter().find_map(|stage| if let StageSpec::Quantise(spec) = stage { Some(spec) } else { None })
+    }
+
+    /// Planes that the list begins with: three of a camera for colours, else one.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        if self.aggregator().is_some_and(AggregatorSpec::is_colour) { 3 } else { 1 }
+    }
+
+    /// The pixel format that comes out at the end.
+    ///
+    /// # Errors
+    /// When the order makes no sense: the place in the list, from 0, and why.
+    pub fn encoding(&self) -> Result<Encoding, (usize, String)> {
+        let mut at = Progress { quantity: Quantity::Irradiance, colour: self.channels() == 3, mosaic: None, bits: 0 };
+        for (i, stage) in self.0.iter().enumerate() {
+            at.pass(stage).map_err(|why| (i, why))?;
+        }
+        if at.quantity != Quantity::Numbers {
+            let why = format!("the last stage gives {}; a list must have aggregator and quantise", at.quantity);
+            return Err((self.0.len().saturating_sub(1), why));
+        }
+        let channels = if at.colour { 3 } else { 1 };
+        Ok(Encoding::of(at.mosaic, channels, at.bits > 8))
+    }
+}
+
+impl Progress {
+    fn pass(&mut self, stage: &StageSpec) -> Result<(), String> {
+        let (key, given) = (stage.key(), self.quantity);
+        if !stage.takes().contains(&given) {
+            let takes: Vec<_> = stage.takes().iter().map(Quantity::to_string).collect();
+            return Err(format!("{key} is not allowed here: it takes {} and is given {given}", takes.join(" or ")));
+        }
+        match stage {
+            StageSpec::Bayer(_) if !self.colour => {
+                return Err("bayer is not allowed here: it takes three colours (quantum_efficiency_rgb of the \
+                            aggregator) once"
+                    .to_owned());
+            }
+            StageSpec::Bayer(pattern) => (self.mosaic, self.colour) = (Some(*pattern), false),
+            StageSpec::Response(ResponseSpec { white_balance_rgb: Some(_), .. }) if !self.colour => {
+                return Err("white_balance_rgb is not allowed here: response is given one plane".to_owned());
+            }
+            StageSpec::Quantise(spec) => self.bits = spec.bits,
+            StageSpec::Jpeg(_) if self.bits != 8 => {
+                return Err(format!("jpeg is not allowed after quantise with {} bits: it takes 8", self.bits));
+            }
+            StageSpec::Jpeg(_) if self.mosaic.is_some() => {
+                return Err("jpeg is not allowed after bayer: it would mix the colours of a mosaic".to_owned());
+            }
+            _ => {}
+        }
+        self.quantity = stage.gives(given);
+        Ok(())
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for Stages {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        for (i, stage) in self.0.iter().enumerate() {
+            stage.validate_into(&(), &mut garde::util::nested_path!(parent, i), report);
+        }
+        if let Err((i, why)) = self.encoding() {
+            let path = match self.0.get(i) {
+                Some(stage) => parent().join(i).join(stage.key()),
+                None => parent(),
+            };
+            report.append(path, garde::Error::new(why));
+        }
+    }
+}
