@@ -32,6 +32,7 @@ mod rocks_in_view;
 mod ruts;
 mod sampler;
 mod seam;
+mod showing;
 mod site;
 mod start;
 mod surroundings;
