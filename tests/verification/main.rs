@@ -4,6 +4,7 @@ mod architecture;
 mod config;
 mod drive;
 mod endless;
+mod far_horizon;
 mod laws;
 mod level_of_detail;
 mod maps;

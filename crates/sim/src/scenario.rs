@@ -70,8 +70,8 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
-    /// Whether the run ends at the border of the site, which is the square of its coarsest
-    /// level around the map's origin. Else the rover drives on as far as there is ground:
+    /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square
+    /// around the map's origin. Else the rover drives on as far as there is ground:
     /// made-up ground has no end, measured ground the square's border.
     #[garde(skip)]
     #[serde(default)]
@@ -303,7 +303,7 @@ impl Scenario {
         for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
             let at_home = x.abs() < reach_m && y.abs() < reach_m;
             if !at_home && !plan.has(plan.place_of(x, y)) {
-                let reach_m = 0.5 * self.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m);
+                let reach_m = 0.5 * self.site.side_m();
                 let told = format!(
                     "{what} ({x}, {y}) m is off the site's ground, which reaches {reach_m} m from 0 less the width of the finer levels"
                 );

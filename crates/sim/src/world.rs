@@ -346,7 +346,7 @@ impl World {
             .iter()
             .zip(level.origin_m)
             .all(|(&value, origin)| value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M);
-        let reach_m = 0.5 * self.scenario.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m) - BORDER_M;
+        let reach_m = 0.5 * self.scenario.site.side_m() - BORDER_M;
         let within_site = !self.scenario.end_at_site_border || (at.x.abs() < reach_m && at.y.abs() < reach_m);
         if inside && within_site { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
     }

@@ -46,14 +46,18 @@ pub(crate) fn nested(levels: &[LevelSpec], (): &()) -> garde::Result {
     levels.windows(2).try_for_each(|pair| fits(&pair[0], &pair[1]))
 }
 
-/// A raster's posts are the coarsest level's.
+/// A raster's posts are the coarsest level's; a file has no more levels than there are.
 pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &()) -> garde::Result {
     let coarsest_m = levels.last().map_or(0.0, |level| level.spacing_m);
+    let count = levels.len();
     move |elevation, ()| match elevation {
         ElevationSpec::Raster(raster) => refuse_unless((raster.spacing_m - coarsest_m).abs() < WHOLE_TOLERANCE, || {
             format!("its spacing_m {} must equal the coarsest level's {coarsest_m}", raster.spacing_m)
         }),
-        ElevationSpec::Procedural(_) | ElevationSpec::File(_) => Ok(()),
+        ElevationSpec::File(file) => refuse_unless((1..=count).contains(&file.levels), || {
+            format!("its levels {} is not allowed: must be 1 to {count}, the levels that there are", file.levels)
+        }),
+        ElevationSpec::Procedural(_) => Ok(()),
     }
 }
 

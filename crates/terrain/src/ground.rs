@@ -440,7 +440,7 @@ mod tests {
     /// Two levels of hills without end, 16 m and 60 m wide.
     fn endless() -> Ground {
         let specs = [(0.05, 16.0), (0.4, 64.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m });
-        let plan = WindowPlan::new(&specs, false);
+        let plan = WindowPlan::new(&specs, 0);
         let make = move |firsts: &[[i64; 2]]| {
             let level = |(spec, first): (&LevelSpec, &[i64; 2])| {
                 let origin_m = first.map(|post| post as f64 * spec.spacing_m);
