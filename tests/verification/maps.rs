@@ -34,6 +34,7 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
         pace: Pace::Fast,
         participants: Vec::new(),
         twist_unstamped: false,
+        save_ruts: None,
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -135,6 +135,17 @@ pub(crate) struct PacingArgs {
     pub(crate) twist_unstamped: bool,
 }
 
+/// Driven ground of other runs.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RutsArgs {
+    /// Begin on the driven ground of an earlier run, which had the same site and seed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ruts: Option<PathBuf>,
+    /// Save the driven ground at the end, however the run ends; replaces the file. May be the one of --ruts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_ruts: Option<PathBuf>,
+}
+
 /// Where rays are traced.
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArgs {
