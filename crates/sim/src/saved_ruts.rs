@@ -168,6 +168,12 @@ impl SavedRuts {
         self.tiles.iter().flat_map(edits).collect()
     }
 
+    /// Seed of the ground that they were made on.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// How many posts have new heights.
     #[must_use]
     pub fn count(&self) -> usize {

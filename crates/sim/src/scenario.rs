@@ -273,13 +273,23 @@ impl Scenario {
     /// # Errors
     /// When the site's elevation data are missing or refused, or the ruts are of other ground.
     pub fn generate_ground(&self) -> Result<Ground, ScenarioError> {
-        let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
+        let mut ground = self.site_ground()?;
         let [x, y, ..] = self.start;
         ground.go_to(x, y);
+        loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
+        Ok(ground)
+    }
+
+    /// The site's ground around the map's origin, all its rocks fixed, with the ruts that the run
+    /// begins with.
+    ///
+    /// # Errors
+    /// As `generate_ground`.
+    pub fn site_ground(&self) -> Result<Ground, ScenarioError> {
+        let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
         if let Some(ruts) = &self.ruts {
             ruts.put_on(&mut ground, &self.ruts_file)?;
         }
-        loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
         Ok(ground)
     }
 

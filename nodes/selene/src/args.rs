@@ -16,7 +16,9 @@ use selene_base::SimTime;
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
-pub(crate) use terrain::{CropArgs, InfoArgs, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand};
+pub(crate) use terrain::{
+    CropArgs, ExportArgs, HeightArg, InfoArgs, LayerArg, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand,
+};
 pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::PaceArg;
 
@@ -78,7 +80,7 @@ pub(crate) enum Command {
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),
-    /// Look at elevation files: GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy
+    /// Look at elevation files (GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy); export a site's ground
     #[command(subcommand)]
     Terrain(TerrainCommand),
     /// Fit a soil of the data-driven law to measured slip and sinkage

@@ -7,6 +7,7 @@ mod commands;
 mod encoders;
 mod lockstep;
 mod map;
+mod occupancy;
 mod pace;
 mod publish;
 mod terrain;
