@@ -5,6 +5,7 @@ mod config;
 mod drive;
 mod endless;
 mod laws;
+mod level_of_detail;
 mod maps;
 mod parked;
 mod rigid_wheel;

@@ -60,9 +60,7 @@ pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &
 pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &()) -> garde::Result {
     let areas_m2 = areas_m2(levels);
     move |law, ()| {
-        refuse_unless(law.diameter_min_m < law.diameter_max_m, || {
-            format!("diameter_min_m {} must be below diameter_max_m {}", law.diameter_min_m, law.diameter_max_m)
-        })?;
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
             format!(
@@ -79,9 +77,7 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
 pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> garde::Result {
     let finest_m2 = areas_m2(levels).first().map_or(0.0, |area| area.1);
     move |law, ()| {
-        refuse_unless(law.diameter_min_m < law.diameter_max_m, || {
-            format!("diameter_min_m {} must be below diameter_max_m {}", law.diameter_min_m, law.diameter_max_m)
-        })?;
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
             format!(
@@ -91,6 +87,12 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
         })?;
         few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m2))
     }
+}
+
+fn in_order(diameter_min_m: f64, diameter_max_m: f64) -> garde::Result {
+    refuse_unless(diameter_min_m < diameter_max_m, || {
+        format!("diameter_min_m {diameter_min_m} must be below diameter_max_m {diameter_max_m}")
+    })
 }
 
 /// Smallest spacing shown and area of each level; the finest shows any size.

@@ -228,6 +228,13 @@ impl Ground {
         self.levels.iter().map(Arc::as_ref)
     }
 
+    /// The levels as they are shared with other holders of the same place; the finest one
+    /// only until the next edit.
+    #[must_use]
+    pub fn shared_levels(&self) -> &[Arc<Level>] {
+        &self.levels
+    }
+
     /// The level whose posts wheels press.
     #[must_use]
     pub fn finest(&self) -> &Level {

@@ -121,17 +121,9 @@ impl Landscape {
     /// # Panics
     /// When `first` has fewer entries than there are levels.
     pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
-        let levels = self.window_levels(tiles, first);
-        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
-    }
-
-    /// The levels of those windows without their rocks.
-    ///
-    /// # Panics
-    /// When `first` has fewer entries than there are levels.
-    pub fn window_levels(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Vec<Level> {
         let posts = |level: usize| (level, self.posts(level, first[level]));
-        self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>())
+        let levels = self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>());
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
     fn levels_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {

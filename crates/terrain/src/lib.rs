@@ -33,6 +33,7 @@ mod rocks_in_view;
 mod ruts;
 mod sampler;
 mod seam;
+mod showing;
 mod site;
 mod start;
 mod surroundings;

@@ -8,8 +8,7 @@ use std::fmt;
 
 use nalgebra::Vector3;
 
-/// The sphere of lunar heights and maps, m.
-pub const MOON_RADIUS_M: f64 = 1_737_400.0;
+pub use selene_base::MOON_RADIUS_M;
 
 /// A place by planetocentric latitude, east longitude and height above the sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
