@@ -11,4 +11,5 @@ mod maps;
 mod parked;
 mod rigid_wheel;
 mod rocks;
+mod saved_ruts;
 mod soil;
