@@ -60,8 +60,8 @@ impl CameraFrame {
         let pixels = width as usize * height as usize;
         self.width = width;
         self.height = height;
-        self.radiance.resize(pixels, 0.0);
-        self.scattered.resize(pixels, 0.0);
+        self.radiance.resize(pixels, [0.0; 3]);
+        self.scattered.resize(pixels, [0.0; 3]);
         self.depth_m.resize(pixels, f32::INFINITY);
         self.class.resize(pixels, 0);
         self.instance.resize(pixels, 0);

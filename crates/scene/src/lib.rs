@@ -21,9 +21,9 @@ pub mod primitives {
 }
 
 pub use cpu::CpuTracer;
-pub use light::{Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
+pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};
 pub use tracer::{TraceError, Tracer};
-pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class};
+pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class, panchromatic};

@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 use selene_base::Pose;
 
-use crate::light::{Earth, Sun};
+use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, BeamReturn, CameraView};
 
 /// Most mips of a level: a side of 2^16 cells.
@@ -112,7 +112,11 @@ pub struct MaterialRecord {
     /// r0 of the H function.
     pub r0: f32,
     /// Nothing.
-    pub pad: u32,
+    pub pad0: u32,
+    /// Colour: red, green and blue about their mean, 1.
+    pub tint: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
 }
 
 /// What holds for the whole scene.
@@ -144,7 +148,11 @@ pub struct GlobalsRecord {
     /// Number of beams, where beams are traced.
     pub beam_count: u32,
     /// Nothing.
-    pub pad: [u32; 2],
+    pub pad0: [u32; 2],
+    /// The Earth's light in the three bands, as parts of its sum.
+    pub earth_bands: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
 }
 
 /// A pinhole camera.
@@ -175,14 +183,14 @@ pub struct CameraRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PixelRecord {
-    /// Radiance without what is scattered here, W/(m² sr).
-    pub radiance: f32,
+    /// Radiance without what is scattered here, red, green and blue, W/(m² sr).
+    pub radiance: [f32; 3],
     /// Distance along the optical axis, m; `FAR` or more for the sky.
     pub depth: f32,
+    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
+    pub scattered: [f32; 3],
     /// As in `InstanceRecord`.
     pub code: u32,
-    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
-    pub scattered: f32,
 }
 
 /// A beam to trace.
@@ -254,6 +262,7 @@ impl GlobalsRecord {
             record.earth_radius = earth.angular_radius_rad.sin() as f32;
             record.earth_radiance = earth.subsolar_radiance() as f32;
             record.sun_from_earth = earth.sun_from_earth.cast::<f32>().into();
+            record.earth_bands = EARTH_BANDS.map(|part| part as f32);
         }
         record
     }

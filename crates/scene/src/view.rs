@@ -66,10 +66,11 @@ pub struct CameraFrame {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Radiance toward the camera, W/(m² sr), panchromatic.
-    pub radiance: Vec<f32>,
+    /// Radiance toward the camera in red, green and blue (600 to 700, 500 to 600, 400 to
+    /// 500 nm), W/(m² sr), counted in sunlight; see `panchromatic`.
+    pub radiance: Vec<[f32; 3]>,
     /// The part of it that sunlit surfaces scattered onto what is seen.
-    pub scattered: Vec<f32>,
+    pub scattered: Vec<[f32; 3]>,
     /// Distance along the optical axis, m; infinite where the sky is seen.
     pub depth_m: Vec<f32>,
     /// `Class` codes.
@@ -87,13 +88,20 @@ impl CameraFrame {
         Self {
             width,
             height,
-            radiance: vec![0.0; pixels],
-            scattered: vec![0.0; pixels],
+            radiance: vec![[0.0; 3]; pixels],
+            scattered: vec![[0.0; 3]; pixels],
             depth_m: vec![f32::INFINITY; pixels],
             class: vec![0; pixels],
             instance: vec![0; pixels],
         }
     }
+}
+
+/// What a camera without colour filters takes in of three bands: their sum, the Sun's whole
+/// irradiance where the Sun alone is their source.
+#[must_use]
+pub fn panchromatic(bands: [f32; 3]) -> f32 {
+    bands[0] + bands[1] + bands[2]
 }
 
 /// One lidar beam at its own instant.

@@ -1,4 +1,4 @@
-//! From traced radiance to pixel values. The chain: irradiance on the detector
+//! From traced radiance to pixel values, without colour: the bands' sum. The chain: irradiance on the detector
 //! E = π L/(4 N²) (thin lens on its axis, no losses), energy of a pixel E A t, electrons
 //! by the quantum efficiency at 550 nm, digital numbers linear up to the full well.
 //! Noise is SENSOR eq. 3–4: σ² = σ1² I + σ2², here shot noise (variance in electrons
@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 use selene_base::random::stream_at;
-use selene_scene::{CameraFrame, Class};
+use selene_scene::{CameraFrame, Class, panchromatic};
 
 use crate::camera::{CameraSpec, Encoding};
 use crate::noise::gaussian;
@@ -50,7 +50,7 @@ pub fn develop(spec: &CameraSpec, frame: &CameraFrame, seed: u64, index: u64) ->
     data.par_chunks_mut(row_bytes.max(1)).zip(rows).enumerate().for_each(|(row, (bytes, radiance))| {
         // One stream a row: no row's noise depends on which thread takes it.
         let mut rng = stream_at(seed, &spec.name, index * PIXELS_MAX as u64 + row as u64);
-        let signal = radiance.iter().map(|l| f64::from(*l) * detector.electrons_per_radiance);
+        let signal = radiance.iter().map(|&l| f64::from(panchromatic(l)) * detector.electrons_per_radiance);
         if spec.noise.enabled {
             let noisy = signal.map(|e| e + (e.max(0.0) + detector.read_variance_e2).sqrt() * gaussian(&mut rng));
             detector.digitise(spec.encoding, noisy, bytes);
@@ -109,9 +109,9 @@ fn metered_exposure_s(spec: &CameraSpec, frame: &CameraFrame) -> f64 {
 fn lit_ground_radiance(frame: &CameraFrame) -> f64 {
     // An odd stride, so that it does not keep to one set of columns.
     let stride = (frame.radiance.len() / METERED_PIXELS) | 1;
-    let pixels = frame.radiance.iter().zip(&frame.class).step_by(stride);
+    let pixels = frame.radiance.iter().map(|&l| panchromatic(l)).zip(&frame.class).step_by(stride);
     let mut ground: Vec<f32> =
-        pixels.filter(|(l, class)| **class != Class::Sky as u16 && l.is_finite()).map(|(l, _)| *l).collect();
+        pixels.filter(|(l, class)| **class != Class::Sky as u16 && l.is_finite()).map(|(l, _)| l).collect();
     ground.sort_unstable_by(f32::total_cmp);
     let lit_above = LIT_SHARE * percentile(&ground, 0.99);
     let lit = &ground[ground.partition_point(|l| *l <= lit_above)..];
@@ -142,7 +142,7 @@ mod tests {
 
     fn flat(width: u32, height: u32, radiance: f32) -> CameraFrame {
         let mut frame = CameraFrame::sized(width, height);
-        frame.radiance.fill(radiance);
+        frame.radiance.fill([radiance / 3.0; 3]);
         frame.class.fill(Class::Ground as u16);
         frame
     }
@@ -206,8 +206,8 @@ mod tests {
         spec.noise.enabled = false;
         for lit_radiance in [0.5, 5.0, 100.0] {
             let mut frame = flat(640, 360, 0.001);
-            frame.radiance[..640 * 40].fill(lit_radiance);
-            frame.radiance[640 * 300..640 * 301].fill(2e7);
+            frame.radiance[..640 * 40].fill([lit_radiance / 3.0; 3]);
+            frame.radiance[640 * 300..640 * 301].fill([2e7; 3]);
             frame.class[640 * 300..640 * 301].fill(Class::Sky as u16);
             let image = develop(&spec, &frame, 0, 0);
             let lit = f64::from(image.data[100]) / 255.0;

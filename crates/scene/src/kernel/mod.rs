@@ -34,6 +34,12 @@ pub struct Hit {
     pub part: u32,
 }
 
+/// Light in the three bands: red, green, blue.
+pub type Bands = Vector3<f32>;
+
+/// The Sun's light in each band, as a part of its sum.
+pub const SUN_BAND: f32 = 1.0 / 3.0;
+
 /// Farther than anything.
 pub const FAR: f32 = 1e30;
 

@@ -24,7 +24,7 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     let ray = camera_ray(column, row);
     let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {
-        return Pixel(sky_radiance(column, row), FAR, 0u, 0.0);
+        return Pixel(sky_radiance(column, row), FAR, vec3(0.0), 0u);
     }
     let surface = surface_at(ray, hit);
     let viewer = -normalize(ray.direction);
@@ -32,7 +32,7 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     let radiance = lit(surface, viewer, seed);
     let rays = rays_of_pixel(view.bounce_rays, column, row);
     let from_around = scattered(surface, viewer, rays, view.bounce_rays, seed);
-    return Pixel(radiance, hit.t, surface.code, from_around);
+    return Pixel(radiance, hit.t, from_around, surface.code);
 }
 
 // What a beam meets.
@@ -61,15 +61,16 @@ fn camera_direction(place: vec2<f32>) -> vec3<f32> {
 }
 
 // Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
-fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> f32 {
+fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     let sun = sunlight(surface, view.sun_samples, seed);
-    var radiance = 0.0;
+    var radiance = vec3(0.0);
     if sun.share > 0.0 {
-        radiance = sun.share * globals.sun_irradiance * reflect_toward(surface, sun.direction, viewer);
+        let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
+        radiance = reflect_toward(surface, sun.direction, viewer) * irradiance;
     }
     let earth = globals.earth_direction;
     if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
-        radiance += globals.earth_irradiance * reflect_toward(surface, earth, viewer);
+        radiance += globals.earth_bands * globals.earth_irradiance * reflect_toward(surface, earth, viewer);
     }
     return radiance;
 }
