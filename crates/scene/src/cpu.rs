@@ -78,28 +78,6 @@ impl CameraFrame {
     }
 }
 
-impl CameraView {
-    /// Checks that the view is a camera.
-    ///
-    /// # Errors
-    /// When it has no pixels, or a number that is not finite or no focal length.
-    pub fn check(&self) -> Result<(), TraceError> {
-        if self.width == 0 || self.height == 0 {
-            return Err(TraceError::View(format!("{} × {} pixels; at least 1 × 1", self.width, self.height)));
-        }
-        if !(self.fx_px > 0.0 && self.fy_px > 0.0 && self.fx_px.is_finite() && self.fy_px.is_finite()) {
-            let focal = format!("focal lengths {} and {} px; must be above 0", self.fx_px, self.fy_px);
-            return Err(TraceError::View(focal));
-        }
-        let pose = &self.world_from_optical;
-        let numbers = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
-        if numbers.chain([&self.cx_px, &self.cy_px]).all(|x| x.is_finite()) {
-            return Ok(());
-        }
-        Err(TraceError::View("pose or principal point is not finite".to_owned()))
-    }
-}
-
 fn depth_of(pixel: &PixelRecord) -> f32 {
     if pixel.depth < FAR { pixel.depth } else { f32::INFINITY }
 }

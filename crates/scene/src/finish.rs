@@ -59,8 +59,9 @@ impl CameraFrame {
             let hidden = scene.discs().any(|(axis, radius)| axis.angle(&star.direction) < radius);
             let Some(place) = view.project(optical_from_world * star.direction).filter(|_| !hidden) else { continue };
             let Some(pixel) = self.pixel_at(place) else { continue };
-            if self.class[pixel] == 0 {
-                let light = SUN_BAND * (star.irradiance_w_m2 / view.pixel_sr(place)) as f32;
+            let pixel_sr = view.pixel_sr(place);
+            if self.class[pixel] == 0 && pixel_sr > 0.0 {
+                let light = SUN_BAND * (star.irradiance_w_m2 / pixel_sr) as f32;
                 self.radiance[pixel].iter_mut().for_each(|band| *band += light);
             }
         }

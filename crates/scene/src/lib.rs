@@ -5,9 +5,12 @@ mod changes;
 mod cpu;
 mod finish;
 pub mod kernel;
+mod lens;
 mod light;
 mod material;
 mod mesh;
+mod polynomial;
+mod projection;
 mod pyramid;
 pub mod record;
 mod scene;
@@ -21,6 +24,7 @@ pub mod primitives {
 }
 
 pub use cpu::CpuTracer;
+pub use lens::{Lens, LensModel};
 pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;

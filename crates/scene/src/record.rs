@@ -155,7 +155,7 @@ pub struct GlobalsRecord {
     pub pad1: u32,
 }
 
-/// A pinhole camera.
+/// A camera and its lens.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CameraRecord {
@@ -173,10 +173,17 @@ pub struct CameraRecord {
     pub bounce_rays: u32,
     /// As in `LightSampling`.
     pub seed: u32,
-    /// Nothing.
-    pub pad0: u32,
-    /// Nothing.
-    pub pad1: [u32; 2],
+    /// Which lens: 0 pinhole, 1 polynomials, 2 field of view, 3 equidistant, 4
+    /// stereographic, 5 panorama.
+    pub lens: u32,
+    /// The farthest from the axis that is seen in the image, or a little more: tan θ for
+    /// perspective lenses, else θ, rad.
+    pub reach: f32,
+    /// Half the diagonal of the widest pixel, rad, or a little more.
+    pub pixel_reach: f32,
+    /// The lens's: k1, k2, k3, p1 and k4, k5, k6, p2 of polynomials; tan ω/tan(tan ω) of the
+    /// field of view; k1 to k4 of an equidistant lens.
+    pub coefficients: [[f32; 4]; 2],
 }
 
 /// What one pixel sees.
@@ -272,6 +279,7 @@ impl CameraRecord {
     /// The record of a view in a scene whose frame lies at `middle_m`.
     #[must_use]
     pub fn new(view: &CameraView, middle_m: Vector3<f64>) -> Self {
+        let (lens, coefficients) = view.lens.record();
         Self {
             world_from_optical: affine_rows(&moved(&view.world_from_optical, middle_m), 1.0),
             inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
@@ -280,8 +288,10 @@ impl CameraRecord {
             sun_samples: view.light.sun_samples,
             bounce_rays: view.light.bounce_rays,
             seed: view.light.seed,
-            pad0: 0,
-            pad1: [0; 2],
+            lens,
+            reach: view.reach() as f32,
+            pixel_reach: view.pixel_reach(),
+            coefficients,
         }
     }
 }

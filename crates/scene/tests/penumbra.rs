@@ -10,7 +10,7 @@ use common::sun;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, LightSampling, Material, Scene, Tracer, primitives,
+    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, Lens, LightSampling, Material, Scene, Tracer, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -52,6 +52,7 @@ fn view() -> CameraView {
         fy_px: focal,
         cx_px: 0.5 * f64::from(COLUMNS - 1),
         cy_px: 0.5 * f64::from(ROWS - 1),
+        lens: Lens::PINHOLE,
         light: LightSampling { sun_samples: 32, bounce_rays: 0, seed: 0 },
     }
 }

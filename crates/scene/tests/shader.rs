@@ -75,7 +75,19 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
     assert_same_layout!(
         m,
         "Camera",
-        CameraRecord { world_from_optical, inverse_focal, principal, size, sun_samples, bounce_rays, seed, pad0, pad1 }
+        CameraRecord {
+            world_from_optical,
+            inverse_focal,
+            principal,
+            size,
+            sun_samples,
+            bounce_rays,
+            seed,
+            lens,
+            reach,
+            pixel_reach,
+            coefficients
+        }
     );
     assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, scattered, code });
     assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });

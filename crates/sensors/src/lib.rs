@@ -7,6 +7,7 @@
 pub mod camera;
 mod develop;
 pub mod imu;
+pub mod lens;
 pub mod lidar;
 mod noise;
 pub mod position;
@@ -16,6 +17,7 @@ mod spec;
 pub use camera::{CameraSpec, Encoding, Intrinsics, LightSpec, NoiseSpec};
 pub use develop::{Image, develop};
 pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
+pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use noise::DriftSpec;
 pub use position::{Anchor, Fix, PositionSpec};

@@ -6,6 +6,7 @@ pub mod bvh;
 pub mod chance;
 pub mod hapke;
 pub mod heights;
+pub mod lens;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
@@ -70,5 +71,6 @@ pub const WGSL: &str = concat!(
     include_str!("sunlight.wgsl"),
     include_str!("scatter.wgsl"),
     include_str!("sky.wgsl"),
+    include_str!("lens.wgsl"),
     include_str!("trace.wgsl"),
 );

@@ -78,8 +78,10 @@ struct Camera {
     sun_samples: u32,
     bounce_rays: u32,
     seed: u32,
-    pad0: u32,
-    pad1: vec2<u32>,
+    lens: u32,
+    reach: f32,
+    pixel_reach: f32,
+    coefficients: array<vec4<f32>, 2>,
 }
 
 struct Pixel {

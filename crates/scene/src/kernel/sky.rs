@@ -15,15 +15,12 @@ const POINTS: u32 = 8;
 /// α of the Sun's limb darkening.
 const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
 
-/// Half a pixel's diagonal over its side.
-const HALF_DIAGONAL: f32 = 0.708;
-
 /// Mean radiance of the sky in a pixel, W/(m² sr), in each band.
 #[must_use]
 pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> Bands {
     let globals = &records.globals;
     let centre = camera_direction(camera, column as f32, row as f32).normalize();
-    let reach = HALF_DIAGONAL * camera.inverse_focal[0].max(camera.inverse_focal[1]);
+    let reach = camera.pixel_reach;
     let near = |axis: [f32; 3], radius: f32| (centre - Vector3::from(axis)).norm() < radius + reach;
     if !near(globals.sun_direction, globals.sun_radius) && !near(globals.earth_direction, globals.earth_radius) {
         return Bands::zeros();
@@ -32,7 +29,10 @@ pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, r
     for point in 0..POINTS * POINTS {
         let along = |k: u32| (k as f32 + 0.5) / POINTS as f32 - 0.5;
         let [x, y] = [column as f32 + along(point % POINTS), row as f32 + along(point / POINTS)];
-        sum += disc_radiance(records, &camera_direction(camera, x, y).normalize());
+        let direction = camera_direction(camera, x, y);
+        if direction != Vector3::zeros() {
+            sum += disc_radiance(records, &direction.normalize());
+        }
     }
     sum / (POINTS * POINTS) as f32
 }

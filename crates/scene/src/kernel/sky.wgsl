@@ -2,22 +2,23 @@
 
 const POINTS: u32 = 8u;
 const LIMB_EXPONENT: f32 = 0.508;
-const HALF_DIAGONAL: f32 = 0.708;
 
 // Mean radiance of the sky in a pixel, W/(m² sr), in each band.
 fn sky_radiance(column: u32, row: u32) -> vec3<f32> {
     let at = vec2(f32(column), f32(row));
     let centre = normalize(camera_direction(at));
-    let reach = HALF_DIAGONAL * max(view.inverse_focal.x, view.inverse_focal.y);
-    let near_sun = length(centre - globals.sun_direction) < globals.sun_radius + reach;
-    let near_earth = length(centre - globals.earth_direction) < globals.earth_radius + reach;
+    let near_sun = length(centre - globals.sun_direction) < globals.sun_radius + view.pixel_reach;
+    let near_earth = length(centre - globals.earth_direction) < globals.earth_radius + view.pixel_reach;
     if !near_sun && !near_earth {
         return vec3(0.0);
     }
     var sum = vec3(0.0);
     for (var point = 0u; point < POINTS * POINTS; point++) {
         let within = vec2(f32(point % POINTS), f32(point / POINTS));
-        sum += disc_radiance(normalize(camera_direction(at + (within + 0.5) / f32(POINTS) - 0.5)));
+        let direction = camera_direction(at + (within + 0.5) / f32(POINTS) - 0.5);
+        if any(direction != vec3(0.0)) {
+            sum += disc_radiance(normalize(direction));
+        }
     }
     return sum / f32(POINTS * POINTS);
 }

@@ -5,6 +5,7 @@
 use nalgebra::Vector3;
 
 use super::chance::pixel_seed;
+use super::lens::lens_direction;
 use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
@@ -16,6 +17,9 @@ use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
     let ray = camera_ray(camera, column, row);
+    if ray.direction == Vector3::zeros() {
+        return PixelRecord { radiance: 0.0, depth: FAR, code: 0, scattered: 0.0 };
+    }
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
     if hit.t >= FAR {
         let radiance = sky_radiance(records, camera, column, row);
@@ -50,7 +54,7 @@ pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     }
 }
 
-/// The ray through a pixel's centre, one metre along the optical axis a unit of t.
+/// The ray through a pixel's centre; t counts as depth does.
 fn camera_ray(camera: &CameraRecord, column: u32, row: u32) -> Ray {
     let rows = &camera.world_from_optical;
     Ray {
@@ -59,12 +63,11 @@ fn camera_ray(camera: &CameraRecord, column: u32, row: u32) -> Ray {
     }
 }
 
-/// The direction through a place in the image, 1 along the optical axis.
+/// The direction through a place in the image, as long as `lens_direction` has it.
 #[must_use]
 pub fn camera_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3<f32> {
-    let x = (column - camera.principal[0]) * camera.inverse_focal[0];
-    let y = (row - camera.principal[1]) * camera.inverse_focal[1];
-    let along = |r: &[f32; 4]| r[0] * x + r[1] * y + r[2];
+    let d = lens_direction(camera, column, row);
+    let along = |r: &[f32; 4]| r[0] * d.x + r[1] * d.y + r[2] * d.z;
     let rows = &camera.world_from_optical;
     Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]))
 }

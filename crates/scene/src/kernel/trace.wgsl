@@ -22,6 +22,9 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 // What the pixel at (column, row) sees.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
     let ray = camera_ray(column, row);
+    if all(ray.direction == vec3(0.0)) {
+        return Pixel(0.0, FAR, 0u, 0.0);
+    }
     let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {
         return Pixel(sky_radiance(column, row), FAR, vec3(0.0), 0u);
@@ -47,17 +50,17 @@ fn beam_return(beam: Beam) -> Return {
     return Return(hit.t, cosine, materials[surface.material].albedo, surface.code);
 }
 
-// The ray through a pixel's centre, one metre along the optical axis a unit of t.
+// The ray through a pixel's centre; t counts as depth does.
 fn camera_ray(column: u32, row: u32) -> Ray {
     let rows = view.world_from_optical;
     return Ray(vec3(rows[0].w, rows[1].w, rows[2].w), camera_direction(vec2(f32(column), f32(row))));
 }
 
-// The direction through a place in the image, 1 along the optical axis.
+// The direction through a place in the image, as long as lens_direction has it.
 fn camera_direction(place: vec2<f32>) -> vec3<f32> {
-    let p = vec3((place - view.principal) * view.inverse_focal, 1.0);
+    let d = lens_direction(place);
     let rows = view.world_from_optical;
-    return vec3(dot(rows[0].xyz, p), dot(rows[1].xyz, p), dot(rows[2].xyz, p));
+    return vec3(dot(rows[0].xyz, d), dot(rows[1].xyz, d), dot(rows[2].xyz, d));
 }
 
 // Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
