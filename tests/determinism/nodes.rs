@@ -64,6 +64,7 @@ fn run(scenario: &Arc<Scenario>, ground: &Ground, camera_joins: SimTime) -> (u64
         duration: Some(SIMULATED),
         participants,
         twist_unstamped: false,
+        save_ruts: None,
     };
     let hash = std::thread::scope(|scope| {
         let transport: &dyn Transport = &bus;

@@ -123,6 +123,7 @@ fn run_all_nodes(transport: &dyn Transport, duration: SimTime) {
         duration: Some(duration),
         participants: ["camera", "lidar", "navigation"].map(str::to_owned).into(),
         twist_unstamped: false,
+        save_ruts: None,
     };
     std::thread::scope(|scope| {
         scope.spawn(|| selene_camera::run(transport, scenario, ground, Box::new(CpuTracer), stop).expect("camera"));

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use selene_terrain::elevation::{
     Compression, Crs, Dem, ElevationFile, MOON_RADIUS_M, Place, ReadOptions, write_geotiff,
 };
+use selene_terrain::{Ground, SiteSpec};
 
-use crate::program::{folder, peer, succeeded, text};
+use crate::program::{folder, peer, selene, succeeded, text};
 
 /// Heights of kilometres are kept as `f32`, good to 1.2e-4 m; GDAL writes some as text.
 const HEIGHT_TOLERANCE_M: f64 = 5e-4;
@@ -139,5 +140,35 @@ fn gdal_reads_what_selene_writes() {
     }
     succeeded("elevation.py", &reader.arg(&out).args(&paths).output().expect("python"));
     assert_eq!(check_all(&out), paths.len());
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn gdal_reads_an_exported_site_where_it_is_with_the_heights_of_its_ground() {
+    let out = folder("elevation-exported");
+    let Some(mut reader) = peer("elevation.py") else { return };
+    let site_file = selene_tests::repository_file("config/site/polar.yaml");
+    let paths = ["fine", "coarse"].map(|name| out.join(format!("{name}.tif")));
+    for (path, square) in paths.iter().zip([["-15", "20", "30", "0.1"], ["400", "-300", "900", "5.12"]]) {
+        let [x, y, side, spacing] = square;
+        let mut export = selene();
+        export.args(["terrain", "export"]).arg(&site_file).args(["--x", x, "--y", y, "--side", side]);
+        succeeded("export", &export.args(["--spacing", spacing, "--out"]).arg(path).output().expect("selene"));
+    }
+    succeeded("elevation.py", &reader.arg(&out).args(&paths).output().expect("python"));
+    assert_eq!(check_all(&out), paths.len());
+    let site: SiteSpec = selene_base::input::load_yaml(&site_file).expect("site");
+    let mut ground = Ground::generate(&site, &site_file, None, 1).expect("ground");
+    for point in points(&out) {
+        let [x, y] = point.xy;
+        let height_m = if point.file.contains("fine") {
+            ground.go_to(x, y);
+            ground.height_m(x, y)
+        } else {
+            ground.levels().last().and_then(|coarsest| coarsest.height_m(x, y))
+        };
+        let off_m = height_m.map_or(f64::NAN, |height_m| (height_m - point.height_m).abs());
+        assert!(off_m < HEIGHT_TOLERANCE_M, "{}: {} m, {off_m} m off at {x}, {y}", point.file, point.height_m);
+    }
     std::fs::remove_dir_all(out).expect("clean");
 }

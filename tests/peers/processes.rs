@@ -62,3 +62,42 @@ fn a_camera_killed_and_started_again_gets_the_ruts_it_missed_and_the_run_goes_on
     assert!(log.contains("asks for the terrain it missed"), "{log}");
     std::fs::remove_dir_all(out).expect("clean");
 }
+
+#[test]
+fn processes_that_were_not_given_the_ruts_of_an_earlier_run_ask_for_them_and_leave_the_same_state() {
+    let _turn = alone();
+    let domain = "90";
+    let out = folder("ruts");
+    let ruts = out.join("day1.ruts");
+    let mut before = selene();
+    before.args([
+        "run",
+        SCENARIO,
+        "--no-dds",
+        "--device",
+        "cpu",
+        "--pace",
+        "fast",
+        "--for",
+        SIMULATED_S,
+        "--x",
+        "-1.5",
+    ]);
+    succeeded("selene run", &before.arg("--out").arg(&out).arg("--save-ruts").arg(&ruts).output().expect("run"));
+    let alone = selene().args(["hash", SCENARIO, "--for", "1", "--ruts"]).arg(&ruts).output().expect("hash");
+    let alone = succeeded("selene hash", &alone);
+    let plain = selene().args(["hash", SCENARIO, "--for", "1"]).output().expect("hash");
+    assert_ne!(succeeded("selene hash", &plain), alone, "the ruts are part of the state");
+    let log = std::fs::File::create(out.join("camera.log")).expect("log");
+    let mut camera = node("camera", domain);
+    camera.env("RUST_LOG", "info").stdout(log.try_clone().expect("log")).stderr(log);
+    let mut camera = Running(camera.spawn().expect("camera"));
+    let lockstep = ["--pace", "fast", "--for", "1", "--participants", "camera", "--ruts"];
+    let together = node("simulation", domain).args(lockstep).arg(&ruts).output().expect("simulation");
+    let together = succeeded("selene simulation", &together);
+    assert_eq!(hash_in(&together), hash_in(&alone));
+    assert!(camera.0.wait().expect("camera").success());
+    let log = std::fs::read_to_string(out.join("camera.log")).expect("log");
+    assert!(log.contains("asks for the terrain it missed"), "{log}");
+    std::fs::remove_dir_all(out).expect("clean");
+}

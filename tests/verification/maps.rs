@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, subscribe};
-use selene_ros::{Qos, grid_map_msgs, selene_msgs};
+use selene_ros::{Qos, grid_map_msgs, nav_msgs, selene_msgs};
 use selene_sim::{LoadOptions, Scenario};
 use selene_simulation::{Pace, SimulationOptions, run};
 use selene_tests::repository_file;
@@ -18,7 +18,12 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let ground = scenario.generate_ground().expect("ground");
     let bus = InProcess::new();
     let maps = Arc::new(Mutex::new(Vec::<grid_map_msgs::GridMap>::new()));
+    let grids = Arc::new(Mutex::new(Vec::<nav_msgs::OccupancyGrid>::new()));
     let rocks = Arc::new(Mutex::new(Vec::<selene_msgs::Rocks>::new()));
+    let to_grids = Arc::clone(&grids);
+    let _on_grid = subscribe(&bus, "/ground_truth/occupancy", Qos::latched(), move |grid| {
+        to_grids.lock().expect("lock").push(grid);
+    });
     let (to_maps, to_rocks) = (Arc::clone(&maps), Arc::clone(&rocks));
     let _on_map = subscribe(&bus, "/ground_truth/map", Qos::latched(), move |map| {
         to_maps.lock().expect("lock").push(map);
@@ -29,11 +34,13 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let requests = Publisher::new(&bus, "/ground_truth/map_request", Qos::latched()).expect("publisher");
     let asked = selene_msgs::MapRequest { length_x: 8.0, length_y: 6.0, resolution: 0.1, ..Default::default() };
     let absurd = selene_msgs::MapRequest { length_x: 8e6, ..asked.clone() };
+    let limitless = selene_msgs::MapRequest { slope_limit: 0.0, ..asked.clone() };
     let options = SimulationOptions {
         duration: Some(SimTime::from_secs_f64(0.5)),
         pace: Pace::Fast,
         participants: Vec::new(),
         twist_unstamped: false,
+        save_ruts: None,
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -41,12 +48,12 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
         while rocks.lock().expect("lock").is_empty() && !running.is_finished() {
             std::thread::yield_now();
         }
-        for request in [&absurd, &asked] {
+        for request in [&absurd, &limitless, &asked] {
             requests.publish(request, SimTime::ZERO).expect("asked");
         }
     });
     let maps = maps.lock().expect("lock");
-    assert_eq!(maps.len(), 1, "the absurd request is refused");
+    assert_eq!(maps.len(), 1, "absurd requests are refused");
     let elevation = &maps[0].data[0].data;
     assert_eq!(elevation.len(), 80 * 60);
     let height_m = |row: usize, column: usize| {
@@ -60,4 +67,19 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let told = &rocks.last().expect("told").rocks;
     assert_eq!(told.iter().filter(|rock| !rock.is_loose).count(), ground.rocks().len());
     assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), ground.loose_rocks().len());
+    let grids = grids.lock().expect("lock");
+    let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
+    assert_eq!((grid.info.width, grid.info.height, grid.data.len()), (80, 60, 80 * 60));
+    assert_eq!((grid.info.origin.position.x, grid.info.origin.position.y), (-4.0, -3.0));
+    assert!(grid.data.iter().all(|cost| (0..=100).contains(cost)), "all of it is on the ground");
+    // A rock's own cell is occupied just when it stands 0.1 m over the soil.
+    let mut high = 0;
+    for rock in told.iter().filter(|rock| rock.is_loose) {
+        let [x, y] = [rock.pose.position.x + 4.0, rock.pose.position.y + 3.0];
+        if (0.0..8.0).contains(&x) && (0.0..6.0).contains(&y) && rock.diameter > 0.25 {
+            high += 1;
+            assert_eq!(grid.data[(y / 0.1) as usize * 80 + (x / 0.1) as usize], 100, "rock {}", rock.id);
+        }
+    }
+    assert!(high > 0, "there are such rocks");
 }

@@ -109,7 +109,7 @@ fn errors(picture: &Picture, disc_px: f64) -> [f64; 2] {
     let view = &picture.view;
     let scale = f64::from(view.width) / f64::from(SMALL[0]);
     let [u, v] = at.map(|at| (at + 0.5) * scale - 0.5);
-    let ray = Vector3::new((u - view.cx_px) / view.fx_px, (v - view.cy_px) / view.fy_px, 1.0);
+    let ray = view.unproject([u, v]).expect("in the picture");
     let seen = view.world_from_optical.rotation * ray.normalize();
     let sun = picture.direction_to_sun;
     let heading = (seen.xy().perp(&sun.xy())).atan2(seen.xy().dot(&sun.xy()));

@@ -13,3 +13,6 @@ pub use frames::{Pose, Twist, Wrench};
 pub use input::InputError;
 pub use table::Table;
 pub use time::SimTime;
+
+/// Radius of the sphere that lunar heights and coordinates refer to, m (IAU 2015).
+pub const MOON_RADIUS_M: f64 = 1_737_400.0;

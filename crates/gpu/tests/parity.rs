@@ -11,7 +11,8 @@ use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
-    Beam, CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Star, Tracer, primitives,
+    Beam, CameraFrame, CameraView, Class, CpuTracer, Earth, Lens, LensModel, LightSampling, Material, Scene, Star,
+    Tracer, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -68,7 +69,7 @@ fn assert_same_picture(cpu: &CameraFrame, gpu: &CameraFrame) {
             && cpu.instance[i] == gpu.instance[i]
             && close(cpu.depth_m[i], gpu.depth_m[i], DEPTH_TOLERANCE)
     };
-    let same_light = |i: usize| close(cpu.radiance[i], gpu.radiance[i], RADIANCE_TOLERANCE);
+    let same_light = |i: usize| (0..3).all(|k| close(cpu.radiance[i][k], gpu.radiance[i][k], RADIANCE_TOLERANCE));
     let other_place = (0..pixels).filter(|&i| !same_place(i)).count();
     let other_light = (0..pixels).filter(|&i| same_place(i) && !same_light(i)).count();
     println!("of {pixels} pixels {other_place} differ in place, {other_light} in light");
@@ -122,7 +123,27 @@ fn the_sky_and_earthlit_ground_are_the_same() {
         CpuTracer.camera(&scene, &up, &mut cpu_frame).expect("traced");
         gpu.camera(&scene, &up, &mut gpu_frame).expect("traced");
         assert_same_picture(&cpu_frame, &gpu_frame);
-        assert!(cpu_frame.radiance.iter().any(|l| *l > 1e6) && cpu_frame.class.contains(&1), "Sun and ground");
+        assert!(cpu_frame.radiance.iter().any(|l| l[1] > 1e6) && cpu_frame.class.contains(&1), "Sun and ground");
+    }
+}
+
+#[test]
+fn every_lens_shows_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let scene = scene(&site());
+    for (lens, focal_px) in [
+        (Lens::new(LensModel::PlumbBob([-0.28, 0.07, 0.0002, 0.00002, 0.0])), 230.0),
+        (Lens::new(LensModel::RationalPolynomial([0.51, -2.75, 0.0006, -0.0001, 1.6, 0.39, -2.57, 1.53])), 220.0),
+        (Lens::new(LensModel::FieldOfView { half_fov_rad: 0.7 }), 215.0),
+        (Lens::new(LensModel::Equidistant([0.0035, 0.0007, -0.002, 0.0002])), 60.0),
+        (Lens::new(LensModel::Stereographic).with_circle(1.7), 50.0),
+        (Lens::new(LensModel::Panorama), 320.0 / std::f64::consts::TAU),
+    ] {
+        let view = CameraView { lens, fx_px: focal_px, fy_px: focal_px, ..view() };
+        let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
+        CpuTracer.camera(&scene, &view, &mut cpu_frame).expect("traced");
+        gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
+        assert_same_picture(&cpu_frame, &gpu_frame);
     }
 }
 

@@ -12,7 +12,7 @@ use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_base::input::load_yaml;
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Tracer, primitives,
+    CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Tracer, panchromatic, primitives,
 };
 use selene_terrain::{Ground, SiteSpec};
 
@@ -75,14 +75,14 @@ fn add_rover(scene: &mut Scene, ground_m: f64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the radiances with a gamma of 2.2, the brightest percent white.
+/// Writes the colours with a gamma of 2.2, the brightest percent white.
 fn save(frame: &CameraFrame, path: &str) -> Result<(), Box<dyn Error>> {
-    let mut sorted = frame.radiance.clone();
+    let mut sorted: Vec<f32> = frame.radiance.iter().map(|&bands| panchromatic(bands) / 3.0).collect();
     sorted.sort_by(f32::total_cmp);
     let white = sorted[sorted.len() * 99 / 100].max(1e-6);
-    let grey = |&r: &f32| ((r / white).min(1.0).powf(1.0 / 2.2) * 255.0) as u8;
-    let pixels = frame.radiance.iter().map(grey).collect();
-    let image = image::GrayImage::from_raw(frame.width, frame.height, pixels).ok_or("image size")?;
+    let byte = |&r: &f32| ((r / white).min(1.0).powf(1.0 / 2.2) * 255.0) as u8;
+    let pixels = frame.radiance.iter().flatten().map(byte).collect();
+    let image = image::RgbImage::from_raw(frame.width, frame.height, pixels).ok_or("image size")?;
     image.save(path)?;
     Ok(())
 }

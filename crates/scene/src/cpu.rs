@@ -60,8 +60,8 @@ impl CameraFrame {
         let pixels = width as usize * height as usize;
         self.width = width;
         self.height = height;
-        self.radiance.resize(pixels, 0.0);
-        self.scattered.resize(pixels, 0.0);
+        self.radiance.resize(pixels, [0.0; 3]);
+        self.scattered.resize(pixels, [0.0; 3]);
         self.depth_m.resize(pixels, f32::INFINITY);
         self.class.resize(pixels, 0);
         self.instance.resize(pixels, 0);
@@ -75,28 +75,6 @@ impl CameraFrame {
             self.depth_m[i] = depth_of(pixel);
             [self.class[i], self.instance[i]] = split_code(pixel.code);
         }
-    }
-}
-
-impl CameraView {
-    /// Checks that the view is a camera.
-    ///
-    /// # Errors
-    /// When it has no pixels, or a number that is not finite or no focal length.
-    pub fn check(&self) -> Result<(), TraceError> {
-        if self.width == 0 || self.height == 0 {
-            return Err(TraceError::View(format!("{} × {} pixels; at least 1 × 1", self.width, self.height)));
-        }
-        if !(self.fx_px > 0.0 && self.fy_px > 0.0 && self.fx_px.is_finite() && self.fy_px.is_finite()) {
-            let focal = format!("focal lengths {} and {} px; must be above 0", self.fx_px, self.fy_px);
-            return Err(TraceError::View(focal));
-        }
-        let pose = &self.world_from_optical;
-        let numbers = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
-        if numbers.chain([&self.cx_px, &self.cy_px]).all(|x| x.is_finite()) {
-            return Ok(());
-        }
-        Err(TraceError::View("pose or principal point is not finite".to_owned()))
     }
 }
 

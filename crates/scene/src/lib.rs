@@ -5,9 +5,12 @@ mod changes;
 mod cpu;
 mod finish;
 pub mod kernel;
+mod lens;
 mod light;
 mod material;
 mod mesh;
+mod polynomial;
+mod projection;
 mod pyramid;
 pub mod record;
 mod scene;
@@ -21,9 +24,10 @@ pub mod primitives {
 }
 
 pub use cpu::CpuTracer;
-pub use light::{Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
+pub use lens::{Lens, LensModel};
+pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};
 pub use tracer::{TraceError, Tracer};
-pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class};
+pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class, panchromatic};

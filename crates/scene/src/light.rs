@@ -3,6 +3,11 @@
 //! I(μ) = μ^α (Hestroffer and Magnan 1998, A&A 333, 338), μ the cosine between the
 //! solar surface's normal and the view; the Earth is a Lambert sphere lit by the Sun.
 //! Neither covers the other for the ground: there are no eclipses.
+//!
+//! Light has three bands: red 600 to 700, green 500 to 600, blue 400 to 500 nm. They are
+//! counted in sunlight: the Sun's whole irradiance is shared out to them in equal parts,
+//! so that their sum is what a camera without filters takes in, and a band's watt of
+//! another light is as bright in that band as a watt of the Sun's.
 
 use std::f64::consts::PI;
 
@@ -11,6 +16,10 @@ use nalgebra::Vector3;
 /// α of the Sun's limb darkening at 0.55 µm: −0.023 + 0.292/0.55 (Hestroffer and
 /// Magnan 1998, for 0.42 to 1.1 µm).
 pub const LIMB_EXPONENT: f64 = 0.508;
+
+/// The Earth's light in the three bands, as parts of its sum. Our choice of a blue: air
+/// scatters short waves, oceans are dark.
+pub const EARTH_BANDS: [f64; 3] = [0.283, 0.317, 0.4];
 
 /// The most samples of the Sun's disc: one bit each.
 pub const SAMPLES_MAX: u32 = 32;

@@ -34,10 +34,14 @@ pub struct HapkeParams {
     pub filling: f64,
     /// Mean slope θp of the unresolved roughness, rad.
     pub theta_rad: f64,
+    /// Colour: reflectance in red, green and blue over their mean.
+    pub tint: [f64; 3],
 }
 
 impl HapkeParams {
-    /// Mean lunar regolith.
+    /// Mean lunar regolith. Its colour is the Moon's at 30° to 60° of phase: a line
+    /// through the disc's reflectances in twelve bands from 405 to 693 nm (Kieffer and
+    /// Stone 2005, AJ 129, 2887, Table 4), read at 650, 550 and 450 nm.
     pub const REGOLITH: Self = Self {
         w: 0.32357,
         b: 0.23955,
@@ -46,11 +50,13 @@ impl HapkeParams {
         hs: 0.07145,
         filling: 0.3,
         theta_rad: 23.4 * PI / 180.0,
+        tint: [1.2, 1.0, 0.8],
     };
 
-    /// Rock: regolith's numbers with a brighter grain and a smoother, closed
-    /// surface. A choice, not a measurement.
-    pub const ROCK: Self = Self { w: 0.42, filling: 0.6, theta_rad: 15.0 * PI / 180.0, ..Self::REGOLITH };
+    /// Rock: regolith's numbers with a brighter grain, a smoother, closed surface and half
+    /// the colour, which weathering gives. A choice, not a measurement.
+    pub const ROCK: Self =
+        Self { w: 0.42, filling: 0.6, theta_rad: 15.0 * PI / 180.0, tint: [1.1, 1.0, 0.9], ..Self::REGOLITH };
 
     /// Reflectance f(i, e, ψ), 1/sr, so that radiance = f · irradiance · cos i.
     /// Angles in radians, ψ between the planes of incidence and emission; zero when
@@ -96,7 +102,9 @@ impl HapkeParams {
             tan_theta: theta.tan() as f32,
             chi: (1.0 + PI * theta.tan().powi(2)).sqrt().recip() as f32,
             r0: ((1.0 - root) / (1.0 + root)) as f32,
-            pad: 0,
+            pad0: 0,
+            tint: self.tint.map(|band| band as f32),
+            pad1: 0,
         }
     }
 }
@@ -119,7 +127,9 @@ impl Material {
     pub fn record(&self) -> MaterialRecord {
         match self {
             Self::Hapke(params) => params.record(params.hemispherical_albedo(0.0)),
-            Self::Lambert { albedo } => MaterialRecord { albedo: *albedo as f32, ..bytemuck::Zeroable::zeroed() },
+            Self::Lambert { albedo } => {
+                MaterialRecord { albedo: *albedo as f32, tint: [1.0; 3], ..bytemuck::Zeroable::zeroed() }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! a device can follow.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
@@ -23,16 +24,40 @@ pub(crate) struct Pyramid {
     from_home: [i64; 2],
     /// Where the scene's frame lies in the map frame, m.
     pub(crate) middle_m: Vector3<f64>,
+    /// The levels that `heights` holds, but for the finest: its owner edits it.
+    coarser: Vec<Arc<Level>>,
 }
 
 impl Pyramid {
     pub(crate) fn new(ground: &Ground) -> Self {
-        let mut heights = Vec::new();
-        let middle_m = middle_m(ground.finest());
-        let levels: Vec<_> = ground.levels().map(|level| add_level(level, middle_m, &mut heights)).collect();
+        let levels = room_for(ground);
         let tiles = levels.first().map_or(0, tiles_on_side);
-        let from_home = ground.tiles_from_home();
-        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0, from_home, middle_m }
+        let mut pyramid = Self {
+            heights: vec![0.0; levels.last().map_or(0, end_of)],
+            levels,
+            tile_versions: vec![0; tiles * tiles],
+            version: 0,
+            from_home: [0; 2],
+            middle_m: Vector3::zeros(),
+            coarser: Vec::new(),
+        };
+        pyramid.go_to(ground);
+        pyramid
+    }
+
+    /// Takes over a ground with windows of the same sizes; levels that it has already stay.
+    pub(crate) fn go_to(&mut self, ground: &Ground) {
+        self.middle_m = middle_m(ground.finest());
+        self.from_home = ground.tiles_from_home();
+        for (i, level) in ground.shared_levels().iter().enumerate() {
+            let record = &mut self.levels[i];
+            record.origin = [0, 1].map(|axis| (level.origin_m[axis] - self.middle_m[axis]) as f32);
+            let is_there = i > 0 && self.coarser.get(i - 1).is_some_and(|there| Arc::ptr_eq(there, level));
+            if !is_there {
+                fill(record, level, &mut self.heights);
+            }
+        }
+        self.coarser = ground.shared_levels().iter().skip(1).cloned().collect();
     }
 
     /// How many edit passes there were.
@@ -122,32 +147,60 @@ fn middle_m(level: &Level) -> Vector3<f64> {
     Vector3::new(x, y, 0.0)
 }
 
-fn add_level(level: &Level, middle_m: Vector3<f64>, heights: &mut Vec<f32>) -> LevelRecord {
-    let cells = level.posts as u32 - 1;
-    let top_mip = cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1);
-    let mut record = LevelRecord {
-        origin: [0, 1].map(|axis| (level.origin_m[axis] - middle_m[axis]) as f32),
-        spacing: level.spacing_m as f32,
-        inverse_spacing: (1.0 / level.spacing_m) as f32,
-        cells,
-        top_mip,
-        heights: heights.len() as u32,
-        pad: 0,
-        mips: [[0; 4]; MIPS_MAX / 4],
+/// Records of a ground's levels with room for posts and mips, one after the other.
+fn room_for(ground: &Ground) -> Vec<LevelRecord> {
+    let mut end = 0;
+    let room = |level: &Level| {
+        let record = LevelRecord::sized(level, end);
+        end = end_of(&record);
+        record
     };
-    heights.extend_from_slice(&level.heights_m);
-    for mip in 1..=top_mip {
-        let first = heights.len();
-        record.mips[(mip / 4) as usize][(mip % 4) as usize] = first as u32;
-        let side = mip_side(cells, mip);
-        heights.resize(first + side * side, 0.0);
-        let (below, cells_of_mip) = heights.split_at_mut(first);
-        let fill = |(y, row): (usize, &mut [f32])| {
-            row.iter_mut().enumerate().for_each(|(x, cell)| *cell = highest_of(&record, below, mip, x, y));
-        };
-        cells_of_mip.par_chunks_mut(side).enumerate().for_each(fill);
+    ground.levels().map(room).collect()
+}
+
+/// Index after a level's last number.
+fn end_of(level: &LevelRecord) -> usize {
+    let posts = level.cells as usize + 1;
+    if level.top_mip == 0 {
+        return level.heights as usize + posts * posts;
     }
-    record
+    mip_first(level, level.top_mip) + mip_side(level.cells, level.top_mip).pow(2)
+}
+
+impl LevelRecord {
+    /// A level's record without its place, its numbers from `first` on.
+    fn sized(level: &Level, first: usize) -> Self {
+        let cells = level.posts as u32 - 1;
+        let mut record = Self {
+            origin: [0.0; 2],
+            spacing: level.spacing_m as f32,
+            inverse_spacing: (1.0 / level.spacing_m) as f32,
+            cells,
+            top_mip: cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1),
+            heights: first as u32,
+            pad: 0,
+            mips: [[0; 4]; MIPS_MAX / 4],
+        };
+        let mut first = first + level.posts * level.posts;
+        for mip in 1..=record.top_mip {
+            record.mips[(mip / 4) as usize][(mip % 4) as usize] = first as u32;
+            first += mip_side(cells, mip).pow(2);
+        }
+        record
+    }
+}
+
+/// Writes a level's posts and mips.
+fn fill(record: &LevelRecord, level: &Level, heights: &mut [f32]) {
+    heights[record.heights as usize..][..level.heights_m.len()].copy_from_slice(&level.heights_m);
+    for mip in 1..=record.top_mip {
+        let side = mip_side(record.cells, mip);
+        let (below, mips) = heights.split_at_mut(mip_first(record, mip));
+        let row = |(y, row): (usize, &mut [f32])| {
+            row.iter_mut().enumerate().for_each(|(x, cell)| *cell = highest_of(record, below, mip, x, y));
+        };
+        mips[..side * side].par_chunks_mut(side).enumerate().for_each(row);
+    }
 }
 
 /// Highest post under a mip's cell, from the posts (mip 1) or the mip below.
@@ -169,7 +222,8 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 #[cfg(test)]
 mod tests {
     use super::Pyramid;
-    use selene_terrain::{Ground, Level, Node};
+    use selene_terrain::{Ground, Level, Node, Vicinity};
+    use std::sync::Arc;
 
     fn rough(posts: usize) -> Level {
         Level::sample([-1.0, 2.0], 0.1, posts, |x, y| (x * 7.3).sin() * (y * 5.1).cos() + 0.3 * (x * y * 31.0).sin())
@@ -184,6 +238,25 @@ mod tests {
             if posts > 2 {
                 assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
             }
+        }
+    }
+
+    #[test]
+    fn another_place_gives_the_pyramid_that_building_anew_gives() {
+        let coarse = Arc::new(Level::sample([-40.0, -40.0], 1.0, 81, |x, y| (x * 0.3).sin() + 0.1 * y));
+        let at = |place: [i32; 2]| {
+            let origin_m = place.map(|step| 0.8 * f64::from(step) - 5.0);
+            let fine = Arc::new(Level::sample(origin_m, 0.1, 101, |x, y| (x * 0.3).sin() + 0.1 * (y * 3.0).sin()));
+            let coarse = if place[0] < 2 { Arc::clone(&coarse) } else { Arc::new(coarse.as_ref().clone()) };
+            Vicinity::new(place, vec![fine, coarse], Vec::new(), &[])
+        };
+        let mut ground = Ground::new(vec![rough(101), coarse.as_ref().clone()], Vec::new(), Vec::new());
+        let mut followed = Pyramid::new(&ground);
+        for place in [[0, 0], [1, 1], [2, 1]] {
+            ground.enter(at(place));
+            followed.go_to(&ground);
+            let anew = Pyramid::new(&ground);
+            assert!(followed.heights == anew.heights && followed.levels == anew.levels, "{place:?}");
         }
     }
 

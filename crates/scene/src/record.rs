@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 use selene_base::Pose;
 
-use crate::light::{Earth, Sun};
+use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, BeamReturn, CameraView};
 
 /// Most mips of a level: a side of 2^16 cells.
@@ -112,7 +112,11 @@ pub struct MaterialRecord {
     /// r0 of the H function.
     pub r0: f32,
     /// Nothing.
-    pub pad: u32,
+    pub pad0: u32,
+    /// Colour: red, green and blue about their mean, 1.
+    pub tint: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
 }
 
 /// What holds for the whole scene.
@@ -144,10 +148,14 @@ pub struct GlobalsRecord {
     /// Number of beams, where beams are traced.
     pub beam_count: u32,
     /// Nothing.
-    pub pad: [u32; 2],
+    pub pad0: [u32; 2],
+    /// The Earth's light in the three bands, as parts of its sum.
+    pub earth_bands: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
 }
 
-/// A pinhole camera.
+/// A camera and its lens.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CameraRecord {
@@ -165,24 +173,31 @@ pub struct CameraRecord {
     pub bounce_rays: u32,
     /// As in `LightSampling`.
     pub seed: u32,
-    /// Nothing.
-    pub pad0: u32,
-    /// Nothing.
-    pub pad1: [u32; 2],
+    /// Which lens: 0 pinhole, 1 polynomials, 2 field of view, 3 equidistant, 4
+    /// stereographic, 5 panorama.
+    pub lens: u32,
+    /// The farthest from the axis that is seen in the image, or a little more: tan θ for
+    /// perspective lenses, else θ, rad.
+    pub reach: f32,
+    /// Half the diagonal of the widest pixel, rad, or a little more.
+    pub pixel_reach: f32,
+    /// The lens's: k1, k2, k3, p1 and k4, k5, k6, p2 of polynomials; tan ω/tan(tan ω) of the
+    /// field of view; k1 to k4 of an equidistant lens.
+    pub coefficients: [[f32; 4]; 2],
 }
 
 /// What one pixel sees.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PixelRecord {
-    /// Radiance without what is scattered here, W/(m² sr).
-    pub radiance: f32,
+    /// Radiance without what is scattered here, red, green and blue, W/(m² sr).
+    pub radiance: [f32; 3],
     /// Distance along the optical axis, m; `FAR` or more for the sky.
     pub depth: f32,
+    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
+    pub scattered: [f32; 3],
     /// As in `InstanceRecord`.
     pub code: u32,
-    /// Radiance of sunlight that other surfaces scatter here, W/(m² sr).
-    pub scattered: f32,
 }
 
 /// A beam to trace.
@@ -254,6 +269,7 @@ impl GlobalsRecord {
             record.earth_radius = earth.angular_radius_rad.sin() as f32;
             record.earth_radiance = earth.subsolar_radiance() as f32;
             record.sun_from_earth = earth.sun_from_earth.cast::<f32>().into();
+            record.earth_bands = EARTH_BANDS.map(|part| part as f32);
         }
         record
     }
@@ -263,6 +279,7 @@ impl CameraRecord {
     /// The record of a view in a scene whose frame lies at `middle_m`.
     #[must_use]
     pub fn new(view: &CameraView, middle_m: Vector3<f64>) -> Self {
+        let (lens, coefficients) = view.lens.record();
         Self {
             world_from_optical: affine_rows(&moved(&view.world_from_optical, middle_m), 1.0),
             inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
@@ -271,8 +288,10 @@ impl CameraRecord {
             sun_samples: view.light.sun_samples,
             bounce_rays: view.light.bounce_rays,
             seed: view.light.seed,
-            pad0: 0,
-            pad1: [0; 2],
+            lens,
+            reach: view.reach() as f32,
+            pixel_reach: view.pixel_reach(),
+            coefficients,
         }
     }
 }

@@ -147,7 +147,7 @@ impl Scene {
     /// rocks, which have the same shapes. Movables stay. To tracers it is another scene.
     pub fn set_ground(&mut self, ground: &Ground) {
         self.token = Arc::new(());
-        self.pyramid = Pyramid::new(ground);
+        self.pyramid.go_to(ground);
         let movables = self.instances.split_off(self.rock_count);
         let bounds = self.bounds.split_off(self.rock_count);
         let meshes = self.instance_mesh.split_off(self.rock_count);

@@ -1,9 +1,9 @@
 //! What a sensor asks of a tracer and what it gets back: plain data, the same for
 //! the CPU and the GPU. All positions are in the map frame, metres.
 
-use nalgebra::Vector3;
 use selene_base::Pose;
 
+use crate::lens::Lens;
 use crate::light::LightSampling;
 
 /// The semantic classes that truth images carry (16-bit codes).
@@ -20,8 +20,9 @@ pub enum Class {
     Rover = 3,
 }
 
-/// A pinhole camera at one instant. Pixel (column u, row v) has its centre at
-/// (u, v); its ray leaves along ((u − cx)/fx, (v − cy)/fy, 1) in the optical frame.
+/// A camera at one instant. Pixel (column u, row v) has its centre at (u, v); its ray
+/// leaves where the lens has ((u − cx)/fx, (v − cy)/fy), for a pinhole along that and 1 in
+/// the optical frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CameraView {
     /// Optical frame: z forward, x right, y down.
@@ -30,33 +31,18 @@ pub struct CameraView {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Focal length along columns, pixels.
+    /// Focal length along columns, in the middle of the lens, pixels.
     pub fx_px: f64,
-    /// Focal length along rows, pixels.
+    /// Focal length along rows, in the middle of the lens, pixels.
     pub fy_px: f64,
     /// Principal point's column, pixels.
     pub cx_px: f64,
     /// Principal point's row, pixels.
     pub cy_px: f64,
+    /// What the lens does to directions.
+    pub lens: Lens,
     /// How its light is sampled.
     pub light: LightSampling,
-}
-
-impl CameraView {
-    /// Where a direction in the optical frame falls in the image, (u, v) in pixels; none
-    /// behind the camera.
-    #[must_use]
-    pub fn project(&self, direction: Vector3<f64>) -> Option<[f64; 2]> {
-        let [x, y] = [direction.x / direction.z, direction.y / direction.z];
-        (direction.z > 0.0).then_some([x * self.fx_px + self.cx_px, y * self.fy_px + self.cy_px])
-    }
-
-    /// Solid angle of a pixel at (u, v), sr: cos³ of the angle to the axis over fx fy.
-    #[must_use]
-    pub fn pixel_sr(&self, [u, v]: [f64; 2]) -> f64 {
-        let [x, y] = [(u - self.cx_px) / self.fx_px, (v - self.cy_px) / self.fy_px];
-        (1.0 + x * x + y * y).powf(-1.5) / (self.fx_px * self.fy_px)
-    }
 }
 
 /// What a traced camera image holds, row by row from the top left.
@@ -66,11 +52,13 @@ pub struct CameraFrame {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Radiance toward the camera, W/(m² sr), panchromatic.
-    pub radiance: Vec<f32>,
+    /// Radiance toward the camera in red, green and blue (600 to 700, 500 to 600, 400 to
+    /// 500 nm), W/(m² sr), counted in sunlight; see `panchromatic`.
+    pub radiance: Vec<[f32; 3]>,
     /// The part of it that sunlit surfaces scattered onto what is seen.
-    pub scattered: Vec<f32>,
-    /// Distance along the optical axis, m; infinite where the sky is seen.
+    pub scattered: Vec<[f32; 3]>,
+    /// Distance along the optical axis, or along the ray for lenses that see behind them
+    /// (fisheyes, panoramas), m; infinite where the sky is seen.
     pub depth_m: Vec<f32>,
     /// `Class` codes.
     pub class: Vec<u16>,
@@ -87,13 +75,20 @@ impl CameraFrame {
         Self {
             width,
             height,
-            radiance: vec![0.0; pixels],
-            scattered: vec![0.0; pixels],
+            radiance: vec![[0.0; 3]; pixels],
+            scattered: vec![[0.0; 3]; pixels],
             depth_m: vec![f32::INFINITY; pixels],
             class: vec![0; pixels],
             instance: vec![0; pixels],
         }
     }
+}
+
+/// What a camera without colour filters takes in of three bands: their sum, the Sun's whole
+/// irradiance where the Sun alone is their source.
+#[must_use]
+pub fn panchromatic(bands: [f32; 3]) -> f32 {
+    bands[0] + bands[1] + bands[2]
 }
 
 /// One lidar beam at its own instant.

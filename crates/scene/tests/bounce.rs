@@ -5,7 +5,9 @@ mod common;
 
 use common::{look, sun};
 use selene_base::Pose;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, primitives};
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, panchromatic, primitives,
+};
 use selene_terrain::Ground;
 
 /// 160 000 rays, each worth all or nothing of what comes from below, err by 0.2 % of
@@ -41,7 +43,7 @@ fn underside(a: f64, light: LightSampling) -> (f64, f64) {
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&scene, &CameraView { light, ..up }, &mut frame).expect("traced");
     assert!(frame.instance.iter().all(|&i| i == frame.instance[0] && i > 0), "all pixels see the plate");
-    let mean = |all: &[f32]| all.iter().copied().map(f64::from).sum::<f64>() / all.len() as f64;
+    let mean = |all: &[[f32; 3]]| all.iter().map(|&l| f64::from(panchromatic(l))).sum::<f64>() / all.len() as f64;
     (mean(&frame.scattered), mean(&frame.radiance))
 }
 

@@ -164,7 +164,7 @@ fn a_box_casts_a_shadow_of_its_height_over_the_tangent_of_the_sun() {
     let mut frame = selene_scene::CameraFrame::default();
     CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
     let row = 4 * 800..5 * 800;
-    let ground: Vec<_> = row.filter(|&i| frame.class[i] == 1).map(|i| frame.radiance[i]).collect();
+    let ground: Vec<_> = row.filter(|&i| frame.class[i] == 1).map(|i| frame.radiance[i][1]).collect();
     let dark = ground.iter().filter(|&&radiance| radiance == 0.0).count();
     let metres_a_pixel = 12.0 / view.fx_px;
     let [length, expected] = [dark as f64 * metres_a_pixel, 1.0 / elevation.tan()];

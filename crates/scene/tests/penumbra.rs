@@ -10,7 +10,7 @@ use common::sun;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, LightSampling, Material, Scene, Tracer, primitives,
+    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, Lens, LightSampling, Material, Scene, Tracer, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -52,6 +52,7 @@ fn view() -> CameraView {
         fy_px: focal,
         cx_px: 0.5 * f64::from(COLUMNS - 1),
         cy_px: 0.5 * f64::from(ROWS - 1),
+        lens: Lens::PINHOLE,
         light: LightSampling { sun_samples: 32, bounce_rays: 0, seed: 0 },
     }
 }
@@ -81,7 +82,7 @@ fn shares(scene: &Scene, view: &CameraView) -> Vec<f64> {
     let open = Scene::new(&Ground::flat(0.1, 20.0), *scene.sun());
     CpuTracer.camera(&open, view, &mut full).expect("traced");
     let pixel = |column: usize, row: u32| row as usize * COLUMNS as usize + column;
-    let at = |column: usize, row: u32| frame.radiance[pixel(column, row)] / full.radiance[pixel(column, row)];
+    let at = |column: usize, row: u32| frame.radiance[pixel(column, row)][1] / full.radiance[pixel(column, row)][1];
     let mean = |column: usize| (0..ROWS).map(|row| f64::from(at(column, row))).sum::<f64>() / f64::from(ROWS);
     (0..COLUMNS as usize).map(mean).collect()
 }
@@ -125,8 +126,10 @@ fn another_seed_changes_the_penumbra_only() {
     CpuTracer.camera(&scene, &seeded(1), &mut one).expect("traced");
     CpuTracer.camera(&scene, &seeded(2), &mut other).expect("traced");
     assert!(one.radiance != other.radiance);
-    let full = one.radiance.iter().copied().fold(0.0, f32::max);
-    for (column, (a, b)) in one.radiance.iter().zip(&other.radiance).enumerate() {
+    let green = |frame: &CameraFrame| frame.radiance.iter().map(|l| l[1]).collect::<Vec<_>>();
+    let [one, other] = [green(&one), green(&other)];
+    let full = one.iter().copied().fold(0.0, f32::max);
+    for (column, (a, b)) in one.iter().zip(&other).enumerate() {
         let x = shadow_m() + ((column % COLUMNS as usize) as f64 - 0.5 * f64::from(COLUMNS - 1)) * METRES_A_PIXEL;
         let s = (ELEVATION_RAD - (EDGE_M / x).atan()) / scene.sun().angular_radius_rad;
         // A tenth of a radius beyond the disc: clearance of the shadow rays.

@@ -76,7 +76,7 @@ fn a_picture_holds_ground_rocks_rover_and_finite_radiance() {
         assert!(frame.class.contains(&(class as u16)), "{class:?} is not seen");
     }
     for (i, &radiance) in frame.radiance.iter().enumerate() {
-        assert!(radiance.is_finite() && radiance >= 0.0);
+        assert!(radiance.iter().all(|l| l.is_finite() && *l >= 0.0));
         assert_eq!(frame.class[i] == 0, frame.depth_m[i].is_infinite());
         assert_eq!(frame.class[i] >= 2, frame.instance[i] > 0);
     }

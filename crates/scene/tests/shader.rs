@@ -46,7 +46,11 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
     assert_same_layout!(m, "Node", NodeRecord { min, escape, max, leaf });
     assert_same_layout!(m, "Triangle", TriangleRecord { corner, pad0, edge1, pad1, edge2, pad2 });
     assert_same_layout!(m, "Instance", InstanceRecord { object_from_world, first_node, end_node, material, code });
-    assert_same_layout!(m, "Material", MaterialRecord { kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, pad });
+    assert_same_layout!(
+        m,
+        "Material",
+        MaterialRecord { kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, pad0, tint, pad1 }
+    );
     assert_same_layout!(
         m,
         "Globals",
@@ -63,15 +67,29 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
             level_count,
             node_count,
             beam_count,
-            pad
+            pad0,
+            earth_bands,
+            pad1
         }
     );
     assert_same_layout!(
         m,
         "Camera",
-        CameraRecord { world_from_optical, inverse_focal, principal, size, sun_samples, bounce_rays, seed, pad0, pad1 }
+        CameraRecord {
+            world_from_optical,
+            inverse_focal,
+            principal,
+            size,
+            sun_samples,
+            bounce_rays,
+            seed,
+            lens,
+            reach,
+            pixel_reach,
+            coefficients
+        }
     );
-    assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, code, scattered });
+    assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, scattered, code });
     assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
     assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
 }

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Half of the picture black sky, half of it ground as a low Sun lights it.
     let mut frame = CameraFrame::sized(camera.width, camera.height);
     let half = frame.radiance.len() / 2;
-    frame.radiance[half..].fill(5.0);
+    frame.radiance[half..].fill([1.7; 3]);
     frame.class[half..].fill(1);
     let image = Pipeline::with(&camera, 1, &own)?.develop(&frame, None, 0)?;
     let sky = image.data[..half].iter().map(|dn| f64::from(*dn)).sum::<f64>() / half as f64;

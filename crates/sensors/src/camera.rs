@@ -1,7 +1,6 @@
-//! A camera as its YAML describes it: an ideal pinhole with square pixels (lens
-//! distortion and motion blur are not modelled yet), the stages from light to pixel values
-//! (`develop`), and which truth images go with it. Pixel (u, v)
-//! has its centre at (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2).
+//! A camera as its YAML describes it: a lens (see `lens`), the stages from light to pixel
+//! values (`develop`), and which truth images go with it. Pixel (u, v) has its centre at
+//! (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2) unless the lens says otherwise.
 
 use garde::Validate;
 use selene_base::Pose;
@@ -12,6 +11,7 @@ use serde::Deserialize;
 
 use crate::Qos;
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
+use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
 
 /// A camera of a rover.
@@ -30,9 +30,15 @@ pub struct CameraSpec {
     /// Rows.
     #[garde(custom(pixels))]
     pub height: u32,
-    /// From the left edge of the image to the right one, degrees.
-    #[garde(custom(within(1.0, 170.0)))]
-    pub horizontal_fov_deg: f64,
+    /// From the left edge of the image to the right one through its middle, degrees; left out
+    /// where the lens has `fx_px` and `fy_px`.
+    #[serde(default)]
+    #[garde(custom(field_of(&self.lens)))]
+    pub horizontal_fov_deg: Option<f64>,
+    /// The lens; a pinhole when left out.
+    #[serde(default)]
+    #[garde(dive, custom(covers_the_image(self)))]
+    pub lens: LensSpec,
     /// Frames a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
@@ -152,7 +158,7 @@ fn fits(stages: &Stages) -> impl FnOnce(&Option<CompressedSpec>, &()) -> garde::
     }
 }
 
-/// A pinhole in pixels.
+/// A lens's middle in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intrinsics {
     /// Focal length along columns.
@@ -183,17 +189,10 @@ impl Intrinsics {
 }
 
 impl CameraSpec {
-    /// The pinhole of this field of view and size.
+    /// Focal lengths and principal point, of the middle of the lens.
     #[must_use]
     pub fn intrinsics(&self) -> Intrinsics {
-        let half_width = f64::from(self.width) / 2.0;
-        let focal_px = half_width / (self.horizontal_fov_deg.to_radians() / 2.0).tan();
-        Intrinsics {
-            fx_px: focal_px,
-            fy_px: focal_px,
-            cx_px: half_width - 0.5,
-            cy_px: f64::from(self.height) / 2.0 - 0.5,
-        }
+        self.lens.intrinsics([self.width, self.height], self.horizontal_fov_deg)
     }
 
     /// What to ask of the tracer from this pose of the optical frame; its light has seed 0.
@@ -202,7 +201,9 @@ impl CameraSpec {
         let Intrinsics { fx_px, fy_px, cx_px, cy_px } = self.intrinsics();
         let LightSpec { sun_samples, bounce_rays } = self.light;
         let light = LightSampling { sun_samples, bounce_rays, seed: 0 };
-        CameraView { world_from_optical, width: self.width, height: self.height, fx_px, fy_px, cx_px, cy_px, light }
+        let (width, height) = (self.width, self.height);
+        let lens = self.lens.lens(self.horizontal_fov_deg);
+        CameraView { world_from_optical, width, height, fx_px, fy_px, cx_px, cy_px, lens, light }
     }
 
     /// As `view`, with the light of frame number `index` of a scenario of this seed.
@@ -257,7 +258,7 @@ pub(crate) mod tests {
     fn a_point_on_the_edge_of_the_field_of_view_falls_on_the_edge_of_the_image() {
         let spec = camera("navcam_left.yaml");
         let i = spec.intrinsics();
-        let edge = (spec.horizontal_fov_deg.to_radians() / 2.0).tan();
+        let edge = (spec.horizontal_fov_deg.expect("given").to_radians() / 2.0).tan();
         let right_u = i.fx_px * edge + i.cx_px;
         assert!((right_u - (f64::from(spec.width) - 0.5)).abs() < 1e-9);
         assert!((i.cx_px - i.fx_px * edge + 0.5).abs() < 1e-9);
@@ -266,7 +267,7 @@ pub(crate) mod tests {
     #[test]
     fn a_known_point_projects_to_its_pixel_through_k_and_the_pose() {
         let mut spec = camera("navcam_left.yaml");
-        (spec.width, spec.height, spec.horizontal_fov_deg) = (640, 480, 90.0);
+        (spec.width, spec.height, spec.horizontal_fov_deg) = (640, 480, Some(90.0));
         // fx = 320; two metres ahead, half a metre right, a quarter down of a camera at (1, 2, 3).
         let view = spec.view(Pose::translation(1.0, 2.0, 3.0));
         let p = view.world_from_optical.inverse() * Point3::new(1.5, 2.25, 5.0);

@@ -99,8 +99,7 @@ fn first_plate(frame: &CameraFrame, channels: usize) -> Plate {
     Plate { width: frame.width as usize, height: frame.height as usize, quantity: Quantity::Irradiance, planes }
 }
 
-/// Irradiance behind f/1 of a pixel in red, green and blue, W/m². The tracer's light has
-/// one number yet: a grey third of it is in each band.
+/// Irradiance behind f/1 of a pixel in red, green and blue, W/m².
 fn bands(frame: &CameraFrame, pixel: usize) -> [f32; 3] {
-    [FRAC_PI_4 * frame.radiance[pixel] / 3.0; 3]
+    frame.radiance[pixel].map(|radiance| FRAC_PI_4 * radiance)
 }

@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 use crate::loose::{self, LooseFromSiteSpec, LooseRockSpec};
 use crate::route::RouteSpec;
+use crate::saved_ruts::{RutsError, SavedRuts};
 use crate::sky::SkySpec;
 use crate::world::BORDER_M;
 
@@ -70,8 +71,8 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
-    /// Whether the run ends at the border of the site, which is the square of its coarsest
-    /// level around the map's origin. Else the rover drives on as far as there is ground:
+    /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square
+    /// around the map's origin. Else the rover drives on as far as there is ground:
     /// made-up ground has no end, measured ground the square's border.
     #[garde(skip)]
     #[serde(default)]
@@ -133,6 +134,8 @@ pub struct LoadOptions {
     pub namespace: Option<String>,
     /// Replace the start: map x, y and height above standing in m, heading in degrees.
     pub start: [Option<f64>; 4],
+    /// File of driven ground to begin with.
+    pub ruts: Option<PathBuf>,
 }
 
 /// A scenario with everything it names, loaded and checked.
@@ -174,6 +177,9 @@ pub struct Scenario {
     pub loose_from_site: Option<LooseFromSiteSpec>,
     /// Whether the run ends at the border of the site.
     pub end_at_site_border: bool,
+    /// Driven ground that the run begins with.
+    pub ruts: Option<Arc<SavedRuts>>,
+    ruts_file: PathBuf,
     file: PathBuf,
     site_file: PathBuf,
     data_dir: Option<PathBuf>,
@@ -197,6 +203,9 @@ pub enum ScenarioError {
     /// The stars are refused.
     #[error(transparent)]
     Stars(#[from] StarError),
+    /// The driven ground is refused.
+    #[error(transparent)]
+    Ruts(#[from] RutsError),
 }
 
 impl Scenario {
@@ -215,7 +224,7 @@ impl Scenario {
         let rover = RoverModel::load(&near(&spec.rover.file))?;
         let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
         let (sky, stars) = spec.sky.load(&site, spec.utc, path, options.data_dir.as_deref())?;
-        let scenario = Self {
+        let mut scenario = Self {
             name: spec.name,
             seed,
             utc: spec.utc,
@@ -234,6 +243,8 @@ impl Scenario {
             loose_rocks: spec.loose_rocks,
             loose_from_site: spec.loose_from_site,
             end_at_site_border: spec.end_at_site_border,
+            ruts: None,
+            ruts_file: PathBuf::new(),
             file: path.to_owned(),
             site_file,
             data_dir: options.data_dir.clone(),
@@ -241,18 +252,44 @@ impl Scenario {
         scenario.refuse_repeated_names(path)?;
         scenario.refuse_places_off_the_site(path)?;
         scenario.refuse_lone_stereo_cameras(path)?;
+        if let Some(file) = &options.ruts {
+            scenario.begin_with(SavedRuts::load(file)?, file)?;
+        }
         Ok(scenario)
     }
 
-    /// Makes the site's ground: the slow part of a start.
+    /// Begins with driven ground; `file` is named in errors.
     ///
     /// # Errors
-    /// When the site's elevation data are missing or refused.
+    /// When it is that of another site, seed or set of levels.
+    pub fn begin_with(&mut self, ruts: SavedRuts, file: &Path) -> Result<(), RutsError> {
+        ruts.check_site(&self.site, self.seed, file)?;
+        (self.ruts, self.ruts_file) = (Some(Arc::new(ruts)), file.to_owned());
+        Ok(())
+    }
+
+    /// Makes the site's ground, with the ruts that the run begins with: the slow part of a start.
+    ///
+    /// # Errors
+    /// When the site's elevation data are missing or refused, or the ruts are of other ground.
     pub fn generate_ground(&self) -> Result<Ground, ScenarioError> {
-        let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
+        let mut ground = self.site_ground()?;
         let [x, y, ..] = self.start;
         ground.go_to(x, y);
         loose::lay(&mut ground, self.loose_from_site.as_ref(), &self.loose_rocks, &self.file)?;
+        Ok(ground)
+    }
+
+    /// The site's ground around the map's origin, all its rocks fixed, with the ruts that the run
+    /// begins with.
+    ///
+    /// # Errors
+    /// As `generate_ground`.
+    pub fn site_ground(&self) -> Result<Ground, ScenarioError> {
+        let mut ground = Ground::generate(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?;
+        if let Some(ruts) = &self.ruts {
+            ruts.put_on(&mut ground, &self.ruts_file)?;
+        }
         Ok(ground)
     }
 
@@ -303,7 +340,7 @@ impl Scenario {
         for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
             let at_home = x.abs() < reach_m && y.abs() < reach_m;
             if !at_home && !plan.has(plan.place_of(x, y)) {
-                let reach_m = 0.5 * self.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m);
+                let reach_m = 0.5 * self.site.side_m();
                 let told = format!(
                     "{what} ({x}, {y}) m is off the site's ground, which reaches {reach_m} m from 0 less the width of the finer levels"
                 );

@@ -119,7 +119,7 @@ impl World {
         world_from_base.translation.z += drop_m;
         let gravity = Vector3::new(0.0, 0.0, -scenario.gravity_m_s2);
         let rover = Rover::new(&scenario.rover, world_from_base, gravity, scenario.step.secs_f64())?;
-        let mut memory = SoilMemory::new(&ground);
+        let mut memory = scenario.ruts.as_ref().map_or_else(|| SoilMemory::new(&ground), |ruts| ruts.memory(&ground));
         let mut scratch = Scratch::default();
         let loose = LooseRocks::new(&ground, |rock| scenario.density_kg_m3(&ground, rock.id));
         let mut bed = Bed { soils: &scenario.soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
@@ -142,7 +142,8 @@ impl World {
             sun_direction: scenario.sun(SimTime::ZERO)?.unit_enu,
             time: SimTime::ZERO,
             sequence: 0,
-            terrain_sequence: 0,
+            // Ruts of an earlier run count as told: who sees the first snapshot asks for them.
+            terrain_sequence: scenario.ruts.as_ref().map_or(0, |ruts| ruts.count() as u64),
             scenario,
             ground,
             outlook: Outlook::default(),
@@ -151,6 +152,10 @@ impl World {
         };
         world.check()?;
         Ok(world)
+    }
+
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// Simulated time.
@@ -346,7 +351,7 @@ impl World {
             .iter()
             .zip(level.origin_m)
             .all(|(&value, origin)| value > origin + BORDER_M && value < origin + level.side_m() - BORDER_M);
-        let reach_m = 0.5 * self.scenario.site.levels.last().map_or(0.0, |coarsest| coarsest.side_m) - BORDER_M;
+        let reach_m = 0.5 * self.scenario.site.side_m() - BORDER_M;
         let within_site = !self.scenario.end_at_site_border || (at.x.abs() < reach_m && at.y.abs() < reach_m);
         if inside && within_site { Ok(()) } else { Err(WorldError::LeftSite { time, x_m: at.x, y_m: at.y }) }
     }

@@ -20,8 +20,7 @@ pub use site::{Direction, SiteSky, Sky, azimuth_elevation_rad, moon_from_enu};
 pub use stars::{Star, StarError, stars};
 pub use utc::{Utc, UtcError};
 
-/// Radius of the sphere that lunar heights and coordinates refer to, m (IAU 2015).
-pub const MOON_RADIUS_M: f64 = 1_737_400.0;
+pub use selene_base::MOON_RADIUS_M;
 
 /// The astronomical unit, m (IAU 2012).
 pub const AU_M: f64 = 149_597_870_700.0;

@@ -36,7 +36,7 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
-pub use memory::{NodeMemory, SoilMemory};
+pub use memory::{NodeMemory, PressedTile, SoilMemory};
 pub use press::Scratch;
 pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 
 use selene_terrain::{Ground, Node, TILE_NODES};
 
+mod pressed;
+
+pub use pressed::PressedTile;
+
 /// What a touched node remembers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeMemory {
@@ -41,7 +45,7 @@ pub struct SoilMemory {
     /// Tiles from the first window's corner to this one's, column and row.
     from_home: [i64; 2],
     /// Tiles beyond the window, by row and column from the first window's corner.
-    far: BTreeMap<[i64; 2], FarTile>,
+    far: BTreeMap<[i64; 2], PressedTile>,
     /// Displaced soil too little to change a stored height, m³.
     crumbs_m3: f64,
 }
@@ -65,9 +69,14 @@ impl SoilMemory {
             let at = [old[1] + (i / across) as i64, old[0] + (i % across) as i64];
             match self.index(at) {
                 Some(index) => self.tiles[index] = Some(tile),
-                None => drop(self.far.insert(at, FarTile::pack(&tile))),
+                None => drop(self.far.insert(at, PressedTile::pack(&tile))),
             }
         }
+        self.take_back();
+    }
+
+    /// Unpacks the tiles that lie on the window.
+    fn take_back(&mut self) {
         let back: Vec<_> = self.far.keys().copied().filter_map(|at| Some((at, self.index(at)?))).collect();
         for (at, index) in back {
             self.tiles[index] = self.far.remove(&at).map(|tile| tile.unpack());
@@ -93,12 +102,12 @@ impl SoilMemory {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let near = self.tiles.iter().flatten().count() * TILE * TILE * size_of::<NodeMemory>();
-        near + self.far.values().map(FarTile::bytes).sum::<usize>()
+        near + self.far.values().map(PressedTile::bytes).sum::<usize>()
     }
 
     /// What nodes beyond the window remember: height before and plastic sinkage, m, in a fixed order.
     pub fn beyond(&self) -> impl Iterator<Item = [f32; 2]> {
-        self.far.values().flat_map(|tile| tile.known.iter().copied())
+        self.far.values().flat_map(|tile| tile.known().iter().copied())
     }
 
     /// Every touched tile on the window with its nodes, in order: for state hashes.
@@ -176,40 +185,6 @@ impl NodeMemory {
     }
 }
 
-/// A tile that nothing can touch: which of its nodes were touched, and for each the
-/// height before and the plastic sinkage.
-#[derive(Clone, Debug)]
-struct FarTile {
-    marks: Box<[u64; TILE]>,
-    known: Vec<[f32; 2]>,
-}
-
-impl FarTile {
-    fn pack(tile: &[NodeMemory]) -> Self {
-        let mut marks = Box::new([0; TILE]);
-        let mut known = Vec::new();
-        for (i, node) in tile.iter().enumerate().filter(|(_, node)| node.is_touched()) {
-            marks[i / TILE] |= 1 << (i % TILE);
-            known.push([node.initial_m, node.plastic_m]);
-        }
-        known.shrink_to_fit();
-        Self { marks, known }
-    }
-
-    fn unpack(&self) -> Tile {
-        let mut tile = vec![UNTOUCHED; TILE * TILE].into_boxed_slice();
-        let marked = tile.iter_mut().enumerate().filter(|(i, _)| self.marks[i / TILE] >> (i % TILE) & 1 == 1);
-        for ((_, node), &[initial_m, plastic_m]) in marked.zip(&self.known) {
-            *node = NodeMemory { initial_m, plastic_m, mobilised: [0; 2] };
-        }
-        tile
-    }
-
-    fn bytes(&self) -> usize {
-        size_of::<[u64; TILE]>() + size_of_val(&self.known[..])
-    }
-}
-
 /// Cuts a row of `len` nodes at tile borders: tile, node within it, place in the
 /// row, count.
 fn segments(
@@ -233,7 +208,7 @@ fn segments(
 
 #[cfg(test)]
 mod tests {
-    use super::{FarTile, NodeMemory, SoilMemory};
+    use super::{NodeMemory, PressedTile, SoilMemory};
     use selene_terrain::{Ground, Node};
 
     #[test]
@@ -254,7 +229,7 @@ mod tests {
             memory.touch(Node { column, row: 9 }, 0.5).plastic_m = 0.01 * column as f32;
         }
         let tile = memory.tiles[0].clone().expect("touched");
-        let far = FarTile::pack(&tile);
+        let far = PressedTile::pack(&tile);
         let numbers = |tile: &[NodeMemory]| -> Vec<_> {
             tile.iter().map(|node| [node.initial_m, node.plastic_m].map(f32::to_bits)).collect()
         };

@@ -46,23 +46,25 @@ pub(crate) fn nested(levels: &[LevelSpec], (): &()) -> garde::Result {
     levels.windows(2).try_for_each(|pair| fits(&pair[0], &pair[1]))
 }
 
-/// A raster's posts are the coarsest level's.
+/// A raster's posts are the coarsest level's; a file has no more levels than there are.
 pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &()) -> garde::Result {
     let coarsest_m = levels.last().map_or(0.0, |level| level.spacing_m);
+    let count = levels.len();
     move |elevation, ()| match elevation {
         ElevationSpec::Raster(raster) => refuse_unless((raster.spacing_m - coarsest_m).abs() < WHOLE_TOLERANCE, || {
             format!("its spacing_m {} must equal the coarsest level's {coarsest_m}", raster.spacing_m)
         }),
-        ElevationSpec::Procedural(_) | ElevationSpec::File(_) => Ok(()),
+        ElevationSpec::File(file) => refuse_unless((1..=count).contains(&file.levels), || {
+            format!("its levels {} is not allowed: must be 1 to {count}, the levels that there are", file.levels)
+        }),
+        ElevationSpec::Procedural(_) => Ok(()),
     }
 }
 
 pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &()) -> garde::Result {
     let areas_m2 = areas_m2(levels);
     move |law, ()| {
-        refuse_unless(law.diameter_min_m < law.diameter_max_m, || {
-            format!("diameter_min_m {} must be below diameter_max_m {}", law.diameter_min_m, law.diameter_max_m)
-        })?;
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
             format!(
@@ -79,9 +81,7 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
 pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> garde::Result {
     let finest_m2 = areas_m2(levels).first().map_or(0.0, |area| area.1);
     move |law, ()| {
-        refuse_unless(law.diameter_min_m < law.diameter_max_m, || {
-            format!("diameter_min_m {} must be below diameter_max_m {}", law.diameter_min_m, law.diameter_max_m)
-        })?;
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
             format!(
@@ -91,6 +91,12 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
         })?;
         few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m2))
     }
+}
+
+fn in_order(diameter_min_m: f64, diameter_max_m: f64) -> garde::Result {
+    refuse_unless(diameter_min_m < diameter_max_m, || {
+        format!("diameter_min_m {diameter_min_m} must be below diameter_max_m {diameter_max_m}")
+    })
 }
 
 /// Smallest spacing shown and area of each level; the finest shows any size.

@@ -4,17 +4,19 @@
 //! they lack at the data's edge, continued outwards (`extend`).
 //!
 //! A picture's posts are the level's own. A file with a georeference (`elevation`) is sampled at
-//! the level's posts in the site's tangent frame, so that the Moon's curvature is in it.
+//! the level's posts in the site's tangent frame, so that the Moon's curvature is in it. More
+//! than one of the coarsest levels may be sampled, out to a horizon far beyond the site; a
+//! coarse level's posts are means of the file's.
 
 use std::path::Path;
 
 use crate::crater::Crater;
-use crate::elevation::{ElevationFile, MapFrame, Place, ReadOptions};
+use crate::elevation::{Dem, ElevationFile, MapFrame, Place, ReadOptions};
 use crate::error::TerrainError;
 use crate::extend::Field;
 use crate::level::Level;
 use crate::raster::{self, Raster};
-use crate::site::{FileSpec, RasterSpec, SiteSpec};
+use crate::site::{FileSpec, LevelSpec, RasterSpec, SiteSpec};
 use selene_base::input::InputError;
 
 /// Posts across the smallest crater that data show: smaller ones are added.
@@ -38,37 +40,30 @@ impl Data {
         Ok(Self { raster: raster::load(spec, site, data_dir)?, spacing_m: spec.spacing_m })
     }
 
-    /// A file with a georeference, at the posts of the site's coarsest level.
+    /// A file with a georeference, at the posts of the site's measured levels, finest first.
     pub(crate) fn sample(
         file: &FileSpec,
         spec: &SiteSpec,
         site: &Path,
         data_dir: Option<&Path>,
-    ) -> Result<Self, TerrainError> {
+    ) -> Result<Vec<Self>, TerrainError> {
         let path = raster::found(&file.file, &file.source, file.sha256.as_deref(), site, data_dir)?;
-        let level = spec.levels[spec.levels.len() - 1];
-        let origin = Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
-        let refuse = |what: String| TerrainError::from(InputError::content(site, what));
         let mut opened = ElevationFile::open(&path, &ReadOptions::default())?;
-        let off = || {
-            let [latitude_deg, longitude_deg] = [spec.latitude_deg, spec.longitude_deg];
-            refuse(format!(
-                "latitude_deg {latitude_deg}, longitude_deg {longitude_deg}: {} has no height there",
-                file.file
-            ))
+        let measured = spec.levels.len().saturating_sub(file.levels);
+        let mut frame = None;
+        let sample = |level: &LevelSpec| {
+            let dem = read(&mut opened, file, spec, level, site)?;
+            // All levels by the finest one's height at the origin.
+            let frame = match &frame {
+                Some(frame) => frame,
+                None => frame.insert(frame_of(&dem, file, spec, site)?),
+            };
+            let corner_m = -0.5 * level.side_m;
+            let posts = level.posts();
+            let heights_m = dem.map_heights_m(frame, [corner_m, corner_m], level.spacing_m, [posts, posts]);
+            Ok(Self { raster: Raster { width: posts, height: posts, heights_m }, spacing_m: level.spacing_m })
         };
-        let window = opened.window_around(&origin, READ_SIDES * level.side_m).ok_or_else(off)?;
-        let dem = opened.read_window(&window)?;
-        let datum_m = dem.height_m(&origin).ok_or_else(off)?;
-        if (datum_m - spec.datum_m).abs() > DATUM_TOLERANCE_M {
-            let told = spec.datum_m;
-            return Err(refuse(format!("datum_m {told} must be {datum_m:.1}, the height of {} there", file.file)));
-        }
-        let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
-        let posts = level.posts();
-        let corner_m = -0.5 * level.side_m;
-        let heights_m = dem.map_heights_m(&frame, [corner_m, corner_m], level.spacing_m, [posts, posts]);
-        Ok(Self { raster: Raster { width: posts, height: posts, heights_m }, spacing_m: level.spacing_m })
+        spec.levels[measured..].iter().map(sample).collect()
     }
 
     /// Posts west and south of the post at the map origin.
@@ -119,4 +114,38 @@ impl Data {
     pub(crate) fn posts(&self) -> usize {
         self.raster.width.max(self.raster.height)
     }
+}
+
+/// The part of a file that a level needs, no finer than the level shows.
+fn read(
+    opened: &mut ElevationFile,
+    file: &FileSpec,
+    spec: &SiteSpec,
+    level: &LevelSpec,
+    site: &Path,
+) -> Result<Dem, TerrainError> {
+    let origin = Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
+    let spacing_m = opened.true_spacing_m(&origin).ok_or_else(|| off(file, spec, site))?;
+    let window = opened.window_around(&origin, READ_SIDES * level.side_m).ok_or_else(|| off(file, spec, site))?;
+    // A post between the level's own: of its mean over what it stands for.
+    let by = (level.spacing_m / spacing_m[0].max(spacing_m[1])).floor().max(1.0) as usize;
+    Ok(opened.read_reduced(&window, by)?)
+}
+
+/// The site's frame, whose height must be the one that the site states.
+fn frame_of(dem: &Dem, file: &FileSpec, spec: &SiteSpec, site: &Path) -> Result<MapFrame, TerrainError> {
+    let origin = Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
+    let datum_m = dem.height_m(&origin).ok_or_else(|| off(file, spec, site))?;
+    if (datum_m - spec.datum_m).abs() > DATUM_TOLERANCE_M {
+        let told = spec.datum_m;
+        let what = format!("datum_m {told} must be {datum_m:.1}, the height of {} there", file.file);
+        return Err(InputError::content(site, what).into());
+    }
+    Ok(MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m))
+}
+
+fn off(file: &FileSpec, spec: &SiteSpec, site: &Path) -> TerrainError {
+    let [latitude_deg, longitude_deg] = [spec.latitude_deg, spec.longitude_deg];
+    let what = format!("latitude_deg {latitude_deg}, longitude_deg {longitude_deg}: {} has no height there", file.file);
+    InputError::content(site, what).into()
 }

@@ -182,9 +182,7 @@ impl Ground {
             |tile| held.contains(&tile),
             |tile, node, height_m| {
                 if let Some(at) = local(home, finest.posts, tile, node) {
-                    let joined_m =
-                        coarser.first().map_or(height_m, |coarse| seam::joined_m(finest, coarse, at, height_m));
-                    finest.heights_m[at[1] * finest.posts + at[0]] = joined_m;
+                    show(finest, coarser.first(), at, height_m);
                 }
             },
         );
@@ -228,6 +226,13 @@ impl Ground {
     /// The levels, finest first.
     pub fn levels(&self) -> impl ExactSizeIterator<Item = &Level> {
         self.levels.iter().map(Arc::as_ref)
+    }
+
+    /// The levels as they are shared with other holders of the same place; the finest one
+    /// only until the next edit.
+    #[must_use]
+    pub fn shared_levels(&self) -> &[Arc<Level>] {
+        &self.levels
     }
 
     /// The level whose posts wheels press.
@@ -354,8 +359,9 @@ impl Ground {
         self.ruts.all(|tile, node| self.held_height_m(tile, node))
     }
 
-    /// Applies another ground's edits. Returns the nodes that changed on the window; edits of
-    /// a height that is no number, or off a ground that ends, are left out.
+    /// Applies another ground's edits; on the seam of its window they are joined to the
+    /// coarser level, as on a window that comes over them. Returns the nodes that changed on the
+    /// window; edits of a height that is no number, or off a ground that ends, are left out.
     pub fn apply(&mut self, edits: &[Edit]) -> Vec<Node> {
         let nodes: Vec<_> = edits.iter().filter_map(|edit| self.apply_one(edit)).collect();
         self.edit_count += edits.len() as u64;
@@ -370,9 +376,18 @@ impl Ground {
             return None;
         }
         self.ruts.insert(tile, within, edit.height_m, self.holds(tile));
-        let node = at.map(|[column, row]| Node { column: column as u32, row: row as u32 })?;
-        self.put(node, edit.height_m);
-        Some(node)
+        let [column, row] = at?;
+        let (finest, coarser) = self.levels.split_at_mut(1);
+        show(Arc::make_mut(&mut finest[0]), coarser.first(), [column, row], edit.height_m);
+        Some(Node { column: column as u32, row: row as u32 })
+    }
+
+    /// Those of some edits that lie on the window, with the heights that it shows.
+    #[must_use]
+    pub fn shown(&self, edits: &[Edit]) -> Vec<Edit> {
+        let height_m = |edit: &Edit| self.held_height_m([edit.tile[1], edit.tile[0]], usize::from(edit.node));
+        let shown = edits.iter().map(|edit| Edit { height_m: height_m(edit), ..*edit });
+        shown.filter(|edit| edit.height_m.is_finite()).collect()
     }
 
     fn put(&mut self, node: Node, height_m: f32) {
@@ -386,6 +401,12 @@ impl Ground {
         let within = (node.row as usize % TILE_NODES) * TILE_NODES + node.column as usize % TILE_NODES;
         ([tile(node.row, row), tile(node.column, column)], within)
     }
+}
+
+/// Gives a window's post its height; on the seam it is joined to the coarser level.
+fn show(finest: &mut Level, coarser: Option<&Arc<Level>>, at: [usize; 2], height_m: f32) {
+    let joined_m = coarser.map_or(height_m, |coarse| seam::joined_m(finest, coarse, at, height_m));
+    finest.heights_m[at[1] * finest.posts + at[0]] = joined_m;
 }
 
 /// Column and row within a window of `posts` whose corner is `home` tiles from the first one's.
@@ -433,7 +454,7 @@ mod tests {
     /// Two levels of hills without end, 16 m and 60 m wide.
     fn endless() -> Ground {
         let specs = [(0.05, 16.0), (0.4, 64.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m });
-        let plan = WindowPlan::new(&specs, false);
+        let plan = WindowPlan::new(&specs, 0);
         let make = move |firsts: &[[i64; 2]]| {
             let level = |(spec, first): (&LevelSpec, &[i64; 2])| {
                 let origin_m = first.map(|post| post as f64 * spec.spacing_m);
@@ -496,6 +517,19 @@ mod tests {
             go(&mut follower, place);
             assert!(follower.finest() == ground.finest() && follower.all_edits() == ground.all_edits());
         }
+    }
+
+    #[test]
+    fn who_hears_of_ruts_on_a_seam_has_the_ground_of_who_came_there_with_them() {
+        let mut ground = endless();
+        for i in 0..40 {
+            press(&mut ground, -7.0 + 0.1 * f64::from(i), 1.0, -0.5);
+        }
+        go(&mut ground, [1, 0]);
+        let mut late = endless();
+        go(&mut late, [1, 0]);
+        late.apply(&ground.all_edits());
+        assert!(late.finest() == ground.finest());
     }
 
     #[test]

@@ -7,13 +7,12 @@
 use std::f64::consts::TAU;
 
 use rayon::prelude::*;
+use selene_base::MOON_RADIUS_M;
 
 use crate::ground::Ground;
 
 /// Azimuths looked along, a quarter of a degree apart: half the Sun's disc.
 const AZIMUTHS: usize = 1440;
-/// Radius of the sphere that heights refer to, m (IAU 2015).
-const MOON_RADIUS_M: f64 = 1_737_400.0;
 
 /// Elevation of the horizon by azimuth.
 #[derive(Clone, Debug, PartialEq)]

@@ -31,9 +31,10 @@ const START_POSTS: usize = 16;
 pub struct Landscape {
     spec: SiteSpec,
     seed: u64,
-    data: Option<Data>,
-    /// The coarsest level of a site with data.
-    fixed: Option<Level>,
+    /// What was measured of the coarsest levels, finest first.
+    data: Vec<Data>,
+    /// Those levels, with what is made up around the data.
+    fixed: Vec<Level>,
     /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
     pub(crate) lift_m: f32,
     /// How each level is bent at the start.
@@ -61,13 +62,21 @@ impl Landscape {
     /// When the site's elevation file is missing, not the one named, or unusable.
     pub fn new(spec: SiteSpec, site_file: &Path, data_dir: Option<&Path>, seed: u64) -> Result<Self, TerrainError> {
         let data = match &spec.elevation {
-            ElevationSpec::Procedural(_) => None,
-            ElevationSpec::Raster(raster) => Some(load(raster, &spec, site_file, data_dir)?),
-            ElevationSpec::File(file) => Some(Data::sample(file, &spec, site_file, data_dir)?),
+            ElevationSpec::Procedural(_) => Vec::new(),
+            ElevationSpec::Raster(raster) => vec![load(raster, &spec, site_file, data_dir)?],
+            ElevationSpec::File(file) => Data::sample(file, &spec, site_file, data_dir)?,
         };
         let shapes = rock::shapes(seed);
-        let mut land =
-            Self { spec, seed, data, fixed: None, lift_m: 0.0, bends: Vec::new(), shapes, profiles: Profiles::new() };
+        let mut land = Self {
+            spec,
+            seed,
+            data,
+            fixed: Vec::new(),
+            lift_m: 0.0,
+            bends: Vec::new(),
+            shapes,
+            profiles: Profiles::new(),
+        };
         land.fixed = land.around_data();
         land.lift_m = land.found_lift_m();
         land.bends = land.found_bends();
@@ -94,8 +103,8 @@ impl Landscape {
         self.seed
     }
 
-    pub(crate) fn data(&self) -> Option<&Data> {
-        self.data.as_ref()
+    pub(crate) fn data(&self) -> &[Data] {
+        &self.data
     }
 
     pub(crate) fn profiles(&self) -> &Profiles {
@@ -105,7 +114,7 @@ impl Landscape {
     /// How windows move over it.
     #[must_use]
     pub fn plan(&self) -> WindowPlan {
-        WindowPlan::new(&self.spec.levels, self.fixed.is_some())
+        WindowPlan::of(&self.spec)
     }
 
     /// The first posts of windows around the map origin.
@@ -121,17 +130,9 @@ impl Landscape {
     /// # Panics
     /// When `first` has fewer entries than there are levels.
     pub fn windows(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Windows {
-        let levels = self.window_levels(tiles, first);
-        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
-    }
-
-    /// The levels of those windows without their rocks.
-    ///
-    /// # Panics
-    /// When `first` has fewer entries than there are levels.
-    pub fn window_levels(&self, tiles: &mut TileStore, first: &[[i64; 2]]) -> Vec<Level> {
         let posts = |level: usize| (level, self.posts(level, first[level]));
-        self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>())
+        let levels = self.levels_of(tiles, &(0..self.spec.levels.len()).map(posts).collect::<Vec<_>>());
+        Windows { rocks: self.rocks_of(&levels), levels, shapes: self.shapes.clone() }
     }
 
     fn levels_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {
@@ -173,8 +174,15 @@ impl Landscape {
         Posts { first, count: self.spec.levels[level].posts() }
     }
 
-    fn is_fixed(&self, level: usize) -> bool {
-        self.fixed.is_some() && level + 1 == self.spec.levels.len()
+    /// Whether a level has data and stays where it is.
+    pub(crate) fn is_fixed(&self, level: usize) -> bool {
+        level + self.data.len() >= self.spec.levels.len()
+    }
+
+    /// A level that has data.
+    fn fixed(&self, level: usize) -> Option<&Level> {
+        let finest = self.spec.levels.len() - self.fixed.len();
+        level.checked_sub(finest).and_then(|at| self.fixed.get(at))
     }
 
     /// How many times coarser the next level is.
@@ -182,16 +190,20 @@ impl Landscape {
         (self.spec.levels[level + 1].spacing_m / self.spec.levels[level].spacing_m).round() as i64
     }
 
-    /// The whole coarsest level of a site with data.
-    fn around_data(&self) -> Option<Level> {
-        let data = self.data.as_ref()?;
-        let coarsest = self.spec.levels.len() - 1;
-        let posts = Posts::around_origin(self.spec.levels[coarsest].posts() / 2);
-        let mut level = self.unbent(coarsest, posts, None);
-        let small = self.craters(coarsest, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
-        small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
-        data.put_into(&mut level);
-        Some(level)
+    /// The whole levels of a site that have data, made from coarse to fine.
+    fn around_data(&self) -> Vec<Level> {
+        let mut made: Vec<Level> = Vec::new();
+        let finest = self.spec.levels.len() - self.data.len();
+        for (at, data) in (finest..self.spec.levels.len()).zip(&self.data).rev() {
+            let posts = Posts::around_origin(self.spec.levels[at].posts() / 2);
+            let mut level = self.unbent(at, posts, made.last());
+            let small = self.craters(at, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
+            small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
+            data.put_into(&mut level);
+            made.push(level);
+        }
+        made.reverse();
+        made
     }
 
     /// Height of a procedural site's origin before it is put at zero, m.
@@ -199,7 +211,7 @@ impl Landscape {
         let posts = Posts::around_origin(START_POSTS);
         let coarsest = self.spec.levels.len() - 1;
         let middle = posts.count * posts.count / 2;
-        if self.fixed.is_some() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
+        if !self.fixed.is_empty() { 0.0 } else { self.unbent(coarsest, posts, None).heights_m[middle] }
     }
 
     /// How every level is bent at the start, found from coarse to fine.
@@ -208,8 +220,8 @@ impl Landscape {
         let mut bends = Vec::new();
         let mut coarse: Option<Level> = None;
         for level in (0..self.spec.levels.len()).rev() {
-            if self.is_fixed(level) {
-                coarse = self.fixed.clone();
+            if let Some(fixed) = self.fixed(level) {
+                coarse = Some(fixed.clone());
                 continue;
             }
             let mut around = self.unbent(level, posts, coarse.as_ref());
@@ -255,9 +267,9 @@ impl Landscape {
     }
 
     fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
-        match &self.fixed {
-            Some(fixed) if self.is_fixed(level) => fixed.clone(),
-            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
+        match self.fixed(level) {
+            Some(fixed) => fixed.clone(),
+            None => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
         }
     }
 
@@ -268,9 +280,9 @@ impl Landscape {
         let mut heights_m = vec![0.0; posts.count * posts.count];
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
             let at = [posts.first[0], posts.first[1] + i as i64];
-            match &self.fixed {
-                Some(fixed) if self.is_fixed(level) => copy_clamped(row, at, fixed),
-                _ => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
+            match self.fixed(level) {
+                Some(fixed) => copy_clamped(row, at, fixed),
+                None => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
             }
         });
         Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }

@@ -21,6 +21,7 @@ mod lattice;
 #[cfg(test)]
 mod law_fit;
 mod level;
+mod mosaic;
 mod noise;
 mod patch;
 mod raster;
@@ -32,6 +33,7 @@ mod rocks_in_view;
 mod ruts;
 mod sampler;
 mod seam;
+mod showing;
 mod site;
 mod start;
 mod surroundings;
@@ -44,6 +46,7 @@ pub use ground::{Edit, Ground, Node, TILE_NODES};
 pub use horizon::Horizon;
 pub use landscape::{Landscape, Windows};
 pub use level::Level;
+pub use mosaic::{MOSAIC_POSTS_MAX, Mosaic, MosaicError, MosaicLayer};
 pub use rock::{Rock, RockShape};
 pub use rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
 pub use site::{

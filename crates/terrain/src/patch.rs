@@ -104,11 +104,10 @@ impl Landscape {
     pub(crate) fn craters(&self, level: usize, piece: &Level, posts: Range<f64>) -> Vec<Crater> {
         let square = Square { low_m: piece.origin_m, side_m: piece.side_m() };
         let mut diameters_m = posts.start * piece.spacing_m..posts.end * piece.spacing_m;
-        if let Some(data) = self.data() {
-            // The level of the data has those it can show; finer levels have those it cannot.
+        if let Some(data) = self.data().first() {
+            // The levels of the data have those they can show; finer levels have those they cannot.
             let shown_m = CRATER_POSTS_MIN * data.spacing_m();
-            let is_coarsest = level + 1 == self.spec().levels.len();
-            let [low, high] = if is_coarsest { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
+            let [low, high] = if self.is_fixed(level) { [shown_m, f64::INFINITY] } else { [0.0, shown_m] };
             diameters_m = diameters_m.start.max(low)..diameters_m.end.min(high);
         }
         self.craters_near(square, REACH_MAX_RADII, &diameters_m)
@@ -120,7 +119,7 @@ impl Landscape {
         let reaches = |crater: &Crater| square.meets(crater.at_m, radii * crater.radius_m());
         let named = self.named_craters().filter(|c| diameters_m.contains(&c.diameter_m)).filter(reaches);
         let drawn = self.spec().craters.reaching(self.seed(), square, radii, diameters_m);
-        let is_shown = |crater: &Crater| self.data().is_some_and(|data| data.shows(crater));
+        let is_shown = |crater: &Crater| self.data().iter().any(|data| data.shows(crater));
         named.chain(drawn.into_iter().filter(|crater| !is_shown(crater))).collect()
     }
 

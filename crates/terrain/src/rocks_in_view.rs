@@ -3,6 +3,8 @@
 //! others. So far windows show the large rocks alone, and what a window shows of a place
 //! does not depend on what it shows elsewhere, unless there are too many.
 
+use std::borrow::Borrow;
+
 use crate::cell::Square;
 use crate::landscape::Landscape;
 use crate::lattice;
@@ -19,26 +21,48 @@ impl Landscape {
     /// than that, from a larger diameter on.
     #[must_use]
     pub fn rocks_of(&self, levels: &[Level]) -> Vec<Rock> {
-        let mut rocks: Vec<_> = (0..levels.len()).flat_map(|level| self.rocks_on(level, levels)).collect();
+        let stones: Vec<_> = levels.iter().enumerate().map(|(level, window)| self.stones_on(level, window)).collect();
+        self.rocks_among(&stones, levels)
+    }
+
+    /// The stones that a level's window may show, with no regard to finer windows.
+    pub(crate) fn stones_on(&self, level: usize, window: &Level) -> Vec<Stone> {
+        let square = Square { low_m: window.origin_m, side_m: window.side_m() };
+        self.stones(square, self.smallest_m(level, window))
+    }
+
+    /// The rocks of nested windows, given the stones of each.
+    pub(crate) fn rocks_among<S: Borrow<[Stone]>, L: Borrow<Level>>(&self, stones: &[S], levels: &[L]) -> Vec<Rock> {
+        let on = |(level, stones): (usize, &S)| self.rocks_on(level, stones.borrow(), levels);
+        let mut rocks: Vec<_> = stones.iter().enumerate().flat_map(on).collect();
         rocks.sort_by_key(|rock| rock.id);
         rocks
     }
 
     /// The rocks on one of nested windows that no finer one has.
-    fn rocks_on(&self, level: usize, levels: &[Level]) -> Vec<Rock> {
-        // Half of all lie on the finest window, the others share the rest.
-        let beside = if level == 0 { 1 } else { levels.len() - 1 };
-        let share = self.spec().rocks.count_max / beside / levels.len().min(2);
-        let window = &levels[level];
-        let square = Square { low_m: window.origin_m, side_m: window.side_m() };
-        let mut smallest_m = self.spec().rocks.smallest_m(share as f64, square.side_m);
-        let mut stones = self.stones(square, smallest_m);
-        stones.retain(|stone| levels[..level].iter().all(|finer| lattice::height_m(finer, stone.at_m).is_none()));
-        while stones.len() > share {
+    fn rocks_on<L: Borrow<Level>>(&self, level: usize, stones: &[Stone], levels: &[L]) -> Vec<Rock> {
+        let window = levels[level].borrow();
+        let is_beside = |stone: &&Stone| {
+            levels[..level].iter().all(|finer| lattice::height_m(finer.borrow(), stone.at_m).is_none())
+        };
+        let mut shown: Vec<_> = stones.iter().filter(is_beside).collect();
+        let mut smallest_m = self.smallest_m(level, window);
+        while shown.len() > self.share(level) {
             smallest_m *= SMALLEST_STEP;
-            stones.retain(|stone| stone.diameter_m > smallest_m);
+            shown.retain(|stone| stone.diameter_m > smallest_m);
         }
-        stones.iter().filter_map(|stone| Some(stone.lie(lattice::height_m(window, stone.at_m)?))).collect()
+        shown.iter().filter_map(|stone| Some(stone.lie(lattice::height_m(window, stone.at_m)?))).collect()
+    }
+
+    /// How many rocks a window may show: half of all lie on the finest, the others share the rest.
+    fn share(&self, level: usize) -> usize {
+        let levels = self.spec().levels.len();
+        let beside = if level == 0 { 1 } else { levels - 1 };
+        self.spec().rocks.count_max / beside / levels.min(2)
+    }
+
+    fn smallest_m(&self, level: usize, window: &Level) -> f64 {
+        self.spec().rocks.smallest_m(self.share(level) as f64, window.side_m())
     }
 
     /// The rocks on a square that are larger than `diameter_min_m`.

@@ -45,6 +45,26 @@ pub struct SiteSpec {
     pub rocks: RockLaw,
 }
 
+impl SiteSpec {
+    /// How many of the coarsest levels are measured and stay where they are.
+    #[must_use]
+    pub fn measured_levels(&self) -> usize {
+        match &self.elevation {
+            ElevationSpec::Procedural(_) => 0,
+            ElevationSpec::Raster(_) => 1,
+            ElevationSpec::File(file) => file.levels,
+        }
+    }
+
+    /// Side of the site's square around the map's origin, m: that of the coarsest level, of a measured site's
+    /// finest measured one.
+    #[must_use]
+    pub fn side_m(&self) -> f64 {
+        let beyond = self.measured_levels().max(1);
+        self.levels.iter().rev().nth(beyond - 1).map_or(0.0, |level| level.side_m)
+    }
+}
+
 /// One level: a square grid centred on the map origin.
 #[derive(Clone, Copy, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
@@ -255,6 +275,15 @@ pub struct FileSpec {
     /// The file's SHA-256, 64 hexadecimal digits; any file without.
     #[garde(inner(custom(hex_digest)))]
     pub sha256: Option<String>,
+    /// How many of the coarsest levels show the file's own heights: one, or more where the file
+    /// reaches far beyond the site, for the horizon. The finest of them is the site's square.
+    #[garde(skip)]
+    #[serde(default = "one")]
+    pub levels: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// The fractal relief (`noise`).

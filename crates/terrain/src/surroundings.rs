@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::landscape::Landscape;
 use crate::rock::RockShape;
-use crate::seam;
-use crate::tile_store::TileStore;
+use crate::showing::Showing;
 use crate::windows::{Place, Vicinity, WindowPlan};
 
 /// Places kept: the one that nodes stand on, the one before and the one to come.
@@ -41,10 +40,9 @@ impl Surroundings {
     #[must_use]
     pub fn of(landscape: Landscape) -> Self {
         let shapes = landscape.rock_shapes().to_vec();
-        let tiles = Mutex::new(TileStore::default());
+        let showing = Mutex::new(Showing::default());
         Self::new(landscape.plan(), shapes, move |firsts| {
-            let mut tiles = tiles.lock().unwrap_or_else(PoisonError::into_inner);
-            vicinity(&landscape, &mut tiles, firsts)
+            showing.lock().unwrap_or_else(PoisonError::into_inner).vicinity(&landscape, firsts)
         })
     }
 
@@ -75,17 +73,6 @@ impl Surroundings {
         }
         windows
     }
-}
-
-/// The windows that begin at the given posts, each joined to the coarser one, with the rocks that lie on them.
-fn vicinity(landscape: &Landscape, tiles: &mut TileStore, firsts: &[[i64; 2]]) -> Vicinity {
-    let mut levels = landscape.window_levels(tiles, firsts);
-    for fine in (0..levels.len().saturating_sub(1)).rev() {
-        let (finer, coarser) = levels.split_at_mut(fine + 1);
-        seam::join(&mut finer[fine], &coarser[0]);
-    }
-    let rocks = landscape.rocks_of(&levels);
-    Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), rocks, landscape.rock_shapes())
 }
 
 impl std::fmt::Debug for Surroundings {

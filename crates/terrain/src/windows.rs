@@ -13,7 +13,7 @@ use crate::level::Level;
 use crate::rock::Rock;
 use crate::rock::RockShape;
 use crate::rock_grid::RockGrid;
-use crate::site::{ElevationSpec, LevelSpec, SiteSpec};
+use crate::site::{LevelSpec, SiteSpec};
 
 /// Steps across a window.
 const STEPS_ACROSS: f64 = 8.0;
@@ -41,23 +41,23 @@ struct Steps {
 }
 
 impl WindowPlan {
-    /// The plan for levels given finest first; `coarsest_stays` where the coarsest is
-    /// all the data there are.
+    /// The plan for levels given finest first, of which the coarsest `staying` are all
+    /// the data there are.
     #[must_use]
-    pub fn new(levels: &[LevelSpec], coarsest_stays: bool) -> Self {
+    pub fn new(levels: &[LevelSpec], staying: usize) -> Self {
         let steps = |(i, level): (usize, &LevelSpec)| {
             let coarser = levels.get(i + 1);
-            let stays = coarser.is_none() && coarsest_stays;
+            let stays = i + staying >= levels.len();
             let step_posts = if stays { 0 } else { step_posts(level, coarser, i == 0) };
             Steps { spacing_m: level.spacing_m, posts: level.posts() as i64, step_posts }
         };
         Self { levels: levels.iter().enumerate().map(steps).collect() }
     }
 
-    /// The plan of a site: the coarsest window of a site with elevation data stays on them.
+    /// The plan of a site: measured windows stay.
     #[must_use]
     pub fn of(site: &SiteSpec) -> Self {
-        Self::new(&site.levels, !matches!(site.elevation, ElevationSpec::Procedural(_)))
+        Self::new(&site.levels, site.measured_levels())
     }
 
     /// Length of the finest window's step, m.
@@ -87,7 +87,7 @@ impl WindowPlan {
     }
 
     /// Whether there are windows at a place: within the numbering of tiles, and every
-    /// window within the coarsest one if that stays.
+    /// window within those that stay.
     #[must_use]
     pub fn has(&self, place: Place) -> bool {
         let numbered = |steps: i32| (i64::from(steps).abs() + STEPS_ACROSS as i64) * self.step_tiles() < TILE_MAX / 2;
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_finest_window_steps_by_whole_tiles_and_whole_coarser_posts() {
-        let plan = WindowPlan::new(&levels(), true);
+        let plan = WindowPlan::new(&levels(), 1);
         assert!((plan.step_m() - 6.4).abs() < 1e-9, "{}", plan.step_m());
         assert_eq!(plan.step_tiles(), 5);
         let [home, away] = [[0, 0], [3, -2]].map(|place| plan.first_posts(place));
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn windows_nest_wherever_they_are() {
-        let plan = WindowPlan::new(&levels(), true);
+        let plan = WindowPlan::new(&levels(), 1);
         let within = |x: f64, y: f64| plan.has(plan.place_of(x, y));
         assert!((-90..=90).all(|i| within(f64::from(i) * 10.0, f64::from(i) * -7.0)));
         assert!(!within(1020.0, 0.0) && !within(0.0, -1e9));
-        let endless = WindowPlan::new(&levels(), false);
+        let endless = WindowPlan::new(&levels(), 0);
         assert!((-40..=40).all(|i| endless.has(endless.place_of(f64::from(i) * 317.0, f64::from(i) * -101.0))));
     }
 }

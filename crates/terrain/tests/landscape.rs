@@ -1,9 +1,10 @@
 //! Claims about the land behind the windows: a place is the same from wherever and whenever it is seen.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use selene_base::input::load_yaml;
-use selene_terrain::{Landscape, Level, LevelSpec, Rock, SiteSpec, TileStore, Windows};
+use selene_terrain::{Ground, Landscape, Level, LevelSpec, Rock, SiteSpec, Surroundings, TileStore, Windows};
 
 fn land(seed: u64) -> Landscape {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
@@ -89,6 +90,18 @@ fn a_level_renewed_alone_is_that_of_all_windows() {
         assert!(land.window_level(&mut TileStore::new(0), level, first[level]) == *expected, "level {level}");
     }
     assert_eq!(land.rocks_of(&all.levels), all.rocks);
+}
+
+#[test]
+fn a_place_come_to_step_by_step_is_the_place_come_to_at_once() {
+    let along = Arc::new(Surroundings::of(land(3)));
+    let mut ground = Ground::around_origin(Arc::clone(&along));
+    for place in [[1, 0], [2, 1], [9, 1], [2, 1], [40, -60]] {
+        ground.enter(along.vicinity(place));
+        let mut at_once = Ground::around_origin(Arc::new(Surroundings::of(land(3))));
+        at_once.enter(at_once.surroundings().expect("endless").vicinity(place));
+        assert!(ground.levels().eq(at_once.levels()) && ground.rocks() == at_once.rocks(), "{place:?}");
+    }
 }
 
 #[test]

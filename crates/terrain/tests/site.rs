@@ -266,7 +266,8 @@ fn hadley_without_its_data_says_where_to_get_them() {
 /// A site on a polar GeoTIFF: only its place and its levels are its own.
 fn on_a_geotiff(datum_m: f64) -> SiteSpec {
     let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
-    let file = FileSpec { file: "dem/polar_crs/dem_moon.tif".into(), source: "gz-common".into(), sha256: None };
+    let file =
+        FileSpec { file: "dem/polar_crs/dem_moon.tif".into(), source: "gz-common".into(), sha256: None, levels: 1 };
     SiteSpec {
         latitude_deg: 87.5558,
         longitude_deg: -46.432,

@@ -7,8 +7,6 @@ use selene_ros::std_msgs::Header;
 use selene_scene::CameraFrame;
 use selene_sensors::CameraSpec;
 
-/// No lens distortion yet: the five plumb_bob coefficients are zero.
-const PLUMB_BOB: [f64; 5] = [0.0; 5];
 const IDENTITY: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
 pub(crate) fn image(spec: &CameraSpec, developed: selene_sensors::Image, time: SimTime) -> Image {
@@ -35,8 +33,8 @@ pub(crate) fn info(spec: &CameraSpec, time: SimTime) -> CameraInfo {
         header: Header::new(time, &spec.link),
         height: spec.height,
         width: spec.width,
-        distortion_model: "plumb_bob".to_owned(),
-        d: PLUMB_BOB.to_vec(),
+        distortion_model: spec.lens.distortion_model().to_owned(),
+        d: spec.lens.distortion(),
         k: intrinsics.k(),
         r: IDENTITY,
         p: intrinsics.p(spec.stereo_baseline_m),

@@ -46,7 +46,7 @@ mod tests {
     use super::{in_sight, points};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
-    use selene_scene::{CameraView, CpuTracer, LightSampling, Scene, Sun};
+    use selene_scene::{CameraView, CpuTracer, Lens, LightSampling, Scene, Sun};
     use selene_terrain::Ground;
     use std::f64::consts::FRAC_PI_2;
 
@@ -66,6 +66,7 @@ mod tests {
             fy_px: 100.0,
             cx_px: 99.5,
             cy_px: 49.5,
+            lens: Lens::PINHOLE,
             light: LightSampling::POINT,
         };
         in_sight(&mut CpuTracer, &scene, &view).expect("traced")

@@ -10,6 +10,7 @@
 mod convert;
 mod history;
 mod outbox;
+mod snapshot;
 mod stage;
 mod watcher;
 mod wire;
@@ -44,6 +45,9 @@ pub enum NodeError {
     /// The world could not go on.
     #[error(transparent)]
     World(#[from] selene_sim::WorldError),
+    /// Driven ground could not be saved.
+    #[error(transparent)]
+    Ruts(#[from] selene_sim::RutsError),
     /// The scene could not be built.
     #[error(transparent)]
     Scene(#[from] selene_scene::SceneError),
@@ -71,6 +75,13 @@ pub enum NodeError {
         /// Links of this node's rover.
         ours: usize,
     },
+}
+
+/// Quality of service of terrain that was missed: reliable, with room for the parts of tens of
+/// kilometres of ruts.
+#[must_use]
+pub fn terrain_qos() -> Qos {
+    Qos { depth: 10_000, ..Qos::reliable() }
 }
 
 /// A sensor's quality of service as its file asks for it.

@@ -75,7 +75,7 @@ impl Stage {
                 self.ground.enter(windows);
                 self.scene.set_ground(&self.ground);
             }
-            None => self.scene.apply_edits(&interval.edits),
+            None => self.scene.apply_edits(&self.ground.shown(&interval.edits)),
         }
     }
 

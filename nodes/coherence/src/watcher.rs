@@ -12,8 +12,9 @@ use selene_ros::{Qos, selene_msgs};
 use selene_sim::WorldState;
 use selene_terrain::Edit;
 
+use crate::snapshot::{Assembly, Part};
 use crate::wire::{edits_from_message, state_from_message};
-use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE};
+use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE, terrain_qos};
 
 /// How often the stop flag is looked at while nothing comes (wall time).
 const STOP_POLL: Duration = Duration::from_millis(100);
@@ -29,7 +30,7 @@ const FINISHED_WAIT: Duration = Duration::from_secs(1);
 
 enum Event {
     State(Box<WorldState>),
-    Terrain { sequence: u64, edits: Vec<Edit> },
+    Terrain(Part),
     Finished,
 }
 
@@ -71,6 +72,8 @@ pub struct WorldWatcher {
     edits: Vec<Edit>,
     terrain_sequence: u64,
     asked: Option<Instant>,
+    /// Terrain that was asked for, as far as it has come.
+    assembly: Assembly,
     /// When the run was said to have ended.
     finished: Option<Instant>,
     _subscriptions: [Subscription; 3],
@@ -94,6 +97,7 @@ impl WorldWatcher {
             edits: Vec::new(),
             terrain_sequence: 0,
             asked: None,
+            assembly: Assembly::default(),
             finished: None,
             _subscriptions: open_subscriptions(transport, &sender)?,
         })
@@ -138,7 +142,7 @@ impl WorldWatcher {
                 self.refuse_other_rover(&state)?;
                 self.hold(*state)?;
             }
-            Event::Terrain { sequence, edits } => self.take_terrain(sequence, edits),
+            Event::Terrain(part) => self.take_terrain(part),
             Event::Finished => self.finished = Some(Instant::now()),
         }
         Ok(())
@@ -229,11 +233,15 @@ impl WorldWatcher {
         Ok(self.requests.publish(&message, SimTime::ZERO)?)
     }
 
-    /// Takes a full copy of the terrain and drops snapshots that are older than it.
-    fn take_terrain(&mut self, sequence: u64, edits: Vec<Edit>) {
+    /// Takes a part of a full copy of the terrain; when it is whole, drops snapshots that are
+    /// older than it. As long as parts come nobody is asked again.
+    fn take_terrain(&mut self, part: Part) {
+        let sequence = part.sequence;
         if sequence <= self.terrain_sequence || self.asked.is_none() {
             return;
         }
+        self.asked = Some(Instant::now());
+        let Some(edits) = self.assembly.take(part) else { return };
         self.asked = None;
         self.terrain_sequence = sequence;
         self.edits = edits;
@@ -254,9 +262,14 @@ fn open_subscriptions(transport: &dyn Transport, sender: &Sender<Event>) -> Resu
         subscribe(transport, WORLD_STATE, Qos::state(), move |message: selene_msgs::WorldState| {
             on_state(Event::State(Box::new(state_from_message(&message))));
         })?,
-        subscribe(transport, TERRAIN_SNAPSHOT, Qos::reliable(), move |message: selene_msgs::TerrainSnapshot| {
-            let edits = edits_from_message(&message.terrain_edits);
-            on_terrain(Event::Terrain { sequence: message.terrain_sequence, edits });
+        subscribe(transport, TERRAIN_SNAPSHOT, terrain_qos(), move |message: selene_msgs::TerrainSnapshot| {
+            let selene_msgs::TerrainSnapshot { terrain_sequence: sequence, part, parts, .. } = message;
+            on_terrain(Event::Terrain(Part {
+                sequence,
+                part,
+                parts,
+                edits: edits_from_message(&message.terrain_edits),
+            }));
         })?,
         subscribe(transport, RUN_INFO, Qos::latched(), move |message: selene_msgs::RunInfo| {
             if message.finished {

@@ -18,7 +18,9 @@ pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
-pub(crate) use terrain::{CropArgs, InfoArgs, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand};
+pub(crate) use terrain::{
+    CropArgs, ExportArgs, HeightArg, InfoArgs, LayerArg, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand,
+};
 pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::PaceArg;
 
@@ -80,7 +82,7 @@ pub(crate) enum Command {
     /// Test rigs for wheels and soil: a single wheel, a pressed plate, a rover on slopes
     #[command(subcommand)]
     Rig(RigCommand),
-    /// Look at elevation files: GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy
+    /// Look at elevation files (GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy); export a site's ground
     #[command(subcommand)]
     Terrain(TerrainCommand),
     /// Fit a soil of the data-driven law to measured slip and sinkage
@@ -138,6 +140,17 @@ pub(crate) struct PacingArgs {
     /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,
+}
+
+/// Driven ground of other runs.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RutsArgs {
+    /// Begin on the driven ground of an earlier run, which had the same site and seed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ruts: Option<PathBuf>,
+    /// Save the driven ground at the end, however the run ends; replaces the file. May be the one of --ruts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_ruts: Option<PathBuf>,
 }
 
 /// Where rays are traced.

@@ -16,6 +16,11 @@ const DOMAIN_ID_MAX: u16 = 232;
 
 /// Reads the scenario `file`, or the default one.
 pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Scenario>, Fault> {
+    load_driven(file, world, None)
+}
+
+/// Reads the scenario `file`, or the default one, to begin on the driven ground of a file of `ruts`.
+pub(crate) fn load_driven(file: Option<&Path>, world: &WorldArgs, ruts: Option<&Path>) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
         Some(file) => file.to_owned(),
         None => config_file(DEFAULT_SCENARIO)?,
@@ -25,8 +30,22 @@ pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Ar
         seed: world.seed,
         namespace: world.namespace.clone(),
         start: [world.x, world.y, world.z, world.yaw],
+        ruts: ruts.map(Path::to_owned),
     };
     Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
+}
+
+/// Refuses a file, named after `option`, that cannot be written since its folder is not there.
+pub(crate) fn check_writable(option: &str, file: &Path) -> Result<(), Fault> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let what = if file.is_dir() {
+        "is a folder; name a file"
+    } else if folder.is_dir() {
+        return Ok(());
+    } else {
+        "its folder does not exist; make it first"
+    };
+    Err(Fault::input(format!("{option} {}: {what}", file.display())))
 }
 
 /// The folder of third-party data: as asked, else as the environment says.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::path::Path;
 
 use selene_base::SimTime;
 use selene_ros::bag::BagSummary;
@@ -67,6 +68,14 @@ impl Summary {
     /// Adds a row.
     pub(crate) fn row(&mut self, label: &'static str, value: impl Into<String>) {
         self.rows.push((label, value.into()));
+    }
+
+    /// Adds the driven ground that was saved, if any was.
+    pub(crate) fn ruts(&mut self, file: Option<&Path>) {
+        let saved = file.and_then(|file| Some((file, std::fs::metadata(file).ok()?.len())));
+        if let Some((file, bytes)) = saved {
+            self.row("ruts", format!("{}: {}", file.display(), size(bytes)));
+        }
     }
 
     /// Adds what the bag holds.

@@ -222,7 +222,7 @@ fn the_state_hash_does_not_depend_on_the_number_of_threads() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
+fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
 
@@ -232,6 +232,8 @@ fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
         .arg(&out)
         .arg("--record")
         .arg(&bag)
+        .arg("--save-ruts")
+        .arg(folder.join("driven.ruts"))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -246,7 +248,7 @@ fn an_interrupt_ends_a_run_with_its_bag_pictures_and_summary() {
     lines.read_to_string(&mut rest).expect("the summary");
     assert!(child.wait().expect("ends").success(), "{rest}");
     assert!(rest.contains("stopped by hand") && rest.contains("/clock"), "{rest}");
-    assert!(bag.join("metadata.yaml").is_file());
+    assert!(bag.join("metadata.yaml").is_file() && folder.join("driven.ruts").is_file());
     for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
         assert!(out.join(picture).is_file(), "{picture}");
     }
@@ -266,15 +268,17 @@ fn scenario_that_leaves_its_site(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_rover_that_leaves_its_site_still_leaves_bag_pictures_and_summary() {
+fn a_rover_that_leaves_its_site_still_leaves_bag_ruts_pictures_and_summary() {
     let folder = folder("border");
     let (bag, out) = (folder.join("bag"), folder.join("out"));
     let scenario = scenario_that_leaves_its_site(&folder);
     let mut command = selene(&["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "20"]);
-    let output = command.arg(scenario).arg("--out").arg(&out).arg("--record").arg(&bag).output().expect("starts");
+    command.arg(scenario).arg("--save-ruts").arg(folder.join("driven.ruts"));
+    let output = command.arg("--out").arg(&out).arg("--record").arg(&bag).output().expect("starts");
     let (summary, message) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{summary}{message}");
     assert!(message.contains("border of the site"), "{message}");
+    assert!(folder.join("driven.ruts").is_file(), "its ruts are saved as well");
     assert!(summary.contains("it failed") && summary.contains("/clock"), "{summary}");
     assert!(bag.join("metadata.yaml").is_file());
     for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
@@ -369,7 +373,7 @@ fn photograph_evenly(to: &Path, radiance: f32, exposures_ms: &[f64]) {
     camera.stages = parse_yaml(stages, Path::new("stages")).expect("stages");
     (camera.width, camera.height, camera.auto_exposure) = (200, 200, false);
     let mut frame = CameraFrame::sized(200, 200);
-    frame.radiance.fill(radiance);
+    frame.radiance.fill([radiance / 3.0; 3]);
     for (k, exposure_ms) in exposures_ms.iter().enumerate() {
         camera.exposure_s = exposure_ms * 1e-3;
         let pipeline = Pipeline::new(&camera, 9).expect("stages");

@@ -7,10 +7,12 @@ mod commands;
 mod encoders;
 mod lockstep;
 mod map;
+mod occupancy;
 mod pace;
 mod publish;
 mod terrain;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -18,7 +20,7 @@ use std::time::Instant;
 use selene_base::SimTime;
 pub use selene_coherence::NodeError;
 use selene_ros::transport::Transport;
-use selene_sim::{Scenario, World, WorldState};
+use selene_sim::{SavedRuts, Scenario, World, WorldState};
 use selene_terrain::Ground;
 
 use commands::Commands;
@@ -40,6 +42,8 @@ pub struct SimulationOptions {
     pub participants: Vec<String>,
     /// Take `cmd_vel` as Twist, not TwistStamped.
     pub twist_unstamped: bool,
+    /// Where the driven ground is saved at the end, however the run ends.
+    pub save_ruts: Option<PathBuf>,
 }
 
 /// Why a run ended.
@@ -71,7 +75,7 @@ pub struct Outcome {
 /// Runs the scenario on `ground` until its end, `options.duration` or `stop`.
 ///
 /// # Errors
-/// When a topic cannot be opened or the world cannot go on.
+/// When a topic cannot be opened, the world cannot go on or its ruts cannot be saved.
 pub fn run(
     transport: &dyn Transport,
     scenario: &Arc<Scenario>,
@@ -92,9 +96,11 @@ pub fn run(
     let ended = node.drive(options, stop);
     let hash = node.world.hash();
     let told = node.publishers.end(scenario, hash, node.world.time());
-    // Why the run failed matters more than that its end could not be told.
+    let saved = options.save_ruts.as_ref().map(|file| SavedRuts::of(&node.world)?.save(file)).transpose();
+    // Why the run failed matters more than that its end could not be told or its ruts saved.
     let (ending, wall_s, distance_m) = ended?;
     told?;
+    saved?;
     Ok(Outcome { simulated: node.world.time(), wall_s, state_hash: hash, distance_m, ending })
 }
 

@@ -1,5 +1,5 @@
-//! The ground as it truly is, for those who build maps of it: a grid map on request, with
-//! ruts, and the list of rocks around the rover.
+//! The ground as it truly is, for those who build maps of it: a grid map and an occupancy grid
+//! on request, with ruts, and the list of rocks around the rover.
 //!
 //! A grid map's first cell lies at greatest x and y; rows go along −x, columns along −y, and
 //! data go column by column, as grid_map has it.
@@ -11,9 +11,11 @@ use nalgebra::{Vector2, Vector3};
 use selene_base::frames;
 use selene_coherence::{NodeError, instance_of_loose_rock, to_pose};
 use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
-use selene_ros::{Qos, geometry_msgs, grid_map_msgs, selene_msgs, std_msgs};
+use selene_ros::{Qos, geometry_msgs, grid_map_msgs, nav_msgs, selene_msgs, std_msgs};
 use selene_sim::{Scenario, World};
 use selene_terrain::{Ground, Place, Rock};
+
+use crate::occupancy::Limits;
 
 /// Cells that one map may have.
 const CELLS_MAX: f64 = 4e6;
@@ -26,6 +28,7 @@ const DENSITY_RADIUS_M: f64 = 2.0;
 pub(crate) struct Maps {
     requests: Receiver<selene_msgs::MapRequest>,
     maps: Publisher<grid_map_msgs::GridMap>,
+    occupancy: Publisher<nav_msgs::OccupancyGrid>,
     rocks: Publisher<selene_msgs::Rocks>,
     scenario: Arc<Scenario>,
     /// Windows for which rocks were told.
@@ -41,6 +44,7 @@ impl Maps {
         Ok(Self {
             requests,
             maps: Publisher::new(transport, &scenario.topic("ground_truth/map"), Qos::latched())?,
+            occupancy: Publisher::new(transport, &scenario.topic("ground_truth/occupancy"), Qos::latched())?,
             rocks: Publisher::new(transport, &scenario.topic("ground_truth/rocks"), Qos::latched())?,
             scenario: Arc::clone(scenario),
             told: None,
@@ -51,8 +55,11 @@ impl Maps {
     /// Answers every request that waits and tells rocks that have come.
     pub(crate) fn tell(&mut self, world: &World) -> Result<(), NodeError> {
         while let Ok(request) = self.requests.try_recv() {
-            match Window::of(&request, world) {
-                Ok(window) => self.maps.publish(&window.map(world), world.time())?,
+            match Window::of(&request, world).and_then(|window| Ok((window, limits(&request)?))) {
+                Ok((window, limits)) => {
+                    self.maps.publish(&window.map(world), world.time())?;
+                    self.occupancy.publish(&window.occupancy(world, &limits), world.time())?;
+                }
                 Err(what) => tracing::warn!("map_request refused: {what}"),
             }
         }
@@ -64,12 +71,21 @@ impl Maps {
     }
 }
 
+/// The limits of a request.
+fn limits(request: &selene_msgs::MapRequest) -> Result<Limits, String> {
+    let (slope_rad, rock_m) = (request.slope_limit, request.rock_limit);
+    if slope_rad > 0.0 && slope_rad <= std::f64::consts::FRAC_PI_2 && rock_m > 0.0 {
+        return Ok(Limits { slope_rad, rock_m });
+    }
+    Err(format!("slope_limit {slope_rad} rad, rock_limit {rock_m} m; must be above 0, the slope at most a right angle"))
+}
+
 /// The cells of a map.
-struct Window {
-    middle_m: [f64; 2],
-    resolution_m: f64,
+pub(crate) struct Window {
+    pub(crate) middle_m: [f64; 2],
+    pub(crate) resolution_m: f64,
     /// Along x and along y.
-    cells: [usize; 2],
+    pub(crate) cells: [usize; 2],
 }
 
 impl Window {

@@ -6,6 +6,7 @@ pub mod bvh;
 pub mod chance;
 pub mod hapke;
 pub mod heights;
+pub mod lens;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
@@ -33,6 +34,12 @@ pub struct Hit {
     /// Index of the triangle or of the height level.
     pub part: u32,
 }
+
+/// Light in the three bands: red, green, blue.
+pub type Bands = Vector3<f32>;
+
+/// The Sun's light in each band, as a part of its sum.
+pub const SUN_BAND: f32 = 1.0 / 3.0;
 
 /// Farther than anything.
 pub const FAR: f32 = 1e30;
@@ -64,5 +71,6 @@ pub const WGSL: &str = concat!(
     include_str!("sunlight.wgsl"),
     include_str!("scatter.wgsl"),
     include_str!("sky.wgsl"),
+    include_str!("lens.wgsl"),
     include_str!("trace.wgsl"),
 );

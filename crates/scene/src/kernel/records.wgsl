@@ -47,7 +47,9 @@ struct Material {
     tan_theta: f32,
     chi: f32,
     r0: f32,
-    pad: u32,
+    pad0: u32,
+    tint: vec3<f32>,
+    pad1: u32,
 }
 
 struct Globals {
@@ -63,7 +65,9 @@ struct Globals {
     level_count: u32,
     node_count: u32,
     beam_count: u32,
-    pad: vec2<u32>,
+    pad0: vec2<u32>,
+    earth_bands: vec3<f32>,
+    pad1: u32,
 }
 
 struct Camera {
@@ -74,15 +78,17 @@ struct Camera {
     sun_samples: u32,
     bounce_rays: u32,
     seed: u32,
-    pad0: u32,
-    pad1: vec2<u32>,
+    lens: u32,
+    reach: f32,
+    pixel_reach: f32,
+    coefficients: array<vec4<f32>, 2>,
 }
 
 struct Pixel {
-    radiance: f32,
+    radiance: vec3<f32>,
     depth: f32,
+    scattered: vec3<f32>,
     code: u32,
-    scattered: f32,
 }
 
 struct Beam {
@@ -117,6 +123,8 @@ const GROUND: u32 = 0xffffffffu;
 const PI: f32 = 3.14159265358979;
 const LEVELS_MAX: u32 = 8u;
 const SAMPLES_MAX: u32 = 32u;
+// The Sun's light in each of the three bands, as a part of its sum.
+const SUN_BAND: f32 = 0.33333334;
 
 @group(0) @binding(0) var<uniform> globals: Globals;
 @group(0) @binding(1) var<uniform> levels: array<Level, LEVELS_MAX>;

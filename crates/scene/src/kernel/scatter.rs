@@ -8,10 +8,10 @@ use std::f32::consts::{PI, TAU};
 
 use nalgebra::Vector3;
 
-use super::FAR;
 use super::chance::{stratified, unit};
 use super::sunlight::sun_point;
 use super::surface::{SURFACE_MIP, Surface, across, faces_openly, reflect, surface_at, trace_nearest};
+use super::{Bands, FAR, SUN_BAND};
 use crate::record::Records;
 
 /// A cosine to divide by.
@@ -38,33 +38,34 @@ pub fn scattered(
     viewer: &Vector3<f32>,
     [rays, rays_of_four]: [u32; 2],
     seed: u32,
-) -> f32 {
+) -> Bands {
     let shift = [unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1)];
-    let mut sum = 0.0;
+    let mut sum = Bands::zeros();
     for index in 0..rays {
         let from = cosine_direction(&surface.normal, stratified(index, rays, shift));
         let number = FIRST_NUMBER + 2 + 2 * index;
         let sun = sun_point(records, [unit(seed, number), unit(seed, number + 1)]);
         let arriving = sunlit_radiance(records, surface, from, sun);
-        if arriving > 0.0 {
-            sum += arriving * reflect(records, surface, &from, viewer) / surface.normal.dot(&from).max(LEAST_COS);
+        if arriving.y > 0.0 {
+            let cosine = surface.normal.dot(&from).max(LEAST_COS);
+            sum += arriving.component_mul(&reflect(records, surface, &from, viewer)) / cosine;
         }
     }
-    if rays == 0 { 0.0 } else { sum * PI * 4.0 / rays_of_four as f32 }
+    if rays == 0 { sum } else { sum * (PI * 4.0 / rays_of_four as f32) }
 }
 
 /// Radiance that comes to a surface from the one in direction `from`, lit by `sun`.
-fn sunlit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, sun: Vector3<f32>) -> f32 {
+fn sunlit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, sun: Vector3<f32>) -> Bands {
     let ray = surface.ray(from);
     let hit = trace_nearest(records, &ray, SURFACE_MIP);
     if hit.t >= FAR {
-        return 0.0;
+        return Bands::zeros();
     }
     let other = surface_at(records, &ray, &hit);
     if !faces_openly(records, &other, sun) {
-        return 0.0;
+        return Bands::zeros();
     }
-    records.globals.sun_irradiance * reflect(records, &other, &sun, &-from)
+    reflect(records, &other, &sun, &-from) * (SUN_BAND * records.globals.sun_irradiance)
 }
 
 /// A direction over a surface, as often as its cosine is great.

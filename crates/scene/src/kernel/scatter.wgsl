@@ -11,34 +11,34 @@ fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
 
 // Radiance toward `viewer` of the Sun's light that other surfaces scatter onto this one,
 // by `rays` of this pixel, each standing for 4/`rays_of_four` of the light.
-fn scattered(surface: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, seed: u32) -> f32 {
+fn scattered(surface: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, seed: u32) -> vec3<f32> {
     let shift = vec2(unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1u));
-    var sum = 0.0;
+    var sum = vec3(0.0);
     for (var index = 0u; index < rays; index++) {
         let direction = cosine_direction(surface.normal, stratified(index, rays, shift));
         let number = FIRST_NUMBER + 2u + 2u * index;
         let sun = sun_point(vec2(unit(seed, number), unit(seed, number + 1u)));
         let arriving = sunlit_radiance(surface, direction, sun);
-        if arriving > 0.0 {
+        if arriving.y > 0.0 {
             let cosine = max(dot(surface.normal, direction), LEAST_COS);
             sum += arriving * reflect_toward(surface, direction, viewer) / cosine;
         }
     }
-    return sum * PI * 4.0 / f32(max(rays_of_four, 1u));
+    return sum * (PI * 4.0 / f32(max(rays_of_four, 1u)));
 }
 
 // Radiance that comes to a surface from the one in `direction`, lit by `sun`.
-fn sunlit_radiance(surface: Surface, direction: vec3<f32>, sun: vec3<f32>) -> f32 {
+fn sunlit_radiance(surface: Surface, direction: vec3<f32>, sun: vec3<f32>) -> vec3<f32> {
     let ray = surface_ray(surface, direction);
     let hit = trace_nearest(ray, SURFACE_MIP);
     if hit.t >= FAR {
-        return 0.0;
+        return vec3(0.0);
     }
     let other = surface_at(ray, hit);
     if !faces_openly(other, sun) {
-        return 0.0;
+        return vec3(0.0);
     }
-    return globals.sun_irradiance * reflect_toward(other, sun, -direction);
+    return reflect_toward(other, sun, -direction) * (SUN_BAND * globals.sun_irradiance);
 }
 
 // A direction over a surface, as often as its cosine is great.

@@ -6,6 +6,7 @@ use nalgebra::Vector3;
 
 use super::surface::across;
 use super::trace::camera_direction;
+use super::{Bands, SUN_BAND};
 use crate::record::{CameraRecord, Records};
 
 /// Points of a pixel along each side.
@@ -14,43 +15,45 @@ const POINTS: u32 = 8;
 /// α of the Sun's limb darkening.
 const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
 
-/// Half a pixel's diagonal over its side.
-const HALF_DIAGONAL: f32 = 0.708;
-
-/// Mean radiance of the sky in a pixel, W/(m² sr).
+/// Mean radiance of the sky in a pixel, W/(m² sr), in each band.
 #[must_use]
-pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> f32 {
+pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> Bands {
     let globals = &records.globals;
     let centre = camera_direction(camera, column as f32, row as f32).normalize();
-    let reach = HALF_DIAGONAL * camera.inverse_focal[0].max(camera.inverse_focal[1]);
+    let reach = camera.pixel_reach;
     let near = |axis: [f32; 3], radius: f32| (centre - Vector3::from(axis)).norm() < radius + reach;
     if !near(globals.sun_direction, globals.sun_radius) && !near(globals.earth_direction, globals.earth_radius) {
-        return 0.0;
+        return Bands::zeros();
     }
-    let mut sum = 0.0;
+    let mut sum = Bands::zeros();
     for point in 0..POINTS * POINTS {
         let along = |k: u32| (k as f32 + 0.5) / POINTS as f32 - 0.5;
         let [x, y] = [column as f32 + along(point % POINTS), row as f32 + along(point / POINTS)];
-        sum += disc_radiance(records, &camera_direction(camera, x, y).normalize());
+        let direction = camera_direction(camera, x, y);
+        if direction != Vector3::zeros() {
+            sum += disc_radiance(records, &direction.normalize());
+        }
     }
     sum / (POINTS * POINTS) as f32
 }
 
 /// Radiance of the Earth or, behind it, the Sun in a direction, W/(m² sr).
-fn disc_radiance(records: &Records<'_>, direction: &Vector3<f32>) -> f32 {
+fn disc_radiance(records: &Records<'_>, direction: &Vector3<f32>) -> Bands {
     let globals = &records.globals;
     let earth = Vector3::from(globals.earth_direction);
     let [side, up] = across(&earth);
     let [x, y, out2] = on_disc(direction, &earth, &side, &up, globals.earth_radius);
     if out2 < 1.0 {
         let normal = side * x + up * y - earth * (1.0 - out2).sqrt();
-        return globals.earth_radiance * normal.dot(&Vector3::from(globals.sun_from_earth)).max(0.0);
+        let lit = normal.dot(&Vector3::from(globals.sun_from_earth)).max(0.0);
+        return Bands::from(globals.earth_bands) * (globals.earth_radiance * lit);
     }
     let sun = Vector3::from(globals.sun_direction);
     let [side, up] = across(&sun);
     let out2 = on_disc(direction, &sun, &side, &up, globals.sun_radius)[2];
     // μ² is what is left of 1.
-    if out2 < 1.0 { globals.sun_radiance * (1.0 - out2).powf(0.5 * LIMB_EXPONENT) } else { 0.0 }
+    let limb = if out2 < 1.0 { (1.0 - out2).powf(0.5 * LIMB_EXPONENT) } else { 0.0 };
+    Bands::repeat(SUN_BAND * globals.sun_radiance * limb)
 }
 
 /// Place on a disc in its radii, and its squared distance from the centre; beyond 1

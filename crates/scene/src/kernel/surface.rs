@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 
 use super::bvh::{any_instance, trace_instances, triangle_normal};
 use super::heights::{ground_normal, trace_heights};
-use super::{FAR, GROUND, Hit, Ray, hapke};
+use super::{Bands, FAR, GROUND, Hit, Ray, hapke};
 use crate::record::{MaterialRecord, Records};
 
 /// Pyramid level where camera and lidar rays start: they leave from above ground.
@@ -99,16 +99,18 @@ pub fn faces_openly(records: &Records<'_>, surface: &Surface, direction: Vector3
         && !instance_hides(records, surface, direction)
 }
 
-/// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr.
+/// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in
+/// each band.
 #[must_use]
-pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, viewer: &Vector3<f32>) -> f32 {
+pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, viewer: &Vector3<f32>) -> Bands {
     let material: &MaterialRecord = &records.materials[surface.material as usize];
     let normal = &surface.normal;
+    let tint = Bands::from(material.tint);
     if material.kind == 0 {
-        return material.albedo / PI * normal.dot(source).max(0.0);
+        return tint * (material.albedo / PI * normal.dot(source).max(0.0));
     }
     let turned_away = (GRAZING_COS - normal.dot(viewer)).max(0.0);
-    hapke::reflected(material, normal, source, &(viewer + normal * turned_away).normalize())
+    tint * hapke::reflected(material, normal, source, &(viewer + normal * turned_away).normalize())
 }
 
 /// Two unit vectors across a unit vector: level, and as far up as can be.

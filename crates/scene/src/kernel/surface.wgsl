@@ -62,14 +62,16 @@ fn faces_openly(surface: Surface, direction: vec3<f32>) -> bool {
         && !instance_hides(surface, direction);
 }
 
-// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr.
-fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> f32 {
+// Radiance toward `viewer` per irradiance of a source in direction `source`, 1/sr, in
+// each band.
+fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec3<f32> {
     let material = materials[surface.material];
     if material.kind == 0u {
-        return material.albedo / PI * max(dot(surface.normal, source), 0.0);
+        return material.tint * (material.albedo / PI * max(dot(surface.normal, source), 0.0));
     }
     let turned_away = max(GRAZING_COS - dot(surface.normal, viewer), 0.0);
-    return reflected(material, surface.normal, source, normalize(viewer + surface.normal * turned_away));
+    let toward = normalize(viewer + surface.normal * turned_away);
+    return material.tint * reflected(material, surface.normal, source, toward);
 }
 
 // A unit vector across a unit vector, level; axis × side then leads up.

@@ -5,31 +5,35 @@
 use nalgebra::Vector3;
 
 use super::chance::pixel_seed;
+use super::lens::lens_direction;
 use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
 use super::surface::{SENSOR_MIP, Surface, faces_openly, reflect, surface_at, trace_nearest};
-use super::{FAR, Ray};
+use super::{Bands, FAR, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
 /// What the pixel at (`column`, `row`) sees.
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
     let ray = camera_ray(camera, column, row);
+    if ray.direction == Vector3::zeros() {
+        return PixelRecord { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
+    }
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
     if hit.t >= FAR {
         let radiance = sky_radiance(records, camera, column, row);
-        return PixelRecord { radiance, depth: FAR, code: 0, scattered: 0.0 };
+        return PixelRecord { radiance: radiance.into(), depth: FAR, scattered: [0.0; 3], code: 0 };
     }
     let surface = surface_at(records, &ray, &hit);
     let viewer = -ray.direction.normalize();
     let seed = pixel_seed(camera.seed, column, row);
     let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
     PixelRecord {
-        radiance: lit(records, camera, &surface, &viewer, seed),
+        radiance: lit(records, camera, &surface, &viewer, seed).into(),
         depth: hit.t,
+        scattered: scattered(records, &surface, &viewer, rays, seed).into(),
         code: surface.code,
-        scattered: scattered(records, &surface, &viewer, rays, seed),
     }
 }
 
@@ -50,7 +54,7 @@ pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     }
 }
 
-/// The ray through a pixel's centre, one metre along the optical axis a unit of t.
+/// The ray through a pixel's centre; t counts as depth does.
 fn camera_ray(camera: &CameraRecord, column: u32, row: u32) -> Ray {
     let rows = &camera.world_from_optical;
     Ray {
@@ -59,27 +63,28 @@ fn camera_ray(camera: &CameraRecord, column: u32, row: u32) -> Ray {
     }
 }
 
-/// The direction through a place in the image, 1 along the optical axis.
+/// The direction through a place in the image, as long as `lens_direction` has it.
 #[must_use]
 pub fn camera_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3<f32> {
-    let x = (column - camera.principal[0]) * camera.inverse_focal[0];
-    let y = (row - camera.principal[1]) * camera.inverse_focal[1];
-    let along = |r: &[f32; 4]| r[0] * x + r[1] * y + r[2];
+    let d = lens_direction(camera, column, row);
+    let along = |r: &[f32; 4]| r[0] * d.x + r[1] * d.y + r[2] * d.z;
     let rows = &camera.world_from_optical;
     Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]))
 }
 
 /// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
-fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> f32 {
+fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
     let globals = &records.globals;
     let sun = sunlight(records, surface, camera.sun_samples, seed);
-    let mut radiance = 0.0;
+    let mut radiance = Bands::zeros();
     if sun.share > 0.0 {
-        radiance = sun.share * globals.sun_irradiance * reflect(records, surface, &sun.direction, viewer);
+        let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
+        radiance = reflect(records, surface, &sun.direction, viewer) * irradiance;
     }
     let earth = Vector3::from(globals.earth_direction);
     if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(records, surface, earth) {
-        radiance += globals.earth_irradiance * reflect(records, surface, &earth, viewer);
+        let irradiance = Bands::from(globals.earth_bands) * globals.earth_irradiance;
+        radiance += irradiance.component_mul(&reflect(records, surface, &earth, viewer));
     }
     radiance
 }

@@ -22,9 +22,12 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 // What the pixel at (column, row) sees.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
     let ray = camera_ray(column, row);
+    if all(ray.direction == vec3(0.0)) {
+        return Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
+    }
     let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {
-        return Pixel(sky_radiance(column, row), FAR, 0u, 0.0);
+        return Pixel(sky_radiance(column, row), FAR, vec3(0.0), 0u);
     }
     let surface = surface_at(ray, hit);
     let viewer = -normalize(ray.direction);
@@ -32,7 +35,7 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     let radiance = lit(surface, viewer, seed);
     let rays = rays_of_pixel(view.bounce_rays, column, row);
     let from_around = scattered(surface, viewer, rays, view.bounce_rays, seed);
-    return Pixel(radiance, hit.t, surface.code, from_around);
+    return Pixel(radiance, hit.t, from_around, surface.code);
 }
 
 // What a beam meets.
@@ -47,29 +50,30 @@ fn beam_return(beam: Beam) -> Return {
     return Return(hit.t, cosine, materials[surface.material].albedo, surface.code);
 }
 
-// The ray through a pixel's centre, one metre along the optical axis a unit of t.
+// The ray through a pixel's centre; t counts as depth does.
 fn camera_ray(column: u32, row: u32) -> Ray {
     let rows = view.world_from_optical;
     return Ray(vec3(rows[0].w, rows[1].w, rows[2].w), camera_direction(vec2(f32(column), f32(row))));
 }
 
-// The direction through a place in the image, 1 along the optical axis.
+// The direction through a place in the image, as long as lens_direction has it.
 fn camera_direction(place: vec2<f32>) -> vec3<f32> {
-    let p = vec3((place - view.principal) * view.inverse_focal, 1.0);
+    let d = lens_direction(place);
     let rows = view.world_from_optical;
-    return vec3(dot(rows[0].xyz, p), dot(rows[1].xyz, p), dot(rows[2].xyz, p));
+    return vec3(dot(rows[0].xyz, d), dot(rows[1].xyz, d), dot(rows[2].xyz, d));
 }
 
 // Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
-fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> f32 {
+fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     let sun = sunlight(surface, view.sun_samples, seed);
-    var radiance = 0.0;
+    var radiance = vec3(0.0);
     if sun.share > 0.0 {
-        radiance = sun.share * globals.sun_irradiance * reflect_toward(surface, sun.direction, viewer);
+        let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
+        radiance = reflect_toward(surface, sun.direction, viewer) * irradiance;
     }
     let earth = globals.earth_direction;
     if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
-        radiance += globals.earth_irradiance * reflect_toward(surface, earth, viewer);
+        radiance += globals.earth_bands * globals.earth_irradiance * reflect_toward(surface, earth, viewer);
     }
     return radiance;
 }

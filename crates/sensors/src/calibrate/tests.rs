@@ -33,7 +33,7 @@ fn levels(spec: &CameraSpec, rate: f64, exposures_s: &[f64]) -> Vec<Level> {
         let per_s = spec.stages.aggregator().expect("an aggregator").electrons_per_s(&spec)[0];
         let mut frame = CameraFrame::sized(spec.width, spec.height);
         frame.class.fill(Class::Ground as u16);
-        frame.radiance.fill((rate / per_s / std::f64::consts::FRAC_PI_4) as f32);
+        frame.radiance.fill([(rate / per_s / std::f64::consts::FRAC_PI_4 / 3.0) as f32; 3]);
         let pipeline = Pipeline::new(&spec, 4).expect("stages");
         let picture = |index: u64| {
             let data = pipeline.develop(&frame, None, index).expect("a picture").data;

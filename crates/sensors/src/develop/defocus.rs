@@ -126,7 +126,7 @@ mod tests {
         let mut camera = camera("navcam_left.yaml");
         (camera.f_number, camera.pixel_pitch_m) = (2.0, 4e-6);
         let half_width_m = f64::from(camera.width) * camera.pixel_pitch_m / 2.0;
-        camera.horizontal_fov_deg = (2.0 * (half_width_m / 0.025).atan()).to_degrees();
+        camera.horizontal_fov_deg = Some((2.0 * (half_width_m / 0.025).atan()).to_degrees());
         camera
     }
 

@@ -39,7 +39,7 @@ fn electrons_per_radiance_second(spec: &CameraSpec) -> f64 {
 
 fn flat(spec: &CameraSpec, radiance: f32) -> CameraFrame {
     let mut frame = CameraFrame::sized(spec.width, spec.height);
-    frame.radiance.fill(radiance);
+    frame.radiance.fill([radiance / 3.0; 3]);
     frame.class.fill(Class::Ground as u16);
     frame
 }
@@ -101,8 +101,8 @@ fn auto_exposure_shows_a_lit_strip_in_a_shadowed_frame_under_a_blinding_sun() {
     for (target, lit_radiance) in [(0.6, 0.5), (0.6, 100.0), (0.3, 5.0)] {
         spec.metering = MeteringSpec { target, ..MeteringSpec::default() };
         let mut frame = flat(&spec, 0.001);
-        frame.radiance[..640 * 40].fill(lit_radiance);
-        frame.radiance[640 * 300..640 * 301].fill(2e7);
+        frame.radiance[..640 * 40].fill([lit_radiance / 3.0; 3]);
+        frame.radiance[640 * 300..640 * 301].fill([2e7; 3]);
         frame.class[640 * 300..640 * 301].fill(Class::Sky as u16);
         let image = Pipeline::new(&spec, 0).expect("stages").develop(&frame, None, 0).expect("an image");
         let lit = f64::from(image.data[100]) / 255.0;

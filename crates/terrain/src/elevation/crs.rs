@@ -1,14 +1,14 @@
 //! Map projections of the sphere that lunar heights refer to (radius 1 737 400 m,
 //! IAU 2015): forward and inverse. Equations: Snyder, Map Projections, USGS PP 1395,
-//! for the sphere: equirectangular (12), sinusoidal (30), polar stereographic (21).
+//! for the sphere: equirectangular (12), sinusoidal (30), polar stereographic (21),
+//! orthographic (20).
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt;
 
 use nalgebra::Vector3;
 
-/// The sphere of lunar heights and maps, m.
-pub const MOON_RADIUS_M: f64 = 1_737_400.0;
+pub use selene_base::MOON_RADIUS_M;
 
 /// A place by planetocentric latitude, east longitude and height above the sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +97,16 @@ pub enum Crs {
         /// x and y of the pole, m.
         false_origin_m: [f64; 2],
     },
+    /// The plane that touches a sphere, seen from afar: x and y of a site's map frame are those of
+    /// the sphere through its origin.
+    Orthographic {
+        /// Latitude where it touches, rad.
+        latitude_rad: f64,
+        /// East longitude where it touches, rad.
+        longitude_rad: f64,
+        /// Radius of the sphere, m: heights do not refer to it.
+        radius_m: f64,
+    },
     /// Metres east and north of no stated place.
     Local,
 }
@@ -139,6 +149,10 @@ impl Crs {
                 let xy = [stretch * east, toward_y * stretch * along];
                 (up > -1.0 && xy[0].is_finite() && xy[1].is_finite()).then(|| shifted(xy, false_origin_m))
             }
+            Self::Orthographic { latitude_rad, longitude_rad, radius_m } => {
+                let [east, north, up] = axes_at(latitude_rad, longitude_rad);
+                (up.dot(unit) > 0.0).then(|| [radius_m * east.dot(unit), radius_m * north.dot(unit)])
+            }
             Self::Local => None,
         }
     }
@@ -170,6 +184,16 @@ impl Crs {
                     Pole::South => (colatitude_rad - FRAC_PI_2, central_meridian_rad + x.atan2(y)),
                 }
             }
+            Self::Orthographic { latitude_rad, longitude_rad, radius_m } => {
+                let [east, north, up] = axes_at(latitude_rad, longitude_rad);
+                let [x, y] = [x / radius_m, y / radius_m];
+                let rest = 1.0 - x * x - y * y;
+                if rest.is_nan() || rest < 0.0 {
+                    return None;
+                }
+                let place = Place::from_direction(&(east * x + north * y + up * rest.sqrt()));
+                (place.latitude_rad, place.longitude_rad)
+            }
             Self::Local => return None,
         };
         // A hair beyond the pole is rounding in a file's corner, more is no place.
@@ -186,7 +210,7 @@ impl Crs {
             Self::Equirectangular { standard_parallel_rad, .. } => {
                 Some(TAU * MOON_RADIUS_M * standard_parallel_rad.cos())
             }
-            Self::Sinusoidal { .. } | Self::PolarStereographic { .. } | Self::Local => None,
+            Self::Sinusoidal { .. } | Self::PolarStereographic { .. } | Self::Orthographic { .. } | Self::Local => None,
         }
     }
 
@@ -200,6 +224,13 @@ impl Crs {
 /// The same angle from −π to π; angles already there are kept to the bit.
 fn half_turn(angle_rad: f64) -> f64 {
     if (-PI..=PI).contains(&angle_rad) { angle_rad } else { angle_rad - TAU * (angle_rad / TAU).round() }
+}
+
+/// East, north and up at a place.
+fn axes_at(latitude_rad: f64, longitude_rad: f64) -> [Vector3<f64>; 3] {
+    let (sin, cos) = longitude_rad.sin_cos();
+    let [east, up] = [Vector3::new(-sin, cos, 0.0), Place { latitude_rad, longitude_rad, height_m: 0.0 }.direction()];
+    [east, up.cross(&east), up]
 }
 
 fn shifted([x, y]: [f64; 2], [east, north]: [f64; 2]) -> [f64; 2] {
@@ -229,6 +260,10 @@ impl fmt::Display for Crs {
                 write!(f, "{side} polar stereographic, meridian {meridian}°, scale {scale} at the pole")?;
                 offset(f, false_origin_m)
             }
+            Self::Orthographic { latitude_rad, longitude_rad, radius_m } => {
+                let [latitude, longitude] = [latitude_rad, longitude_rad].map(degrees);
+                write!(f, "orthographic, about latitude {latitude}°, longitude {longitude}°, sphere of {radius_m} m")
+            }
             Self::Local => write!(f, "local, metres, at no stated place"),
         }
     }
@@ -237,6 +272,7 @@ impl fmt::Display for Crs {
 #[cfg(test)]
 mod tests {
     use super::{Crs, MOON_RADIUS_M, Place, Pole};
+    use crate::elevation::MapFrame;
 
     fn polar(pole: Pole) -> Crs {
         Crs::PolarStereographic { pole, central_meridian_rad: 0.0, scale: 1.0, false_origin_m: [0.0; 2] }
@@ -263,6 +299,24 @@ mod tests {
                 assert!(apart < TOLERANCE_RAD, "{crs}: {place:?} came back as {back:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_orthographic_map_has_x_and_y_of_a_sites_frame_and_ends_at_the_limb() {
+        let [latitude_deg, longitude_deg, datum_m] = [-85.4_f64, 31.6_f64, 5400.0];
+        let [latitude_rad, longitude_rad] = [latitude_deg, longitude_deg].map(f64::to_radians);
+        let crs = Crs::Orthographic { latitude_rad, longitude_rad, radius_m: MOON_RADIUS_M + datum_m };
+        let frame = MapFrame::new(latitude_deg, longitude_deg, datum_m);
+        for [east_m, north_m] in [[0.0, 0.0], [2600.0, -2600.0], [-9000.0, 10_000.0]] {
+            let place = crs.inverse([east_m, north_m]).unwrap();
+            let [x, y, _] = frame.to_map(&Place { height_m: datum_m, ..place });
+            // f64 from the Moon's middle: 2e-10 m.
+            assert!((x - east_m).abs() < 1e-8 && (y - north_m).abs() < 1e-8, "{x} {y}");
+            let back = crs.forward(&place).unwrap();
+            assert!((back[0] - east_m).abs() < 1e-8 && (back[1] - north_m).abs() < 1e-8, "{back:?}");
+        }
+        assert_eq!(crs.forward(&Place::from_degrees(85.0, 0.0)), None);
+        assert_eq!(crs.inverse([1.8e6, 0.0]), None);
     }
 
     #[test]

@@ -120,6 +120,14 @@ impl Dem {
         self.bilinear_m(self.pixel_of(&place.direction(), || *place)?)
     }
 
+    /// Mean of the square of `by` × `by` posts that is at column and row of such squares, m; NaN where none has a height.
+    pub(super) fn mean_m(&self, [column, row]: [usize; 2], by: usize) -> f32 {
+        let rows = (row * by..(row + 1) * by).map(|row| row * self.columns + column * by);
+        let posts = rows.flat_map(|first| &self.heights_m[first..first + by]).filter(|height_m| !height_m.is_nan());
+        let (sum, count) = posts.fold((0.0, 0_u32), |(sum, count), &height_m| (sum + f64::from(height_m), count + 1));
+        (sum / f64::from(count)) as f32
+    }
+
     /// z of the surface over or under the map point (x, y) of `frame`, m: fixed-point
     /// steps until the surface's height there is that of the point. None outside the
     /// data. A local grid is taken as lying flat in the map, heights above the frame's.

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::crs::{Crs, Place};
 use super::dem::Dem;
 use super::error::{ElevationError, Refusal};
@@ -175,6 +177,30 @@ impl ElevationFile {
         self.check_heights(window, &heights_m)?;
         let transform = self.transform.of_window(window.column, window.row);
         Ok(Dem { columns: window.columns, rows: window.rows, transform, crs: self.crs, heights_m, filled: Vec::new() })
+    }
+
+    /// Reads the heights of a window, each the mean of a square of `by` × `by` posts that have one;
+    /// a rest at its right and lower edges is left out. Of a window of any size.
+    ///
+    /// # Errors
+    /// As `read_window`, and when no square fits or the result is above `POSTS_AT_ONCE_MAX`.
+    pub fn read_reduced(&mut self, window: &Window, by: usize) -> Result<Dem, ElevationError> {
+        let [columns, rows] = [window.columns, window.rows].map(|count| count / by.max(1));
+        let is_whole = by > 1 && columns > 0 && rows > 0 && columns.saturating_mul(rows) <= POSTS_AT_ONCE_MAX;
+        if !is_whole {
+            return self.read_window(window);
+        }
+        let rows_at_once = (POSTS_AT_ONCE_MAX / 4 / window.columns / by).clamp(1, rows);
+        let mut heights_m = Vec::with_capacity(columns * rows);
+        for first in (0..rows).step_by(rows_at_once) {
+            let count = rows_at_once.min(rows - first);
+            let band = Window { row: window.row + first * by, columns: columns * by, rows: count * by, ..*window };
+            let fine = self.read_window(&band)?;
+            let mean_m = |i: usize| fine.mean_m([i % columns, i / columns], by);
+            heights_m.par_extend((0..count * columns).into_par_iter().map(mean_m));
+        }
+        let transform = self.transform.of_window(window.column, window.row).reduced(by);
+        Ok(Dem { columns, rows, transform, crs: self.crs, heights_m, filled: Vec::new() })
     }
 
     /// The window of the posts within half of `side_m` of a place along the map's

@@ -38,6 +38,9 @@ const USER_DEFINED: u16 = 32767;
 const POLAR_STEREOGRAPHIC: u16 = 15;
 const EQUIRECTANGULAR: u16 = 17;
 const SINUSOIDAL: u16 = 24;
+const ORTHOGRAPHIC: u16 = 21;
+/// How far the sphere of an orthographic map may be from the Moon's, m: it goes through a site.
+const SITE_HEIGHT_MAX_M: f64 = 20_000.0;
 const DEGREE: u16 = 9102;
 const METRE: u16 = 9001;
 const DOUBLE_PARAMS: u16 = 34736;
@@ -153,6 +156,9 @@ impl GeoKeys {
         if let Some(code) = self.short(PROJECTED_TYPE).filter(|code| *code != USER_DEFINED) {
             return from_code("ProjectedCSTypeGeoKey (3072)", u32::from(code));
         }
+        if self.short(TRANSFORMATION) == Some(ORTHOGRAPHIC) {
+            return self.orthographic();
+        }
         self.sphere()?;
         self.unit(LINEAR_UNITS, "ProjLinearUnitsGeoKey (3076)", METRE)?;
         let any = |keys: &[u16]| keys.iter().find_map(|key| self.double(*key));
@@ -187,6 +193,32 @@ impl GeoKeys {
         }
     }
 
+    /// The map of a site, on the sphere through it.
+    fn orthographic(&self) -> Result<Crs, Refusal> {
+        self.unit(LINEAR_UNITS, "ProjLinearUnitsGeoKey (3076)", METRE)?;
+        self.unit(ANGULAR_UNITS, "GeogAngularUnitsGeoKey (2054)", DEGREE)?;
+        let field = "GeogSemiMajorAxisGeoKey (2057)";
+        let radius_m = self.double(SEMI_MAJOR_AXIS).unwrap_or(f64::NAN);
+        let is_moons = (radius_m - MOON_RADIUS_M).abs() <= SITE_HEIGHT_MAX_M;
+        if !is_moons {
+            let what = format!("is {radius_m}; must be within {SITE_HEIGHT_MAX_M} m of the Moon's {MOON_RADIUS_M}");
+            return Err(Refusal::new(field, what));
+        }
+        let offsets = [FALSE_EASTING, FALSE_NORTHING].map(|key| self.double(key).unwrap_or(0.0));
+        let angle = |keys: [u16; 2]| keys.iter().find_map(|key| self.double(*key)).unwrap_or(f64::NAN);
+        let [latitude_deg, longitude_deg] =
+            [angle([CENTER_LATITUDE, ORIGIN_LATITUDE]), angle([CENTER_LONGITUDE, ORIGIN_LONGITUDE])];
+        let is_place = latitude_deg.abs() <= 90.0 && longitude_deg.abs() <= 720.0;
+        if !is_place || offsets != [0.0; 2] {
+            let what = format!(
+                "touches at latitude {latitude_deg}°, longitude {longitude_deg}°, offset {offsets:?}; must be a place and no offset"
+            );
+            return Err(Refusal::new("ProjCenterLatGeoKey (3089)", what));
+        }
+        let [latitude_rad, longitude_rad] = [latitude_deg, longitude_deg].map(f64::to_radians);
+        Ok(Crs::Orthographic { latitude_rad, longitude_rad, radius_m })
+    }
+
     /// The keys of a coordinate system; none for a local one.
     pub(super) fn of(crs: &Crs) -> Option<Self> {
         let mut keys = Builder::default();
@@ -199,8 +231,9 @@ impl GeoKeys {
         keys.short(DATUM, USER_DEFINED);
         keys.short(ANGULAR_UNITS, DEGREE);
         keys.short(ELLIPSOID, USER_DEFINED);
-        keys.double(SEMI_MAJOR_AXIS, MOON_RADIUS_M);
-        keys.double(SEMI_MINOR_AXIS, MOON_RADIUS_M);
+        let radius_m = if let Crs::Orthographic { radius_m, .. } = *crs { radius_m } else { MOON_RADIUS_M };
+        keys.double(SEMI_MAJOR_AXIS, radius_m);
+        keys.double(SEMI_MINOR_AXIS, radius_m);
         keys.double(PRIME_MERIDIAN_LONGITUDE, 0.0);
         let (transformation, parameters, [east_m, north_m]) = match *crs {
             Crs::Geographic => return Some(keys.finish()),
@@ -213,6 +246,10 @@ impl GeoKeys {
             }
             Crs::Sinusoidal { central_meridian_rad, false_origin_m } => {
                 (SINUSOIDAL, vec![(CENTER_LONGITUDE, central_meridian_rad.to_degrees())], false_origin_m)
+            }
+            Crs::Orthographic { latitude_rad, longitude_rad, .. } => {
+                let [latitude, longitude] = [latitude_rad, longitude_rad].map(f64::to_degrees);
+                (ORTHOGRAPHIC, vec![(CENTER_LONGITUDE, longitude), (CENTER_LATITUDE, latitude)], [0.0; 2])
             }
             Crs::PolarStereographic { pole, central_meridian_rad, scale, false_origin_m } => {
                 let latitude = if pole == Pole::North { 90.0 } else { -90.0 };
@@ -280,6 +317,11 @@ mod tests {
             let crs = Crs::parse(code).unwrap();
             assert_eq!(GeoKeys::of(&crs).unwrap().crs(), Ok(crs), "{code}");
         }
+        let [latitude_rad, longitude_rad] = [-85.4, 31.6].map(f64::to_radians);
+        let site = Crs::Orthographic { latitude_rad, longitude_rad, radius_m: 1_742_800.0 };
+        assert_eq!(GeoKeys::of(&site).unwrap().crs(), Ok(site));
+        let mars = Crs::Orthographic { latitude_rad, longitude_rad, radius_m: 3_396_190.0 };
+        assert!(GeoKeys::of(&mars).unwrap().crs().unwrap_err().field.contains("2057"));
         assert_eq!(GeoKeys::of(&Crs::Local), None);
     }
 

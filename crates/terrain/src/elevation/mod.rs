@@ -41,4 +41,4 @@ pub use map_frame::MapFrame;
 pub use survey::{Bounds, Survey};
 pub use transform::GeoTransform;
 pub use window::Window;
-pub use write::{Compression, write_geotiff};
+pub use write::{Compression, RasterHead, write_geotiff, write_geotiff_rows};

@@ -67,6 +67,13 @@ impl GeoTransform {
         Self { corner: self.xy([column as f64, row as f64]), ..*self }
     }
 
+    /// The same map for pixels of `by` × `by` of these.
+    #[must_use]
+    pub fn reduced(&self, by: usize) -> Self {
+        let longer = |step: [f64; 2]| step.map(|along| along * by as f64);
+        Self { column_step: longer(self.column_step), row_step: longer(self.row_step), ..*self }
+    }
+
     /// Distance between columns and between rows, in units of the map.
     #[must_use]
     pub fn spacing(&self) -> [f64; 2] {

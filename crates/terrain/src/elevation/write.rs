@@ -10,9 +10,14 @@ use tiff::encoder::colortype::Gray32Float;
 use tiff::encoder::{Compression as TiffCompression, DeflateLevel, DirectoryEncoder, TiffEncoder, TiffKind};
 use tiff::tags::Tag;
 
+use super::crs::Crs;
 use super::dem::Dem;
 use super::error::ElevationError;
 use super::geokeys::GeoKeys;
+use super::transform::GeoTransform;
+
+/// The tag in which GDAL keeps what a band is.
+const GDAL_METADATA: u16 = 42112;
 
 /// How a GeoTIFF is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,22 +36,70 @@ pub enum Compression {
 pub fn write_geotiff(dem: &Dem, path: &Path, compression: Compression) -> Result<(), ElevationError> {
     let failed = |what: String| ElevationError::Write { path: path.to_owned(), what };
     let file = File::create(path).map_err(|e| failed(e.to_string()))?;
-    write(dem, BufWriter::new(file), compression).map_err(|e| failed(e.to_string()))
+    let head = RasterHead { shape: [dem.columns, dem.rows], transform: dem.transform, crs: dem.crs, description: None };
+    let row =
+        |row: usize, values: &mut [f32]| values.copy_from_slice(&dem.heights_m[row * dem.columns..][..dem.columns]);
+    write(&head, BufWriter::new(file), compression, row).map_err(|e| failed(e.to_string()))
 }
 
-fn write(dem: &Dem, file: BufWriter<File>, compression: Compression) -> TiffResult<()> {
+/// What a GeoTIFF is told before its rows.
+#[derive(Clone, Debug)]
+pub struct RasterHead {
+    /// Columns and rows.
+    pub shape: [usize; 2],
+    /// From pixels to map coordinates.
+    pub transform: GeoTransform,
+    /// The map.
+    pub crs: Crs,
+    /// What the values are, with their unit: the band's description.
+    pub description: Option<String>,
+}
+
+/// Writes a raster of 32-bit floats whose rows are asked for one after the other, so that
+/// memory holds a strip of them. NaN is no data.
+///
+/// # Errors
+/// When the file cannot be written, or would exceed 4 GiB.
+pub fn write_geotiff_rows(
+    head: &RasterHead,
+    path: &Path,
+    row: impl FnMut(usize, &mut [f32]),
+) -> Result<(), ElevationError> {
+    let failed = |what: String| ElevationError::Write { path: path.to_owned(), what };
+    let file = File::create(path).map_err(|e| failed(e.to_string()))?;
+    write(head, BufWriter::new(file), Compression::Deflate, row).map_err(|e| failed(e.to_string()))
+}
+
+fn write(
+    head: &RasterHead,
+    file: BufWriter<File>,
+    compression: Compression,
+    mut row: impl FnMut(usize, &mut [f32]),
+) -> TiffResult<()> {
     let compression = match compression {
         Compression::None => TiffCompression::Uncompressed,
         Compression::Deflate => TiffCompression::Deflate(DeflateLevel::Balanced),
     };
     let mut encoder = TiffEncoder::new(file)?.with_compression(compression);
-    let mut image = encoder.new_image::<Gray32Float>(u32::try_from(dem.columns)?, u32::try_from(dem.rows)?)?;
-    georeference(dem, image.encoder())?;
-    image.write_data(&dem.heights_m)
+    let [columns, rows] = head.shape;
+    let mut image = encoder.new_image::<Gray32Float>(u32::try_from(columns)?, u32::try_from(rows)?)?;
+    georeference(head, image.encoder())?;
+    let mut next = 0..rows;
+    loop {
+        let mut strip = vec![f32::NAN; usize::try_from(image.next_strip_sample_count())?];
+        if strip.is_empty() {
+            return image.finish();
+        }
+        strip.chunks_mut(columns).zip(&mut next).for_each(|(values, at)| row(at, values));
+        image.write_strip(&strip)?;
+    }
 }
 
-fn georeference<K: TiffKind>(dem: &Dem, directory: &mut DirectoryEncoder<'_, BufWriter<File>, K>) -> TiffResult<()> {
-    let t = dem.transform;
+fn georeference<K: TiffKind>(
+    head: &RasterHead,
+    directory: &mut DirectoryEncoder<'_, BufWriter<File>, K>,
+) -> TiffResult<()> {
+    let t = head.transform;
     if t.column_step[1] == 0.0 && t.row_step[0] == 0.0 && t.column_step[0] > 0.0 && t.row_step[1] < 0.0 {
         directory.write_tag(Tag::ModelPixelScaleTag, &[t.column_step[0], -t.row_step[1], 0.0][..])?;
         directory.write_tag(Tag::ModelTiepointTag, &[0.0, 0.0, 0.0, t.corner[0], t.corner[1], 0.0][..])?;
@@ -55,10 +108,14 @@ fn georeference<K: TiffKind>(dem: &Dem, directory: &mut DirectoryEncoder<'_, Buf
         let matrix = [a, b, 0.0, x, c, d, 0.0, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
         directory.write_tag(Tag::ModelTransformationTag, &matrix[..])?;
     }
-    if let Some(keys) = GeoKeys::of(&dem.crs) {
+    if let Some(keys) = GeoKeys::of(&head.crs) {
         directory.write_tag(Tag::GeoKeyDirectoryTag, &keys.directory[..])?;
         directory.write_tag(Tag::GeoDoubleParamsTag, &keys.doubles[..])?;
         directory.write_tag(Tag::GeoAsciiParamsTag, keys.ascii.as_str())?;
+    }
+    if let Some(text) = &head.description {
+        let item = format!("<Item name=\"DESCRIPTION\" sample=\"0\" role=\"description\">{text}</Item>");
+        directory.write_tag(Tag::Unknown(GDAL_METADATA), format!("<GDALMetadata>{item}</GDALMetadata>").as_str())?;
     }
     directory.write_tag(Tag::GdalNodata, "nan")
 }

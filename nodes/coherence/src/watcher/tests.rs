@@ -54,9 +54,14 @@ impl Talk {
         self.states.publish(&state_to_message(state), state.time).expect("said");
     }
 
+    /// Tells terrain in two parts, the second one first.
     fn tell_terrain(&self, terrain_sequence: u64, edits: &[Edit]) {
-        let message = selene_msgs::TerrainSnapshot { terrain_sequence, terrain_edits: edits_to_message(edits) };
-        self.terrain.publish(&message, SimTime::ZERO).expect("told");
+        let (first, second) = edits.split_at(edits.len() / 2);
+        for (part, edits) in [(1, second), (0, first)] {
+            let terrain_edits = edits_to_message(edits);
+            let message = selene_msgs::TerrainSnapshot { terrain_sequence, part, parts: 2, terrain_edits };
+            self.terrain.publish(&message, SimTime::ZERO).expect("told");
+        }
     }
 
     fn finish(&self) {

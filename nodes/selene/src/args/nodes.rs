@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceArgs, PacingArgs, WorldArgs};
+use super::{DeviceArgs, PacingArgs, RutsArgs, WorldArgs};
 
 /// The nodes that acknowledge heartbeats.
 const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
@@ -12,6 +12,7 @@ const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
 pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --for 20 --record out/bag
   selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
+  selene run --save-ruts out/day1.ruts; selene run --ruts out/day1.ruts --x 4 --y 0
 
 The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
@@ -32,6 +33,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) ruts: RutsArgs,
+    #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -50,7 +53,8 @@ pub(super) const SIMULATION_EXAMPLES: &str = "Example, four processes in lockste
   selene navigation --scenario config/scenario/polar.yaml
   selene simulation --scenario config/scenario/polar.yaml --participants camera,lidar,navigation --for 20
 
-Every node must be given the same scenario, --seed and --data. Without --participants the simulation runs freely and \
+Every node must be given the same scenario, --seed and --data; ruts of an earlier run (--ruts) are given to the simulation \
+alone, of which the others ask them. Without --participants the simulation runs freely and \
 a slow sensor node leaves out frames; with it, simulated time waits for the nodes named.";
 
 /// `selene simulation`.
@@ -63,6 +67,8 @@ pub(crate) struct SimulationArgs {
     /// Record what this node publishes (no camera, lidar, IMU or fix) to a new rosbag2 folder (MCAP, zstd)
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) ruts: RutsArgs,
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,

@@ -1,8 +1,8 @@
-//! `selene terrain`: the commands that look at elevation files.
+//! `selene terrain`: the commands that look at elevation files and export ground.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use selene_terrain::elevation::Crs;
 
 use super::values::{degrees_east, latitude, map_point, number_of, positive};
@@ -30,6 +30,17 @@ const PREVIEW_EXAMPLES: &str = "Example:
 
 Shaded relief, lit from the upper left; posts without data are dark red. Of large files every n-th post is drawn.";
 
+const EXPORT_EXAMPLES: &str = "Examples:
+  selene terrain export config/site/polar.yaml --x 0 --y 0 --side 60 --out start.tif
+  selene terrain export config/scenario/polar.yaml --ruts out/day1.ruts --x 4 --y 2 --side 20 --out ruts.tif
+  selene terrain export config/site/haworth.yaml --x 0 --y 0 --side 20000 --spacing 5 --height sphere --out haworth.tif
+
+Writes a GeoTIFF (32-bit floats, deflate) whose x and y are the map frame's: an orthographic map about the site's \
+latitude and longitude, on the sphere through the map's origin. A point h metres above or below that sphere, d metres \
+away, is off by d·h/1740 km: 0.14 m for 100 m at 2.5 km. Posts stand at whole multiples of the spacing. Heights \
+are those of the level whose posts are as near to one another; where that is the finest, ruts are in them, on coarser \
+ones ruts lower a post by their mean depth over its cell. What lies beyond measured ground is no data.";
+
 /// What to do with an elevation file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TerrainCommand {
@@ -45,6 +56,9 @@ pub(crate) enum TerrainCommand {
     /// Draw shaded relief as PNG
     #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
+    /// Write a square of a site's ground as GeoTIFF, made or measured, ruts included
+    #[command(after_long_help = EXPORT_EXAMPLES)]
+    Export(ExportArgs),
 }
 
 /// The file, and what it does not say itself.
@@ -132,4 +146,62 @@ pub(crate) struct PreviewArgs {
     /// The PNG file to write
     #[arg(long, value_name = "OUT.png")]
     pub(crate) out: PathBuf,
+}
+
+/// `selene terrain export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The site's file, or a scenario's
+    #[arg(value_name = "SITE|SCENARIO")]
+    pub(crate) file: PathBuf,
+    /// Driven ground that `selene run --save-ruts` left
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ruts: Option<PathBuf>,
+    /// Seed of the ground [default: the scenario's; of a site that of the ruts, else 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Map x of the middle, m
+    #[arg(long, value_name = "M", value_parser = number_of, allow_negative_numbers = true)]
+    pub(crate) x: f64,
+    /// Map y of the middle, m
+    #[arg(long, value_name = "M", value_parser = number_of, allow_negative_numbers = true)]
+    pub(crate) y: f64,
+    /// Side of the square, m
+    #[arg(long, value_name = "M", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) side: f64,
+    /// Distance between posts, m [default: the finest level's]
+    #[arg(long, value_name = "M", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) spacing: Option<f64>,
+    /// What is written
+    #[arg(long, value_enum, default_value_t = LayerArg::Elevation)]
+    pub(crate) layer: LayerArg,
+    /// What heights are measured from
+    #[arg(long, value_enum, default_value_t = HeightArg::Map)]
+    pub(crate) height: HeightArg,
+    /// The GeoTIFF to write
+    #[arg(long, value_name = "OUT.tif")]
+    pub(crate) out: PathBuf,
+    /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+/// The values of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayerArg {
+    /// Height of the soil, m
+    Elevation,
+    /// Angle of the soil to the horizontal, rad
+    Slope,
+    /// How far the top of a rock stands over the soil, m; 0 where there is none
+    Rocks,
+}
+
+/// What heights are measured from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HeightArg {
+    /// z of the map frame: the plane that touches the site at its origin
+    Map,
+    /// The sphere of 1 737 400 m
+    Sphere,
 }

@@ -98,6 +98,9 @@ pub(crate) struct RenderArgs {
     /// The PNG file to write
     #[arg(long, value_name = "FILE.png")]
     pub(crate) out: PathBuf,
+    /// Begin on the driven ground that `selene run --save-ruts` left
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ruts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
     #[command(flatten)]
@@ -121,6 +124,9 @@ pub(crate) struct HashArgs {
     /// Threads to compute with [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+    /// Begin on the driven ground that `selene run --save-ruts` left
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ruts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
 }

@@ -19,7 +19,7 @@ const BYTES_MAX: u64 = 16 << 20;
 
 /// Kinds of input files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Scenario,
     Rover,
     Soil,
@@ -50,7 +50,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
     if refusals.is_empty() { Ok(()) } else { Err(Fault::input(refusals.join("\n\n"))) }
 }
 
-fn kind_of(file: &Path) -> Result<Kind, String> {
+/// What a file is.
+pub(crate) fn kind_of(file: &Path) -> Result<Kind, String> {
     if file.extension().is_some_and(|extension| extension == "urdf") {
         return Ok(Kind::Urdf);
     }

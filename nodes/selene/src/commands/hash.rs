@@ -21,7 +21,7 @@ pub(crate) fn hash(args: &HashArgs) -> Result<(), Fault> {
 }
 
 fn hash_of(args: &HashArgs) -> Result<u64, Fault> {
-    let scenario = places::load_scenario(Some(&args.scenario), &args.world)?;
+    let scenario = places::load_driven(Some(&args.scenario), &args.world, args.ruts.as_deref())?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;
     let mut world = World::new(scenario, ground).map_err(Fault::run)?;
     // As the simulation node does: the snapshot takes the first edits.

@@ -11,7 +11,7 @@ use selene_sim::Scenario;
 use selene_simulation::{NodeError, Pace, SimulationOptions};
 use selene_terrain::Ground;
 
-use crate::args::{NodeArgs, PaceArg, PacingArgs, SimulationArgs, TracingNodeArgs};
+use crate::args::{NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
@@ -22,7 +22,9 @@ use crate::{device, interrupt, middleware, places, progress, recording};
 /// `selene simulation`.
 pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
-    let scenario = places::load_scenario(args.node.scenario.as_deref(), &args.node.world)?;
+    args.ruts.save_ruts.iter().try_for_each(|file| places::check_writable("--save-ruts", file))?;
+    let ruts = args.ruts.ruts.as_deref();
+    let scenario = places::load_driven(args.node.scenario.as_deref(), &args.node.world, ruts)?;
     let wire = middleware::open(places::domain_id()?, "selene_simulation")?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;
     interrupt::check(&stop)?;
@@ -30,7 +32,7 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     let mut parts: Vec<Arc<dyn Transport>> = vec![wire];
     parts.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     let meter = Meter::new(Arc::new(Fanout::new(parts)));
-    let options = simulation_options(&args.pacing, args.participants.clone());
+    let options = simulation_options(&args.pacing, &args.ruts, args.participants.clone());
     eprintln!("{} · simulation on ROS domain {}", scenario.name, places::domain_id()?);
 
     let ended = AtomicBool::new(false);
@@ -41,6 +43,7 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     });
     let end = End::new(outcome.map_err(Fault::run), Ok(()));
     let mut summary = Summary::new(&scenario, &end, &meter);
+    summary.ruts(options.save_ruts.as_deref());
     let recorded = recording::end(recorder.as_ref(), &mut summary);
     print_line(summary);
     end.result().and(recorded)
@@ -79,11 +82,17 @@ fn tracing_node(name: &str, args: &TracingNodeArgs, node: TracingNode) -> Result
 }
 
 /// What the simulation is told.
-pub(crate) fn simulation_options(pacing: &PacingArgs, participants: Vec<String>) -> SimulationOptions {
+pub(crate) fn simulation_options(pacing: &PacingArgs, ruts: &RutsArgs, participants: Vec<String>) -> SimulationOptions {
     let pace = match pacing.pace {
         PaceArg::RealTime => Pace::Times(1.0),
         PaceArg::Fast => Pace::Fast,
         PaceArg::Times(factor) => Pace::Times(factor),
     };
-    SimulationOptions { pace, duration: pacing.duration, participants, twist_unstamped: pacing.twist_unstamped }
+    SimulationOptions {
+        pace,
+        duration: pacing.duration,
+        participants,
+        twist_unstamped: pacing.twist_unstamped,
+        save_ruts: ruts.save_ruts.clone(),
+    }
 }

@@ -15,7 +15,7 @@ use crate::{device, places, reading};
 
 /// Renders the image and writes it.
 pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
-    let scenario = places::load_scenario(Some(&args.scenario), &args.world)?;
+    let scenario = places::load_driven(Some(&args.scenario), &args.world, args.ruts.as_deref())?;
     let (spec, schedule) = camera(&scenario, &args.camera)?;
     let tracer = device::open(args.device.device)?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;

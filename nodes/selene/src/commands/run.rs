@@ -37,6 +37,7 @@ struct Prepared {
 /// Runs a scenario to its end and leaves pictures and a summary.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
+    args.ruts.save_ruts.iter().try_for_each(|file| places::check_writable("--save-ruts", file))?;
     let prepared = prepare(args, &stop)?;
     let scenario = Arc::clone(&prepared.scenario);
     let device = prepared.tracers[0].device();
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
     eprintln!("{} · tracing on: {device}", scenario.name);
 
     let meter = Meter::new(Arc::new(join(&neighbours, prepared.wire, recorder.as_ref())));
-    let options = node::simulation_options(&args.pacing, lockstep());
+    let options = node::simulation_options(&args.pacing, &args.ruts, lockstep());
     let end = drive(&meter, &scenario, prepared.ground, prepared.tracers, &options, &stop);
 
     let mut summary = Summary::new(&scenario, &end, &meter);
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
     let (slip, sinkage_m) = album.slip_and_sinkage();
     summary.row("mean slip", format!("{:.1} %", slip * 100.0));
     summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
+    summary.ruts(options.save_ruts.as_deref());
     let recorded = recording::end(recorder.as_ref(), &mut summary);
     let drawn = draw(&album, &args.out, &title(&scenario, &end, &meter), &mut summary);
     print_line(&summary);
@@ -71,7 +73,7 @@ fn prepare(args: &RunArgs, stop: &AtomicBool) -> Result<Prepared, Fault> {
         let wire = scope.spawn(move || domain.map(|domain| middleware::open(domain, "selene")).transpose());
         let device = args.device.device;
         let tracers = scope.spawn(move || Ok([device::open(device)?, device::open(device)?]));
-        let scenario = places::load_scenario(args.scenario.as_deref(), &args.world)?;
+        let scenario = places::load_driven(args.scenario.as_deref(), &args.world, args.ruts.ruts.as_deref())?;
         interrupt::check(stop)?;
         let ground = scenario.generate_ground().map_err(Fault::input)?;
         interrupt::check(stop)?;

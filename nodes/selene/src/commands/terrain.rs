@@ -1,4 +1,6 @@
-//! `selene terrain`: a look at elevation files.
+//! `selene terrain`: a look at elevation files, and a site's ground as one.
+
+mod export;
 
 use selene_terrain::elevation::{
     Bounds, Compression, Crs, ElevationError, ElevationFile, Place, ReadOptions, Survey, Window, write_geotiff,
@@ -20,6 +22,7 @@ pub(crate) fn terrain(command: &TerrainCommand) -> Result<(), Fault> {
         TerrainCommand::Sample(args) => sample(args),
         TerrainCommand::Crop(args) => crop(args),
         TerrainCommand::Preview(args) => preview(args),
+        TerrainCommand::Export(args) => export::export(args),
     }
 }
 

@@ -59,7 +59,7 @@ fn spacing_m(dem: &Dem, column: usize, row: usize) -> [f64; 2] {
         Crs::Equirectangular { standard_parallel_rad, .. } => {
             [dx * (latitude_rad().cos() / standard_parallel_rad.cos()).max(0.05), dy]
         }
-        Crs::Sinusoidal { .. } | Crs::PolarStereographic { .. } | Crs::Local => [dx, dy],
+        Crs::Sinusoidal { .. } | Crs::PolarStereographic { .. } | Crs::Orthographic { .. } | Crs::Local => [dx, dy],
     }
 }
 

@@ -1,6 +1,7 @@
 //! Ground without end: how fast a fresh piece is made and asked for its heights, and a drive
-//! of 5 km over 20 × 20 km with posts of 1 cm under the wheels: what memory it takes, and the
-//! longest that a heartbeat waits for ground. EX1 drives it straight ahead at 1 m/s over low relief
+//! of 5 km over 20 × 20 km with posts of 1 cm under the wheels: what memory it takes, the
+//! longest that a heartbeat waits for ground, and whether frames of a camera that looks ahead take as long at
+//! its end as at its beginning. EX1 drives it straight ahead at 1 m/s over low relief
 //! (who met a rock would not come far) on its data-driven soil, in steps of 2 ms, at twenty
 //! times real time.
 
@@ -8,9 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nalgebra::{Rotation3, Translation3, UnitQuaternion, Vector3};
 use selene_base::input::load_yaml;
 use selene_base::random::{self, RngExt};
-use selene_sim::World;
+use selene_coherence::{Interval, Stage};
+use selene_scene::{CameraFrame, CameraView, CpuTracer, Lens, LightSampling, Tracer};
+use selene_sim::{Scenario, World, WorldState};
 use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Ground, Landscape, LevelSpec, SiteSpec, Surroundings};
 use selene_vehicle::RoverModel;
@@ -32,6 +36,15 @@ const SPEED_M_S: f64 = 1.0;
 /// Simulated time over wall time: the ground is asked to come twenty times as fast as it would have to.
 const PACE: f64 = 20.0;
 
+/// Simulated time between frames, s.
+const FRAME_S: i64 = 4;
+/// A frame's columns and rows.
+const FRAME_PX: [u32; 2] = [320, 180];
+/// Where the camera stands above the base, m.
+const MAST_M: f64 = 1.0;
+/// Parts of the drive: frames of the last are compared with those of the first.
+const PARTS: usize = 5;
+
 /// What the drive came to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drive {
@@ -39,6 +52,8 @@ pub(super) struct Drive {
     pub(super) memory_bytes: f64,
     /// The longest heartbeat that went to other windows.
     pub(super) stall_s: f64,
+    /// Wall time of a frame (ground taken over and picture traced) in the last fifth over the first, minus one.
+    pub(super) frame_drift: f64,
 }
 
 /// Wall time of a fresh piece of 256 m, 2 cm near and coarser far, rocks included.
@@ -72,8 +87,10 @@ pub(super) fn drive() -> Result<Drive, Fault> {
     scenario.soils = soils()?;
     scenario.rover = rover()?;
     scenario.site = site("test_yard", &SITE_M)?;
+    let scenario = Arc::new(scenario);
     let ground = Ground::around_origin(Arc::new(Surroundings::of(landscape("test_yard", &SITE_M)?)));
-    let mut world = World::new(Arc::new(scenario), ground).map_err(Fault::run)?;
+    let mut lookout = Lookout::new(&scenario, &ground)?;
+    let mut world = World::new(scenario, ground).map_err(Fault::run)?;
     let mut driven_m = 0.0;
     let mut stall_s = 0.0_f64;
     let mut before = world.first_snapshot();
@@ -87,13 +104,73 @@ pub(super) fn drive() -> Result<Drive, Fault> {
         }
         driven_m +=
             (state.world_from_base().translation.vector - before.world_from_base().translation.vector).xy().norm();
+        lookout.follow(before, &state)?;
         let ahead_s = state.time.secs_f64() / PACE - started.elapsed().as_secs_f64();
         if ahead_s > 0.0 {
             std::thread::sleep(Duration::from_secs_f64(ahead_s));
         }
         before = state;
     }
-    Ok(Drive { memory_bytes: hour::resident_bytes() as f64, stall_s })
+    let memory_bytes = hour::resident_bytes() as f64;
+    Ok(Drive { memory_bytes, stall_s, frame_drift: lookout.drift() })
+}
+
+/// A camera that looks ahead from the rover.
+struct Lookout {
+    stage: Stage,
+    frame: CameraFrame,
+    /// Time that the ground has taken since the last frame, s.
+    ground_s: f64,
+    frames_s: Vec<f64>,
+}
+
+impl Lookout {
+    fn new(scenario: &Arc<Scenario>, ground: &Ground) -> Result<Self, Fault> {
+        let stage = Stage::new(scenario, ground).map_err(Fault::run)?;
+        Ok(Self { stage, frame: CameraFrame::default(), ground_s: 0.0, frames_s: Vec::new() })
+    }
+
+    fn follow(&mut self, previous: WorldState, next: &WorldState) -> Result<(), Fault> {
+        let begun = Instant::now();
+        let interval = Interval { previous, next: next.clone(), edits: next.edits.clone() };
+        self.stage.take_ground(&interval);
+        if next.time.nanos() % (FRAME_S * 1_000_000_000) == 0 {
+            self.stage.move_to(&interval.previous, next, next.time).map_err(Fault::run)?;
+            let view = ahead(next);
+            CpuTracer.camera(self.stage.scene(), &view, &mut self.frame).map_err(Fault::run)?;
+            self.frames_s.push(self.ground_s + begun.elapsed().as_secs_f64());
+            self.ground_s = 0.0;
+        } else {
+            self.ground_s += begun.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+
+    fn drift(&self) -> f64 {
+        let part = self.frames_s.len() / PARTS;
+        let mean_s = |frames: &[f64]| frames.iter().sum::<f64>() / frames.len() as f64;
+        mean_s(&self.frames_s[self.frames_s.len() - part..]) / mean_s(&self.frames_s[..part]) - 1.0
+    }
+}
+
+/// A view of 70° along the rover's x axis.
+fn ahead(state: &WorldState) -> CameraView {
+    let base = state.world_from_base();
+    let columns = Rotation3::from_basis_unchecked(&[-Vector3::y(), -Vector3::z(), Vector3::x()]);
+    let mast = Translation3::new(0.0, 0.0, MAST_M);
+    let [width, height] = FRAME_PX;
+    let focal_px = 0.5 * f64::from(width) / 35_f64.to_radians().tan();
+    CameraView {
+        world_from_optical: base * mast * UnitQuaternion::from_rotation_matrix(&columns),
+        width,
+        height,
+        fx_px: focal_px,
+        fy_px: focal_px,
+        cx_px: 0.5 * f64::from(width) - 0.5,
+        cy_px: 0.5 * f64::from(height) - 0.5,
+        lens: Lens::PINHOLE,
+        light: LightSampling::POINT,
+    }
 }
 
 fn rover() -> Result<Arc<RoverModel>, Fault> {

@@ -1,0 +1,108 @@
+//! `selene terrain export`: a square of a site's ground as GeoTIFF, made or measured, with the
+//! ruts of earlier runs.
+
+use selene_base::input::load_yaml;
+use selene_sim::{LoadOptions, SavedRuts, Scenario};
+use selene_terrain::elevation::{Crs, MOON_RADIUS_M, MapFrame, RasterHead, write_geotiff_rows};
+use selene_terrain::{Ground, Mosaic, MosaicLayer, SiteSpec};
+
+use super::fault;
+use crate::args::{ExportArgs, HeightArg, LayerArg};
+use crate::commands::check::{Kind, kind_of};
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// Seed of a site's ground where neither ruts nor the command line say another.
+const SEED: u64 = 1;
+
+/// Writes the square.
+pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
+    places::check_writable("--out", &args.out)?;
+    if args.height == HeightArg::Sphere && args.layer != LayerArg::Elevation {
+        return Err(Fault::input("--height sphere: only --layer elevation has heights"));
+    }
+    let (site, ground) = ground(args)?;
+    let layer = match args.layer {
+        LayerArg::Elevation => MosaicLayer::Elevation,
+        LayerArg::Slope => MosaicLayer::Slope,
+        LayerArg::Rocks => MosaicLayer::Rocks,
+    };
+    let mut mosaic = Mosaic::new(ground, layer, [args.x, args.y], args.side, args.spacing)
+        .map_err(|error| Fault::input(format!("--{error}")))?;
+    let head = head(args, &site, &mosaic);
+    let frame = MapFrame::new(site.latitude_deg, site.longitude_deg, site.datum_m);
+    let mut gaps = 0;
+    let row = |row: usize, values: &mut [f32]| {
+        mosaic.row(row, values);
+        if args.height == HeightArg::Sphere {
+            raise(&frame, &mosaic, row, values);
+        }
+        gaps += values.iter().filter(|value| value.is_nan()).count();
+    };
+    write_geotiff_rows(&head, &args.out, row).map_err(fault)?;
+    let [columns, rows] = head.shape;
+    let spacing_m = head.transform.spacing()[0];
+    print_line(format_args!(
+        "{}: {columns} columns × {rows} rows, {spacing_m} m apart, {gaps} posts without data; {}",
+        args.out.display(),
+        head.description.unwrap_or_default()
+    ));
+    Ok(())
+}
+
+/// Heights of the map frame as heights above the sphere.
+fn raise(frame: &MapFrame, mosaic: &Mosaic, row: usize, values: &mut [f32]) {
+    for (column, value) in values.iter_mut().enumerate().filter(|(_, value)| !value.is_nan()) {
+        let [x, y] = mosaic.post_xy_m(column, row);
+        *value = frame.to_geodetic([x, y, f64::from(*value)]).height_m as f32;
+    }
+}
+
+fn head(args: &ExportArgs, site: &SiteSpec, mosaic: &Mosaic) -> RasterHead {
+    let description = match (args.layer, args.height) {
+        (LayerArg::Elevation, HeightArg::Map) => {
+            format!(
+                "height over the plane that touches the map's origin, m; the origin is {} m above the sphere of 1737400 m",
+                site.datum_m
+            )
+        }
+        (LayerArg::Elevation, HeightArg::Sphere) => "height above the sphere of 1737400 m, m".to_owned(),
+        (LayerArg::Slope, _) => "slope, rad".to_owned(),
+        (LayerArg::Rocks, _) => "height of a rock's top over the soil, m".to_owned(),
+    };
+    let crs = Crs::Orthographic {
+        latitude_rad: site.latitude_deg.to_radians(),
+        longitude_rad: site.longitude_deg.to_radians(),
+        radius_m: MOON_RADIUS_M + site.datum_m,
+    };
+    let posts = mosaic.posts();
+    RasterHead { shape: [posts, posts], transform: mosaic.transform(), crs, description: Some(description) }
+}
+
+/// The site and its ground, with ruts, all rocks fixed.
+fn ground(args: &ExportArgs) -> Result<(SiteSpec, Ground), Fault> {
+    let data_dir = places::data_dir(args.data.as_deref());
+    match kind_of(&args.file).map_err(Fault::input)? {
+        Kind::Scenario => {
+            let (seed, ruts) = (args.seed, args.ruts.clone());
+            let options = LoadOptions { data_dir, seed, ruts, ..LoadOptions::default() };
+            let scenario = Scenario::load(&args.file, &options).map_err(Fault::input)?;
+            let ground = scenario.site_ground().map_err(Fault::input)?;
+            Ok((scenario.site, ground))
+        }
+        Kind::Site => {
+            let site: SiteSpec = load_yaml(&args.file).map_err(Fault::input)?;
+            let ruts = args.ruts.as_ref().map(|file| Ok((file, SavedRuts::load(file)?)));
+            let ruts = ruts.transpose().map_err(|error: selene_sim::RutsError| Fault::input(error))?;
+            let seed = args.seed.or(ruts.as_ref().map(|(_, ruts)| ruts.seed())).unwrap_or(SEED);
+            ruts.iter().try_for_each(|(file, ruts)| ruts.check_site(&site, seed, file)).map_err(Fault::input)?;
+            let mut ground = Ground::generate(&site, &args.file, data_dir.as_deref(), seed).map_err(Fault::input)?;
+            ruts.iter().try_for_each(|(file, ruts)| ruts.put_on(&mut ground, file)).map_err(Fault::input)?;
+            Ok((site, ground))
+        }
+        Kind::Rover | Kind::Soil | Kind::Sensor | Kind::Urdf => {
+            Err(Fault::input(format!("{}: is neither a site nor a scenario", args.file.display())))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A site on an elevation file sees the file's own horizon far beyond its detailed ground: a
+//! range of mountains 24 km away, over the Moon's curve, hides the Sun from its foreground.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use nalgebra::{Rotation3, UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_base::input::load_yaml;
+use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Lens, LightSampling, Scene, Sun, Tracer};
+use selene_terrain::elevation::{Compression, Crs, Dem, GeoTransform, MapFrame, Place, Pole, write_geotiff};
+use selene_terrain::{ElevationSpec, FileSpec, Ground, Horizon, LevelSpec, SiteSpec};
+use selene_tests::repository_file;
+
+const LATITUDE_DEG: f64 = -85.0;
+const PLAIN_M: f64 = 1000.0;
+const RANGE_M: f64 = 3500.0;
+/// Where the range begins and ends, east of the site.
+const RANGE_EAST_M: [f64; 2] = [24_000.0, 27_000.0];
+const EYE_M: f64 = 1.5;
+/// Two posts of 102.4 m of the coarsest level, at the range's foot: 0.4 % of its height of 5.6°.
+const TOLERANCE_DEG: f64 = 0.03;
+
+/// A plain with the range, 64 km wide, posts 50 m apart.
+fn write_file(folder: &Path) {
+    let frame = MapFrame::new(LATITUDE_DEG, 0.0, PLAIN_M);
+    let crs =
+        Crs::PolarStereographic { pole: Pole::South, central_meridian_rad: 0.0, scale: 1.0, false_origin_m: [0.0; 2] };
+    let [x, y] = crs.forward(&Place::from_degrees(LATITUDE_DEG, 0.0)).expect("on the map");
+    let transform = GeoTransform::north_up(x - 32_000.0, y + 32_000.0, 50.0, 50.0);
+    let height_m = |i: usize| {
+        let place = crs.inverse(transform.post_xy(i % 1280, i / 1280)).expect("a place");
+        let east_m = frame.to_map(&Place { height_m: PLAIN_M, ..place })[0];
+        (if (RANGE_EAST_M[0]..RANGE_EAST_M[1]).contains(&east_m) { RANGE_M } else { PLAIN_M }) as f32
+    };
+    let heights_m = (0..1280 * 1280).map(height_m).collect();
+    let dem = Dem::new([1280, 1280], transform, crs, heights_m).expect("a grid");
+    write_geotiff(&dem, &folder.join("range.tif"), Compression::Deflate).expect("written");
+}
+
+/// A site on the file: levels up to a side of 2 km, and of 59 km if it is to see `far`.
+fn ground(folder: &Path, far: bool) -> Ground {
+    let file = repository_file("config/site/polar.yaml");
+    let site: SiteSpec = load_yaml(&file).expect("site");
+    let mut levels = vec![(0.05, 12.8), (0.4, 51.2), (3.2, 409.6), (25.6, 2048.0)];
+    levels.extend(far.then_some((102.4, 58_982.4)));
+    let source = "made here".to_owned();
+    let measured = FileSpec { file: "range.tif".to_owned(), source, sha256: None, levels: if far { 2 } else { 1 } };
+    let spec = SiteSpec {
+        latitude_deg: LATITUDE_DEG,
+        longitude_deg: 0.0,
+        datum_m: PLAIN_M,
+        levels: levels.into_iter().map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m }).collect(),
+        elevation: ElevationSpec::File(measured),
+        ..site
+    };
+    assert!((spec.side_m() - 2048.0).abs() < 1e-9, "the site is its detailed measured ground");
+    Ground::generate(&spec, &file, Some(folder), 1).expect("ground")
+}
+
+/// Share of what a camera over the origin sees of its ground that is sunlit.
+fn sunlit_share(ground: &Ground, sun_elevation_deg: f64) -> f64 {
+    let (sin, cos) = sun_elevation_deg.to_radians().sin_cos();
+    let sun =
+        Sun { direction_to_sun: Vector3::new(cos, 0.0, sin), irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
+    let down = Rotation3::from_basis_unchecked(&[Vector3::x(), -Vector3::y(), -Vector3::z()]);
+    let eye = Vector3::new(0.0, 0.0, ground.height_m(0.0, 0.0).expect("ground") + 2.0);
+    let view = CameraView {
+        world_from_optical: Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&down)),
+        width: 64,
+        height: 64,
+        fx_px: 200.0,
+        fy_px: 200.0,
+        cx_px: 31.5,
+        cy_px: 31.5,
+        lens: Lens::PINHOLE,
+        light: LightSampling::POINT,
+    };
+    let mut frame = CameraFrame::default();
+    CpuTracer.camera(&Scene::new(ground, sun), &view, &mut frame).expect("traced");
+    let ground: Vec<_> = frame.class.iter().enumerate().filter(|(_, class)| **class == Class::Ground as u16).collect();
+    ground.iter().filter(|(i, _)| frame.radiance[*i][0] > 0.0).count() as f64 / ground.len() as f64
+}
+
+#[test]
+fn a_range_far_beyond_the_site_stands_over_the_horizon_and_hides_the_sun() {
+    let folder = std::env::temp_dir().join(format!("selene-far-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    write_file(&folder);
+    let [far, near] = [true, false].map(|far| Arc::new(ground(&folder, far)));
+    std::fs::remove_dir_all(&folder).expect("clean");
+
+    let frame = MapFrame::new(LATITUDE_DEG, 0.0, PLAIN_M);
+    let turn_rad = RANGE_EAST_M[0] / (selene_base::MOON_RADIUS_M + PLAIN_M);
+    let crest_z_m =
+        (selene_base::MOON_RADIUS_M + RANGE_M) * turn_rad.cos() - frame.origin().height_m - selene_base::MOON_RADIUS_M;
+    let expected_deg = ((crest_z_m - EYE_M) / RANGE_EAST_M[0]).atan().to_degrees();
+    let eastern_deg = |ground: &Ground| {
+        let horizon = Horizon::seen_from(ground, [0.0, 0.0], EYE_M).expect("ground");
+        horizon.elevation_rad(90_f64.to_radians()).to_degrees()
+    };
+    let seen_deg = eastern_deg(&far);
+    assert!((seen_deg - expected_deg).abs() < TOLERANCE_DEG, "{seen_deg}° for {expected_deg}°");
+    assert!(eastern_deg(&near) < 1.0, "without the far level there is none: {}", eastern_deg(&near));
+
+    // Half a degree under and over the crest; where the detailed ground is rough some lies in its own shadow.
+    for (elevation_deg, far_least, far_most) in [(expected_deg - 0.5, 0.0, 0.0), (expected_deg + 0.5, 0.5, 1.0)] {
+        let [far, near] = [&far, &near].map(|ground| sunlit_share(ground, elevation_deg));
+        assert!((far_least..=far_most).contains(&far), "{far} sunlit at {elevation_deg}°");
+        assert!(near > 0.5, "{near} sunlit at {elevation_deg}° without the range");
+    }
+}
