@@ -106,13 +106,16 @@ fn variance_between(a: &[u16], b: &[u16]) -> f64 {
     differences().map(|d| (d - mean).powi(2)).sum::<f64>() / (2.0 * (n - 1.0))
 }
 
+/// A curve's parameters by the names of the sensor file.
+pub type Parameters = Vec<(&'static str, Value)>;
+
 /// A detector, with standard uncertainties.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// Which response fits, or was asked for.
     pub response: CurveName,
     /// Its parameters by the names of the sensor file; electrons at ISO 1.
-    pub parameters: Vec<(&'static str, Value)>,
+    pub parameters: Parameters,
     /// Electrons a number in the middle of the pictures' range.
     pub gain_e_per_dn: Value,
     /// Read-out noise, electrons.

@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Value};
-use super::{CalibrateError, Calibration, Level};
+use super::{CalibrateError, Calibration, Level, Parameters};
 use crate::develop::{Curve, GammaSpec, SigmoidSpec};
 
 /// Steps of the search for a least square at the most.
@@ -208,11 +208,7 @@ impl Bent {
     }
 
     /// The curve with log2 of electrons, `rate` of them a second, for that of time.
-    fn in_electrons(
-        &self,
-        rate: Value,
-        flats: &[Level],
-    ) -> Result<(Vec<(&'static str, Value)>, Curve), CalibrateError> {
+    fn in_electrons(&self, rate: Value, flats: &[Level]) -> Result<(Parameters, Curve), CalibrateError> {
         let octaves = rate.value.log2();
         let octaves_sigma = rate.sigma / (rate.value * LN_2);
         if self.name == CurveName::Gamma {
