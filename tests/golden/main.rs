@@ -11,7 +11,7 @@ use selene_base::SimTime;
 use selene_camera::Darkroom;
 use selene_coherence::{Interval, Stage};
 use selene_scene::{CameraFrame, CpuTracer};
-use selene_sensors::{CameraSpec, Sample, SensorSpec};
+use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec};
 use selene_sim::{Scenario, World};
 use selene_tests::{data_dir, repository_file, scenario, skip};
 
@@ -46,7 +46,8 @@ fn expose(scenario: &Scenario, darkroom: &mut Darkroom, interval: &Interval) -> 
     let spec = navcam(scenario);
     let link = scenario.link_index(&spec.link);
     let sample = Sample { index: 0, instant: interval.next.time };
-    let exposure = darkroom.expose(&spec, link, interval, sample).expect("exposure");
+    let pipeline = Pipeline::new(&spec, scenario.seed).expect("stages");
+    let exposure = darkroom.expose(&pipeline, link, interval, sample).expect("exposure");
     GrayImage::from_raw(SIZE.0, SIZE.1, exposure.image.data).expect("mono8")
 }
 
@@ -57,7 +58,7 @@ fn navcam(scenario: &Scenario) -> CameraSpec {
     });
     let mut spec = camera.expect("a camera");
     (spec.width, spec.height) = SIZE;
-    spec.noise.enabled = false;
+    spec.stages = spec.stages.without("noise");
     spec
 }
 

@@ -13,3 +13,4 @@ mod rigid_wheel;
 mod rocks;
 mod saved_ruts;
 mod soil;
+mod sun_detector;

@@ -1,16 +1,17 @@
-//! A camera as its YAML describes it: a lens (see `lens`), an optics and detector
-//! description for `develop`, and which truth images go with it. Pixel (u, v) has its
+//! A camera as its YAML describes it: a lens (see `lens`), the stages from light to pixel
+//! values (`develop`), and which truth images go with it. Pixel (u, v) has its
 //! centre at (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2) unless the lens
 //! says otherwise.
 
 use garde::Validate;
 use selene_base::Pose;
-use selene_base::input::{non_negative, positive, within};
+use selene_base::input::within;
 use selene_base::random::{RngExt, stream_at};
 use selene_scene::{CameraView, LightSampling, SAMPLES_MAX};
 use serde::Deserialize;
 
 use crate::Qos;
+use crate::develop::{CompressedFormat, CompressedSpec, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
 
@@ -48,12 +49,13 @@ pub struct CameraSpec {
     /// How the topics are offered.
     #[garde(skip)]
     pub qos: Qos,
-    /// Pixel format of the image.
-    #[garde(skip)]
-    pub encoding: Encoding,
     /// Whether each frame chooses its own exposure, `exposure_s` at the longest.
     #[garde(skip)]
     pub auto_exposure: bool,
+    /// How `auto_exposure` chooses; may be left out.
+    #[serde(default)]
+    #[garde(dive)]
+    pub metering: MeteringSpec,
     /// Exposure time, s.
     #[garde(custom(within(1e-6, 10.0)))]
     pub exposure_s: f64,
@@ -63,15 +65,13 @@ pub struct CameraSpec {
     /// Edge of a pixel, m.
     #[garde(custom(within(1e-7, 1e-3)))]
     pub pixel_pitch_m: f64,
-    /// Electrons per photon.
-    #[garde(custom(within(0.01, 1.0)))]
-    pub quantum_efficiency: f64,
-    /// Electrons that give the highest pixel value.
-    #[garde(custom(positive))]
-    pub full_well_e: f64,
-    /// Shot and read noise.
-    #[garde(dive)]
-    pub noise: NoiseSpec,
+    /// From irradiance to pixel values, stage by stage.
+    #[garde(dive, custom(fit_the_lens(self)))]
+    pub stages: Stages,
+    /// What `image_raw/compressed` carries; without it there is no such topic.
+    #[serde(default)]
+    #[garde(dive, custom(fits(&self.stages)))]
+    pub compressed: Option<CompressedSpec>,
     /// Whether a depth image goes with it.
     #[garde(skip)]
     pub depth: bool,
@@ -118,55 +118,29 @@ fn rays_allowed(count: &u32, (): &()) -> garde::Result {
     count_within(0, BOUNCE_RAYS_MAX, *count as usize)
 }
 
-/// Pixel format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Encoding {
-    /// One byte a pixel.
-    Mono8,
-    /// Two bytes a pixel, little-endian.
-    Mono16,
-}
-
-impl Encoding {
-    /// The highest pixel value.
-    #[must_use]
-    pub fn full_scale_dn(self) -> u16 {
-        match self {
-            Self::Mono8 => 255,
-            Self::Mono16 => 65_535,
-        }
-    }
-
-    /// Bytes of one pixel.
-    #[must_use]
-    pub fn bytes_per_pixel(self) -> usize {
-        match self {
-            Self::Mono8 => 1,
-            Self::Mono16 => 2,
-        }
-    }
-
-    /// The name `sensor_msgs/Image` gives it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mono8 => "mono8",
-            Self::Mono16 => "mono16",
-        }
+/// Refuses a focus distance that no lens of this focal length has.
+fn fit_the_lens(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Result + '_ {
+    |stages, ()| {
+        let focus = stages.0.iter().find_map(|stage| match stage {
+            StageSpec::Defocus(defocus) => camera.focuses(defocus.focus_m).err(),
+            _ => None,
+        });
+        focus.map_or(Ok(()), |why| Err(garde::Error::new(why)))
     }
 }
 
-/// Noise of the detector. Shot noise follows from the electrons collected.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-pub struct NoiseSpec {
-    /// Whether there is any.
-    #[garde(skip)]
-    pub enabled: bool,
-    /// Standard deviation of the read-out, electrons.
-    #[garde(custom(non_negative))]
-    pub read_sigma_e: f64,
+/// Refuses a file that cannot hold the images.
+fn fits(stages: &Stages) -> impl FnOnce(&Option<CompressedSpec>, &()) -> garde::Result + '_ {
+    |compressed, ()| {
+        let jpeg = compressed.is_some_and(|spec| spec.format == CompressedFormat::Jpeg);
+        match stages.quantise() {
+            Some(quantise) if jpeg && quantise.bits > 8 => Err(garde::Error::new(format!(
+                "format jpeg is not allowed with {} bits: must be png, or 8 bits",
+                quantise.bits
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A lens's middle in pixels.
@@ -225,10 +199,26 @@ impl CameraSpec {
         view
     }
 
-    /// Electrons per digital number.
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> [usize; 2] {
+        [self.width as usize, self.height as usize]
+    }
+
+    /// Focal length, m: that in pixels times a pixel's edge.
     #[must_use]
-    pub fn gain_e_per_dn(&self) -> f64 {
-        self.full_well_e / f64::from(self.encoding.full_scale_dn())
+    pub fn focal_length_m(&self) -> f64 {
+        self.intrinsics().fx_px * self.pixel_pitch_m
+    }
+
+    /// Refuses a focus distance within the focal length.
+    pub(crate) fn focuses(&self, focus_m: f64) -> Result<(), String> {
+        let focal_m = self.focal_length_m();
+        if focus_m > focal_m {
+            return Ok(());
+        }
+        Err(format!(
+            "defocus: focus_m: value {focus_m} is not allowed: must be more than the focal length, {focal_m:.6} m"
+        ))
     }
 }
 

@@ -1,225 +1,337 @@
-//! From traced radiance to pixel values, without colour: the bands' sum. The chain: irradiance on the detector
-//! E = π L/(4 N²) (thin lens on its axis, no losses), energy of a pixel E A t, electrons
-//! by the quantum efficiency at 550 nm, digital numbers linear up to the full well.
-//! Noise is SENSOR eq. 3–4: σ² = σ1² I + σ2², here shot noise (variance in electrons
-//! equal to the signal, Gaussian) and read-out. Vignetting, defocus, dark current and
-//! response curves of LUNAR §3 are not modelled yet.
-//!
-//! Auto-exposure sets the 90th percentile of the lit ground to 60 % of the full scale.
-//! Lit means above 5 % of the ground's 99th percentile, so that a frame which is mostly
-//! shadow, as they are under a polar Sun, still shows its lit relief.
+//! From traced radiance to pixel values: the stages of a camera, in the order of its YAML
+//! (`stages`), each a file beside this one with its equation. The first hand-over is the
+//! irradiance behind a lens of f-number 1, x = π L/4 (thin lens on its axis), in the bands
+//! red, green and blue or all together; `aggregator` brings in the f-number. Stages that
+//! work row by row are done together, a row at a time; the bytes are the same for any
+//! number of threads.
 
-use rayon::prelude::*;
-use selene_base::random::stream_at;
-use selene_scene::{CameraFrame, Class, panchromatic};
-
-use crate::camera::{CameraSpec, Encoding};
-use crate::noise::gaussian;
-use crate::spec::PIXELS_MAX;
-
-/// Energy of a photon of 550 nm, J.
-const PHOTON_J: f64 = 3.611_7e-19;
-/// Auto-exposure looks at about this many pixels, evenly spread.
-const METERED_PIXELS: usize = 8192;
-const LIT_SHARE: f32 = 0.05;
-const METER_TARGET: f64 = 0.6;
-
-/// A developed image, row by row from the top left.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Image {
-    /// Columns.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-    /// Pixel format of `data`.
-    pub encoding: Encoding,
-    /// Pixels without padding.
-    pub data: Vec<u8>,
-    /// The exposure time that was used, s.
-    pub exposure_s: f64,
-}
-
-/// Develops frame number `index` of a camera; the same bytes for any number of threads.
-#[must_use]
-pub fn develop(spec: &CameraSpec, frame: &CameraFrame, seed: u64, index: u64) -> Image {
-    let exposure_s = if spec.auto_exposure { metered_exposure_s(spec, frame) } else { spec.exposure_s };
-    let detector = Detector::new(spec, exposure_s);
-    let row_bytes = frame.width as usize * spec.encoding.bytes_per_pixel();
-    let mut data = vec![0; row_bytes * frame.height as usize];
-    let rows = frame.radiance.par_chunks(frame.width.max(1) as usize);
-    data.par_chunks_mut(row_bytes.max(1)).zip(rows).enumerate().for_each(|(row, (bytes, radiance))| {
-        // One stream a row: no row's noise depends on which thread takes it.
-        let mut rng = stream_at(seed, &spec.name, index * PIXELS_MAX as u64 + row as u64);
-        let signal = radiance.iter().map(|&l| f64::from(panchromatic(l)) * detector.electrons_per_radiance);
-        if spec.noise.enabled {
-            let noisy = signal.map(|e| e + (e.max(0.0) + detector.read_variance_e2).sqrt() * gaussian(&mut rng));
-            detector.digitise(spec.encoding, noisy, bytes);
-        } else {
-            detector.digitise(spec.encoding, signal, bytes);
-        }
-    });
-    Image { width: frame.width, height: frame.height, encoding: spec.encoding, data, exposure_s }
-}
-
-/// A spec turned into the few numbers a pixel needs.
-struct Detector {
-    electrons_per_radiance: f64,
-    dn_per_electron: f64,
-    read_variance_e2: f64,
-}
-
-impl Detector {
-    fn new(spec: &CameraSpec, exposure_s: f64) -> Self {
-        Self {
-            electrons_per_radiance: electrons_per_radiance_second(spec) * exposure_s,
-            dn_per_electron: 1.0 / spec.gain_e_per_dn(),
-            read_variance_e2: spec.noise.read_sigma_e.powi(2),
-        }
-    }
-
-    /// Rounds to whole numbers; the detector saturates at both ends.
-    fn digitise(&self, encoding: Encoding, electrons: impl Iterator<Item = f64>, bytes: &mut [u8]) {
-        // A float turned into an integer saturates: below 0, above the full scale.
-        let dn = electrons.map(|e| e * self.dn_per_electron + 0.5);
-        match encoding {
-            Encoding::Mono8 => bytes.iter_mut().zip(dn).for_each(|(byte, dn)| *byte = dn as u8),
-            Encoding::Mono16 => bytes
-                .chunks_exact_mut(2)
-                .zip(dn)
-                .for_each(|(pair, dn)| pair.copy_from_slice(&(dn as u16).to_le_bytes())),
-        }
-    }
-}
-
-/// Electrons a pixel collects per second under one W/(m² sr).
-fn electrons_per_radiance_second(spec: &CameraSpec) -> f64 {
-    let irradiance = std::f64::consts::PI / (4.0 * spec.f_number.powi(2));
-    irradiance * spec.pixel_pitch_m.powi(2) * spec.quantum_efficiency / PHOTON_J
-}
-
-/// The exposure that shows the lit ground well, `exposure_s` at the longest.
-fn metered_exposure_s(spec: &CameraSpec, frame: &CameraFrame) -> f64 {
-    let key = lit_ground_radiance(frame);
-    let wanted_e = METER_TARGET * spec.full_well_e;
-    let rate_e_per_s = key * electrons_per_radiance_second(spec);
-    if rate_e_per_s * spec.exposure_s <= wanted_e { spec.exposure_s } else { wanted_e / rate_e_per_s }
-}
-
-/// The 90th percentile of the lit ground's radiance; 0 when there is none.
-fn lit_ground_radiance(frame: &CameraFrame) -> f64 {
-    // An odd stride, so that it does not keep to one set of columns.
-    let stride = (frame.radiance.len() / METERED_PIXELS) | 1;
-    let pixels = frame.radiance.iter().map(|&l| panchromatic(l)).zip(&frame.class).step_by(stride);
-    let mut ground: Vec<f32> =
-        pixels.filter(|(l, class)| **class != Class::Sky as u16 && l.is_finite()).map(|(l, _)| l).collect();
-    ground.sort_unstable_by(f32::total_cmp);
-    let lit_above = LIT_SHARE * percentile(&ground, 0.99);
-    let lit = &ground[ground.partition_point(|l| *l <= lit_above)..];
-    f64::from(percentile(lit, 0.9))
-}
-
-/// Of sorted values; 0 when there is none.
-fn percentile(sorted: &[f32], fraction: f64) -> f32 {
-    let at = (sorted.len() as f64 * fraction) as usize;
-    sorted.get(at).or(sorted.last()).copied().unwrap_or(0.0)
-}
-
+mod aggregator;
+mod bayer;
+mod compressed;
+mod defocus;
+mod dust;
+mod exposure;
+mod fixed_pattern;
+mod flare;
+mod image;
+mod intensity_noise;
+mod jpeg;
+mod noise;
+mod own;
+mod plate;
+mod quantise;
+mod response;
+mod stage;
 #[cfg(test)]
-mod tests {
-    use super::{METER_TARGET, develop, electrons_per_radiance_second};
-    use crate::camera::tests::camera;
-    use crate::camera::{CameraSpec, Encoding};
-    use selene_scene::{CameraFrame, Class};
+mod tests;
+mod vignetting;
 
-    /// A 16-bit camera with a fixed exposure that turns radiance 1 into `electrons`.
-    fn bench_camera(electrons: f64) -> CameraSpec {
-        let mut spec = camera("navcam_left.yaml");
-        spec.encoding = Encoding::Mono16;
-        spec.auto_exposure = false;
-        spec.exposure_s = electrons / electrons_per_radiance_second(&spec);
-        spec
+use std::f32::consts::FRAC_PI_4;
+
+use selene_scene::CameraFrame;
+
+pub use self::aggregator::AggregatorSpec;
+pub use self::bayer::Pattern;
+pub use self::compressed::{CompressedFormat, CompressedSpec};
+pub use self::defocus::DefocusSpec;
+pub use self::dust::DustSpec;
+pub use self::exposure::MeteringSpec;
+pub use self::flare::{FlareSpec, GhostSpec};
+pub use self::image::{Encoding, Image};
+pub use self::intensity_noise::IntensityNoiseSpec;
+pub use self::jpeg::JpegSpec;
+pub use self::noise::NoiseSpec;
+pub use self::own::{OwnSpec, OwnStages};
+pub use self::plate::{Plate, Quantity};
+pub use self::quantise::{Align, QuantiseSpec};
+pub use self::response::{Curve, GammaSpec, LinearSpec, ResponseSpec, SigmoidSpec};
+pub use self::stage::{Shot, StageSpec, Stages};
+pub use self::vignetting::VignettingSpec;
+
+use self::defocus::Defocus;
+use self::dust::Dust;
+use self::exposure::Exposure;
+use self::noise::Noise;
+use self::own::Own;
+use self::stage::{Chance, RowWork};
+use crate::camera::{CameraSpec, Intrinsics};
+
+/// Why a camera cannot develop.
+#[derive(Debug, thiserror::Error)]
+pub enum DevelopError {
+    /// The list of stages makes no sense.
+    #[error("camera {camera}: stages: stage {number}: {what}")]
+    Stages {
+        /// The camera's name.
+        camera: String,
+        /// Place in the list, from 1.
+        number: usize,
+        /// What is wrong and what is allowed.
+        what: String,
+    },
+    /// The frame is not of the camera's size.
+    #[error("camera {camera}: is given {got:?} pixels and has {has:?}")]
+    Size {
+        /// The camera's name.
+        camera: String,
+        /// Columns and rows of the frame.
+        got: [u32; 2],
+        /// Columns and rows of the camera.
+        has: [u32; 2],
+    },
+    /// The picture could not be compressed or read back.
+    #[error("jpeg: {0}")]
+    Jpeg(::image::ImageError),
+    /// The picture could not be compressed.
+    #[error("png: {0}")]
+    Png(::image::ImageError),
+}
+
+/// The Sun as a lens has it in sight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SunSight {
+    /// Where its centre falls in the image, column and row, also outside the frame.
+    pub at_px: [f64; 2],
+    /// Irradiance on a surface that faces it, W/m², of the part of its disc that is seen.
+    pub irradiance_w_m2: f64,
+    /// Cosine of the angle between it and the optical axis.
+    pub cos_axis: f64,
+}
+
+impl SunSight {
+    /// Irradiance on the lens, W/m²; 0 from behind.
+    #[must_use]
+    pub fn on_lens_w_m2(&self) -> f64 {
+        self.irradiance_w_m2 * self.cos_axis.max(0.0)
+    }
+}
+
+/// A camera ready to develop: what of its stages stays the same from frame to frame is
+/// made, its detector's pattern drawn.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    spec: CameraSpec,
+    seed: u64,
+    encoding: Encoding,
+    stages: Vec<Stage>,
+    outputs: Vec<Quantity>,
+}
+
+/// A stage made ready.
+#[derive(Clone, Debug)]
+enum Stage {
+    Defocus(Defocus),
+    Vignetting(VignettingSpec),
+    Flare(FlareSpec),
+    Dust(Dust),
+    Aggregator(Vec<f64>),
+    Noise(Noise),
+    Response(ResponseSpec),
+    IntensityNoise(IntensityNoiseSpec),
+    Bayer(Pattern),
+    Quantise(QuantiseSpec, Quantity),
+    Jpeg(JpegSpec),
+    Own(Own),
+}
+
+impl Pipeline {
+    /// The pipeline of a camera without stages of one's own.
+    ///
+    /// # Errors
+    /// When the stages make no sense or one is a user's.
+    pub fn new(spec: &CameraSpec, seed: u64) -> Result<Self, DevelopError> {
+        Self::with(spec, seed, &OwnStages::new())
     }
 
-    fn flat(width: u32, height: u32, radiance: f32) -> CameraFrame {
-        let mut frame = CameraFrame::sized(width, height);
-        frame.radiance.fill([radiance / 3.0; 3]);
-        frame.class.fill(Class::Ground as u16);
-        frame
+    /// The pipeline of a camera whose YAML may name the stages `own`.
+    ///
+    /// # Errors
+    /// When the stages make no sense, or one is of an unknown name or on another quantity
+    /// than it is given.
+    pub fn with(spec: &CameraSpec, seed: u64, own: &OwnStages) -> Result<Self, DevelopError> {
+        let refuse = |at: usize, what| DevelopError::Stages { camera: spec.name.clone(), number: at + 1, what };
+        let encoding = spec.stages.encoding().map_err(|(at, what)| refuse(at, what))?;
+        let mut pipeline = Self { spec: spec.clone(), seed, encoding, stages: Vec::new(), outputs: Vec::new() };
+        let mut quantity = Quantity::Irradiance;
+        let mut channels = spec.stages.channels();
+        for (at, stage) in spec.stages.0.iter().enumerate() {
+            let ready = pipeline.ready(stage, quantity, channels, own).map_err(|what| refuse(at, what))?;
+            quantity = stage.gives(quantity);
+            channels = if matches!(stage, StageSpec::Bayer(_)) { 1 } else { channels };
+            pipeline.stages.push(ready);
+            pipeline.outputs.push(quantity);
+        }
+        Ok(pipeline)
     }
 
-    fn dn(bytes: &[u8]) -> Vec<f64> {
-        bytes.chunks_exact(2).map(|pair| f64::from(u16::from_le_bytes([pair[0], pair[1]]))).collect()
+    fn ready(&self, stage: &StageSpec, taken: Quantity, channels: usize, own: &OwnStages) -> Result<Stage, String> {
+        let (spec, name) = (&self.spec, &self.spec.name);
+        Ok(match stage {
+            StageSpec::Defocus(defocus) => {
+                spec.focuses(defocus.focus_m)?;
+                Stage::Defocus(Defocus::new(*defocus, spec))
+            }
+            StageSpec::Vignetting(vignetting) => Stage::Vignetting(*vignetting),
+            StageSpec::Flare(flare) => Stage::Flare(flare.clone()),
+            StageSpec::Dust(dust) => Stage::Dust(Dust::new(*dust, name, self.seed, spec.size())),
+            StageSpec::Aggregator(aggregator) => Stage::Aggregator(aggregator.electrons_per_s(spec)),
+            StageSpec::Noise(noise) => Stage::Noise(Noise::new(*noise, name, self.seed, channels, spec.size())),
+            StageSpec::Response(response) => Stage::Response(*response),
+            StageSpec::IntensityNoise(noise) => Stage::IntensityNoise(*noise),
+            StageSpec::Bayer(pattern) => Stage::Bayer(*pattern),
+            StageSpec::Quantise(quantise) => Stage::Quantise(*quantise, taken),
+            StageSpec::Jpeg(jpeg) => Stage::Jpeg(*jpeg),
+            StageSpec::Own(named) => Stage::Own(found(own, &named.name, taken)?),
+        })
     }
 
-    fn mean_and_variance(values: &[f64]) -> (f64, f64) {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0))
+    /// The camera.
+    #[must_use]
+    pub fn spec(&self) -> &CameraSpec {
+        &self.spec
     }
 
-    #[test]
-    fn without_noise_a_pixel_is_linear_in_radiance_up_to_the_full_well() {
-        let mut spec = bench_camera(1000.0);
-        spec.noise.enabled = false;
-        let value = |l: f32| dn(&develop(&spec, &flat(1, 1, l), 0, 0).data)[0];
-        let expected = |l: f64| (l * 1000.0 / spec.gain_e_per_dn()).round();
-        assert_eq!((value(0.0), value(2.0), value(7.0)), (0.0, expected(2.0), expected(7.0)));
-        assert_eq!((value(1e9), value(-1.0), value(f32::NAN)), (65_535.0, 0.0, 0.0));
+    /// The pixel format of its images.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
-    #[test]
-    fn the_photon_transfer_line_gives_gain_and_read_noise_back() {
-        // Variance [DN²] = mean/gain + (read σ/gain)²: least squares over eight levels.
-        const GAIN_TOLERANCE: f64 = 0.03; // 8 × 65 536 samples: one sigma is 0.3 %
-        let spec = bench_camera(600.0);
-        let levels: Vec<(f64, f64)> = (1..=8)
-            .map(|k| mean_and_variance(&dn(&develop(&spec, &flat(256, 256, k as f32 * 2.0), 7, k).data)))
-            .collect();
-        let n = levels.len() as f64;
-        let (mx, my) = (levels.iter().map(|l| l.0).sum::<f64>() / n, levels.iter().map(|l| l.1).sum::<f64>() / n);
-        let slope = levels.iter().map(|(x, y)| (x - mx) * (y - my)).sum::<f64>()
-            / levels.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>();
-        assert!((slope * spec.gain_e_per_dn() - 1.0).abs() < GAIN_TOLERANCE, "gain {}", 1.0 / slope);
-        let (mean, variance) = levels[0];
-        let read_e = ((variance - mean / spec.gain_e_per_dn()).max(0.0)).sqrt() * spec.gain_e_per_dn();
-        // The difference of two variances: 30 % of the read noise is what 65 536 samples tell.
-        assert!((read_e / spec.noise.read_sigma_e - 1.0).abs() < 0.3, "read noise {read_e}");
+    /// Whether a stage asks where the Sun is.
+    #[must_use]
+    pub fn wants_sun(&self) -> bool {
+        self.stages.iter().any(|stage| matches!(stage, Stage::Flare(_) | Stage::Dust(_) | Stage::Own(_)))
     }
 
-    #[test]
-    fn any_number_of_threads_gives_the_same_bytes_and_every_frame_its_own() {
-        let spec = camera("navcam_left.yaml");
-        let frame = flat(640, 360, 20.0);
-        let with = |threads, index| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("pool");
-            pool.install(|| develop(&spec, &frame, 3, index))
+    /// Develops frame number `index`; `sun` where any of it is seen from the lens.
+    ///
+    /// # Errors
+    /// When the frame is not of the camera's size, or JPEG fails.
+    pub fn develop(&self, frame: &CameraFrame, sun: Option<&SunSight>, index: u64) -> Result<Image, DevelopError> {
+        let (got, has) = ([frame.width, frame.height], [self.spec.width, self.spec.height]);
+        if got != has {
+            return Err(DevelopError::Size { camera: self.spec.name.clone(), got, has });
+        }
+        let Exposure { exposure_s, gain } = self.expose(frame);
+        let shot = Shot { frame, sun, seed: self.seed, index, exposure_s, gain };
+        let mut plate = first_plate(frame, self.spec.stages.channels());
+        self.pass(&mut plate, &shot)?;
+        let data = image::bytes(&plate, self.encoding);
+        Ok(Image { width: frame.width, height: frame.height, encoding: self.encoding, data, exposure_s, gain })
+    }
+
+    /// How this frame is exposed. Colours are metered by their green.
+    fn expose(&self, frame: &CameraFrame) -> Exposure {
+        let spec = &self.spec;
+        let meter = spec.metering;
+        let Some(aggregator) = spec.stages.aggregator().filter(|_| spec.auto_exposure) else {
+            return Exposure { exposure_s: spec.exposure_s, gain: 1.0 };
         };
-        let one = with(1, 5);
-        assert_eq!(one, with(3, 5));
-        assert_ne!(one, with(1, 6));
-        assert_eq!(one.data.len(), 640 * 360);
+        let per_s = aggregator.electrons_per_s(spec);
+        // Of three bands a grey ground has a third in each.
+        let electrons_per_s = per_s[per_s.len() / 2] / per_s.len() as f64;
+        let wanted_e = match (spec.stages.response(), spec.stages.quantise()) {
+            (Some(response), _) => response.curve.electrons(meter.target) / response.iso,
+            (None, Some(quantise)) => meter.target * quantise.highest(),
+            (None, None) => f64::NAN,
+        };
+        meter.meter(frame, electrons_per_s, wanted_e, spec.exposure_s)
     }
 
-    #[test]
-    fn auto_exposure_shows_a_lit_strip_in_a_shadowed_frame_under_a_blinding_sun() {
-        let mut spec = camera("navcam_left.yaml");
-        spec.noise.enabled = false;
-        for lit_radiance in [0.5, 5.0, 100.0] {
-            let mut frame = flat(640, 360, 0.001);
-            frame.radiance[..640 * 40].fill([lit_radiance / 3.0; 3]);
-            frame.radiance[640 * 300..640 * 301].fill([2e7; 3]);
-            frame.class[640 * 300..640 * 301].fill(Class::Sky as u16);
-            let image = develop(&spec, &frame, 0, 0);
-            let lit = f64::from(image.data[100]) / 255.0;
-            assert!((lit - METER_TARGET).abs() < 0.01, "{lit} at {lit_radiance}");
-            assert_eq!(image.data[640 * 300], 255);
+    /// Passes a plate through the stages; neighbours that work by rows are done together.
+    fn pass(&self, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
+        let chances = self.chances(shot.index);
+        let mut next = 0;
+        while let Some(stage) = self.stages.get(next) {
+            let works: Vec<RowWork<'_>> = (next..self.stages.len())
+                .map_while(|at| self.row_work(&self.stages[at], &chances[at], shot, plate.planes.len()))
+                .collect();
+            if works.is_empty() {
+                whole_work(stage, plate, shot)?;
+                next += 1;
+            } else {
+                plate.for_each_row(|channel, row, values| works.iter().for_each(|work| work(channel, row, values)));
+                next += works.len();
+            }
+            plate.quantity = self.outputs[next - 1];
+        }
+        Ok(())
+    }
+
+    /// Streams for each stage; the first that draws has the camera's own name.
+    fn chances(&self, index: u64) -> Vec<Chance> {
+        let draws = |stage: &Stage| matches!(stage, Stage::Noise(_) | Stage::IntensityNoise(_));
+        let first = self.stages.iter().position(draws);
+        let name = |at: usize| {
+            if first == Some(at) { self.spec.name.clone() } else { format!("{}/stage {at}", self.spec.name) }
+        };
+        (0..self.stages.len()).map(|at| Chance::new(self.seed, &name(at), index)).collect()
+    }
+
+    /// What a stage does row by row; none where it looks across rows.
+    fn row_work<'a>(
+        &'a self,
+        stage: &'a Stage,
+        chance: &'a Chance,
+        shot: &Shot<'_>,
+        channels: usize,
+    ) -> Option<RowWork<'a>> {
+        let lens: Intrinsics = self.spec.intrinsics();
+        match stage {
+            Stage::Vignetting(spec) => Some(spec.rows(lens)),
+            Stage::Flare(spec) => Some(spec.rows(shot.sun, channels, lens, self.spec.size())),
+            Stage::Dust(dust) => Some(dust.rows(shot.sun, channels)),
+            Stage::Aggregator(electrons_per_s) => Some(aggregator::rows(electrons_per_s, shot.exposure_s)),
+            Stage::Noise(noise) => Some(noise.rows(chance, shot.exposure_s)),
+            Stage::Response(spec) => Some(spec.rows(shot.gain)),
+            Stage::IntensityNoise(spec) => Some(spec.rows(chance)),
+            Stage::Quantise(spec, from) => Some(spec.rows(*from)),
+            Stage::Defocus(_) | Stage::Bayer(_) | Stage::Jpeg(_) | Stage::Own(_) => None,
         }
     }
+}
 
-    #[test]
-    fn in_the_dark_auto_exposure_is_the_longest_one() {
-        let spec = camera("navcam_left.yaml");
-        assert_eq!(develop(&spec, &flat(64, 64, 0.0), 0, 0).exposure_s, spec.exposure_s);
-        assert_eq!(develop(&spec, &CameraFrame::sized(64, 64), 0, 0).exposure_s, spec.exposure_s);
+/// What a stage does to a plate as a whole; nothing where it works by rows.
+fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
+    match stage {
+        Stage::Defocus(defocus) => defocus.blur(plate, &shot.frame.depth_m),
+        Stage::Bayer(pattern) => bayer::mosaic(plate, *pattern),
+        Stage::Jpeg(spec) => jpeg::lose(plate, spec.quality)?,
+        Stage::Own(own) => (own.work)(plate, shot),
+        Stage::Vignetting(_)
+        | Stage::Flare(_)
+        | Stage::Dust(_)
+        | Stage::Aggregator(_)
+        | Stage::Noise(_)
+        | Stage::Response(_)
+        | Stage::IntensityNoise(_)
+        | Stage::Quantise(..) => {}
     }
+    Ok(())
+}
+
+fn found(own: &OwnStages, name: &str, taken: Quantity) -> Result<Own, String> {
+    let Some(found) = own.find(name) else {
+        return Err(format!("own: '{name}' is not known; known are: {}", own.names()));
+    };
+    if found.on != taken {
+        return Err(format!("own: '{name}' is not allowed here: it takes {} and is given {taken}", found.on));
+    }
+    Ok(found.clone())
+}
+
+/// The plate that the first stage is given.
+fn first_plate(frame: &CameraFrame, channels: usize) -> Plate {
+    let pixels = frame.class.len();
+    let planes = if channels == 3 {
+        (0..3).map(|channel| (0..pixels).map(|i| bands(frame, i)[channel]).collect()).collect()
+    } else {
+        vec![(0..pixels).map(|i| bands(frame, i).iter().sum()).collect()]
+    };
+    Plate { width: frame.width as usize, height: frame.height as usize, quantity: Quantity::Irradiance, planes }
+}
+
+/// Irradiance behind f/1 of a pixel in red, green and blue, W/m².
+fn bands(frame: &CameraFrame, pixel: usize) -> [f32; 3] {
+    frame.radiance[pixel].map(|band| FRAC_PI_4 * band)
 }

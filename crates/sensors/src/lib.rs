@@ -4,8 +4,9 @@
 //! Chance enters only through named streams of the scenario's seed, one a sample, so a
 //! reading depends on its index alone and not on the threads or processes at work.
 
+pub mod calibrate;
 pub mod camera;
-mod develop;
+pub mod develop;
 pub mod imu;
 pub mod lens;
 pub mod lidar;
@@ -14,8 +15,8 @@ pub mod position;
 mod schedule;
 mod spec;
 
-pub use camera::{CameraSpec, Encoding, Intrinsics, LightSpec, NoiseSpec};
-pub use develop::{Image, develop};
+pub use camera::{CameraSpec, Intrinsics, LightSpec};
+pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
 pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};

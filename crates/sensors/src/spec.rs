@@ -172,6 +172,9 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     const VLP_16: &str = "elevations_deg: [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15]";
+    const STAGES: &str = "  stages:                   # from irradiance to pixel values, in this order\n";
+    const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
+    const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
     const UNIFORM_OF_ONE: &str = "uniform: {count: 1, lowest_deg: 0, highest_deg: 1}";
 
     fn config() -> PathBuf {
@@ -209,8 +212,18 @@ mod tests {
         for (file, from, to, parts) in [
             ("navcam_left.yaml", "width: 640", "width: 0", vec!["line 6", "width", "1 to 8192", "0"]),
             ("navcam_left.yaml", "fov_deg: 70", "fov_deg: 171", vec!["line 8", "171", "1 to 170"]),
-            ("navcam_left.yaml", "sun_samples: 4", "sun_samples: 33", vec!["line 26", "sun_samples", "33", "1 to 32"]),
-            ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 27", "bounces", "bounce_rays"]),
+            ("navcam_left.yaml", "sun_samples: 4", "sun_samples: 33", vec!["line 25", "sun_samples", "33", "1 to 32"]),
+            ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 26", "bounces", "bounce_rays"]),
+            ("navcam_left.yaml", "f_number: 8", "f_number: 0", vec!["line 14", "f_number", "value 0", "0.5 to 64"]),
+            ("navcam_left.yaml", STAGES, FOCUS_WITHIN, vec!["focus_m", "0.002", "focal length"]),
+            ("navcam_left.yaml", "bits: 8", "bits: 9", vec!["line 20", "bits", "value 9", "8, 10, 12, 14 or 16"]),
+            (
+                "navcam_left.yaml",
+                "    - noise:",
+                "    - flare: {}\n    - noise:",
+                vec!["line 18", "flare", "electrons"],
+            ),
+            ("navcam_left.yaml", "bits: 8}", JPEG_OF_12, vec!["compressed", "jpeg", "12 bits", "png"]),
             ("lidar.yaml", "columns: 900", "columns: 900000", vec!["columns", "900000", "1 to 8192"]),
             ("lidar.yaml", "rate_hz: 5", "rate_hz: 0", vec!["line 5", "rate_hz", "value 0", "to 1000"]),
             ("lidar.yaml", "rate_hz: 5", "rate_hz: 500", vec!["line 12", "firing_interval_s", "16 channels"]),

@@ -2,7 +2,7 @@
 //! from one exposure; depth by REP-118 (metres, infinite where nothing is seen).
 
 use selene_base::SimTime;
-use selene_ros::sensor_msgs::{CameraInfo, Image, RegionOfInterest};
+use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, RegionOfInterest};
 use selene_ros::std_msgs::Header;
 use selene_scene::CameraFrame;
 use selene_sensors::CameraSpec;
@@ -10,7 +10,11 @@ use selene_sensors::CameraSpec;
 const IDENTITY: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
 pub(crate) fn image(spec: &CameraSpec, developed: selene_sensors::Image, time: SimTime) -> Image {
-    message(spec, spec.encoding.name(), spec.encoding.bytes_per_pixel(), developed.data, time)
+    message(spec, developed.encoding.name(), developed.encoding.bytes_per_pixel(), developed.data, time)
+}
+
+pub(crate) fn compressed(spec: &CameraSpec, format: String, data: Vec<u8>, time: SimTime) -> CompressedImage {
+    CompressedImage { header: Header::new(time, &spec.link), format, data }
 }
 
 pub(crate) fn depth(spec: &CameraSpec, frame: &CameraFrame, time: SimTime) -> Image {

@@ -1,6 +1,7 @@
 //! The command line: what can be typed and what its help says. Only shapes and
 //! texts here; `commands` does the work.
 
+mod calibrate;
 mod nodes;
 mod rig;
 mod sky;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
 
+pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
@@ -86,6 +88,9 @@ pub(crate) enum Command {
     /// Fit a soil of the data-driven law to measured slip and sinkage
     #[command(after_long_help = tools::FIT_EXAMPLES)]
     Fit(FitArgs),
+    /// Fit sensors to their own measurements
+    #[command(subcommand)]
+    Calibrate(CalibrateCommand),
     /// Compare wheels and soil with measurements and with peers; writes docs/validation.md
     #[command(after_long_help = tools::VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),

@@ -9,14 +9,20 @@ use crate::pictures::tile::{Pixels, Still, Sweep};
 pub(crate) fn still(image: &Image) -> Option<Still> {
     let pixels = match image.encoding.as_str() {
         "mono8" => Pixels::Mono(image.data.clone()),
+        "rgb8" => Pixels::Colour(image.data.clone()),
         // The upper byte of each little-endian pair.
-        "mono16" => Pixels::Mono(image.data.chunks_exact(2).map(|pair| pair[1]).collect()),
+        "mono16" => Pixels::Mono(upper_bytes(&image.data)),
+        "rgb16" => Pixels::Colour(upper_bytes(&image.data)),
+        // A mosaic is shown as it is.
+        mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Pixels::Mono(upper_bytes(&image.data)),
+        mosaic if mosaic.starts_with("bayer_") => Pixels::Mono(image.data.clone()),
         "32FC1" => Pixels::Depth(numbers(&image.data, f32::from_le_bytes)),
         "16UC1" => Pixels::Classes(numbers(&image.data, u16::from_le_bytes)),
         _ => return None,
     };
     let length = match &pixels {
         Pixels::Mono(all) => all.len(),
+        Pixels::Colour(all) => all.len() / 3,
         Pixels::Depth(all) => all.len(),
         Pixels::Classes(all) => all.len(),
     };
@@ -46,6 +52,10 @@ pub(crate) fn sweep(cloud: &PointCloud2) -> Option<Sweep> {
 /// `sensor_msgs/PointField` FLOAT32.
 const FLOAT32: u8 = 7;
 
+fn upper_bytes(words: &[u8]) -> Vec<u8> {
+    words.as_chunks().0.iter().map(|[_, upper]| *upper).collect()
+}
+
 fn numbers<T, const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.as_chunks().0.iter().copied().map(from).collect()
 }
@@ -68,7 +78,9 @@ mod tests {
         assert!(matches!(read("16UC1", vec![3, 0, 0, 1]), Some(Pixels::Classes(p)) if p == [3, 256]));
         let depth = [1.5_f32, f32::INFINITY].iter().flat_map(|d| d.to_le_bytes()).collect();
         assert!(matches!(read("32FC1", depth), Some(Pixels::Depth(p)) if p == [1.5, f32::INFINITY]));
-        assert!(read("rgb8", vec![0; 6]).is_none());
+        assert!(matches!(read("rgb8", vec![1, 2, 3, 4, 5, 6]), Some(Pixels::Colour(p)) if p == [1, 2, 3, 4, 5, 6]));
+        assert!(matches!(read("bayer_rggb16", vec![0, 1, 0, 2]), Some(Pixels::Mono(p)) if p == [1, 2]));
+        assert!(read("yuv422", vec![0; 4]).is_none());
         assert!(read("mono8", vec![0; 3]).is_none());
     }
 

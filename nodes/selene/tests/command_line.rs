@@ -57,6 +57,7 @@ fn every_command_has_a_help_page_with_an_example() {
         "validate",
     ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
+    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"]]);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
         arguments.push("--help");

@@ -18,7 +18,7 @@ use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
     let ray = camera_ray(camera, column, row);
     if ray.direction == Vector3::zeros() {
-        return PixelRecord { radiance: 0.0, depth: FAR, code: 0, scattered: 0.0 };
+        return PixelRecord { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
     }
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
     if hit.t >= FAR {

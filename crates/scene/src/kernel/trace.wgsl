@@ -23,7 +23,7 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 fn camera_pixel(column: u32, row: u32) -> Pixel {
     let ray = camera_ray(column, row);
     if all(ray.direction == vec3(0.0)) {
-        return Pixel(0.0, FAR, 0u, 0.0);
+        return Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
     }
     let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {

@@ -3,6 +3,7 @@
 
 mod child;
 mod hour;
+mod images;
 mod land;
 mod latency;
 mod physics;
@@ -39,10 +40,12 @@ enum Name {
     BinaryBytes,
     PeakMemoryBytes,
     Image640x360P99S,
+    CpuCamera640x360Fps,
+    ImagePipelineOverTracing,
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 19] = [
+const FIGURES: [(Name, &str, &str, Asked); 21] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -62,6 +65,8 @@ const FIGURES: [(Name, &str, &str, Asked); 19] = [
     (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
     (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
     (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
+    (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
+    (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
 ];
 
 /// Figures of the hour's drive.
@@ -155,6 +160,8 @@ fn measure(
         Name::BinaryBytes => child::binary_bytes()?,
         Name::PeakMemoryBytes => child::run_once(child)?.peak_memory_bytes,
         Name::Image640x360P99S => latency::p99_s()?,
+        Name::CpuCamera640x360Fps => images::frames_per_s()?,
+        Name::ImagePipelineOverTracing => images::pipeline_over_tracing()?,
     })
 }
 

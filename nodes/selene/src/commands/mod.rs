@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod bench;
+mod calibrate;
 mod check;
 mod fit;
 mod hash;
@@ -32,6 +33,7 @@ pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
         Some(Command::Sky(args)) => sky::sky(&args),
         Some(Command::Terrain(command)) => terrain::terrain(&command),
         Some(Command::Fit(args)) => fit::fit(&args),
+        Some(Command::Calibrate(command)) => calibrate::calibrate(&command),
         Some(Command::Validate(args)) => validate::validate(&args),
         Some(Command::Hash(args)) => hash::hash(&args),
         Some(Command::Bench(args)) => bench::bench(&args),

@@ -6,7 +6,7 @@ use selene_base::SimTime;
 use selene_camera::{Darkroom, Exposure};
 use selene_coherence::{Interval, Stage};
 use selene_scene::CameraFrame;
-use selene_sensors::{CameraSpec, Schedule, SensorSpec};
+use selene_sensors::{CameraSpec, Pipeline, Schedule, SensorSpec};
 use selene_sim::{Scenario, World};
 
 use crate::args::RenderArgs;
@@ -22,7 +22,8 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
     let stage = Stage::new(&scenario, &ground).map_err(Fault::run)?;
     let world = World::new(Arc::clone(&scenario), ground).map_err(Fault::run)?;
     let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
-    let exposure = expose_at(args.at, world, &mut darkroom, spec, schedule, &scenario)?;
+    let pipeline = Pipeline::new(spec, scenario.seed).map_err(Fault::input)?;
+    let exposure = expose_at(args.at, world, &mut darkroom, &pipeline, schedule, &scenario)?;
     let at = SimTime::from(exposure.image.header.stamp);
     let still = reading::still(&exposure.image);
     let image = still.and_then(|still| still.coloured()).ok_or_else(|| Fault::run("the image has no pixels"))?;
@@ -51,11 +52,11 @@ fn expose_at(
     at: SimTime,
     mut world: World,
     darkroom: &mut Darkroom,
-    spec: &CameraSpec,
+    pipeline: &Pipeline,
     schedule: Schedule,
     scenario: &Scenario,
 ) -> Result<Exposure, Fault> {
-    let link = scenario.link_index(&spec.link);
+    let link = scenario.link_index(&pipeline.spec().link);
     let mut previous = world.first_snapshot();
     let mut latest = None;
     loop {
@@ -74,5 +75,5 @@ fn expose_at(
         previous = interval.next;
     }
     let (sample, interval) = latest.ok_or_else(|| Fault::input("--at: the camera takes no image until then"))?;
-    darkroom.expose(spec, link, &interval, sample).map_err(Fault::run)
+    darkroom.expose(pipeline, link, &interval, sample).map_err(Fault::run)
 }

@@ -12,6 +12,8 @@ use super::colour::{self, Rgb};
 pub(crate) enum Pixels {
     /// Grey levels.
     Mono(Vec<u8>),
+    /// Red, green and blue of each pixel.
+    Colour(Vec<u8>),
     /// Distances along the optical axis, m; infinite for the sky.
     Depth(Vec<f32>),
     /// Class codes.
@@ -48,6 +50,7 @@ impl Still {
                 let image = GrayImage::from_raw(self.width, self.height, grey.clone())?;
                 Some(image::DynamicImage::ImageLuma8(image).into_rgb8())
             }
+            Pixels::Colour(colours) => RgbImage::from_raw(self.width, self.height, colours.clone()),
             Pixels::Depth(depth_m) => self.mapped(depth_m, depth_colour(depth_m)),
             Pixels::Classes(class) => self.mapped(class, |&code| colour::CLASSES[usize::from(code.min(3))]),
         }
@@ -60,7 +63,11 @@ impl Still {
         let factor = (f64::from(width) / f64::from(self.width)).min(f64::from(height) / f64::from(self.height));
         let scaled = |side: u32| ((f64::from(side) * factor).round() as u32).max(1);
         // Codes and distances must not be averaged across an edge.
-        let filter = if matches!(self.pixels, Pixels::Mono(_)) { FilterType::Triangle } else { FilterType::Nearest };
+        let filter = if matches!(self.pixels, Pixels::Mono(_) | Pixels::Colour(_)) {
+            FilterType::Triangle
+        } else {
+            FilterType::Nearest
+        };
         let image = imageops::resize(&image, scaled(self.width), scaled(self.height), filter);
         let (x, y) = ((width - image.width().min(width)) / 2, (height - image.height().min(height)) / 2);
         canvas.place(&image, x, y);

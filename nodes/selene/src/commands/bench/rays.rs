@@ -34,6 +34,14 @@ pub(super) fn rays_per_s() -> Result<f64, Fault> {
 
 /// On a ground, or that of the default scenario.
 fn measure(ground: Option<Ground>) -> Result<f64, Fault> {
+    let (stage, _, views) = set_up(ground)?;
+    let views: Vec<_> = views.into_iter().map(|view| CameraView { light: LightSampling::POINT, ..view }).collect();
+    trace(stage.scene(), &views)
+}
+
+/// The scene, the default scenario's first camera and its views along the route, with
+/// light sampled as the camera's file says.
+pub(super) fn set_up(ground: Option<Ground>) -> Result<(Stage, CameraSpec, Vec<CameraView>), Fault> {
     let scenario = places::load_scenario(None, &WorldArgs::default())?;
     let ground = match ground {
         Some(ground) => ground,
@@ -43,7 +51,8 @@ fn measure(ground: Option<Ground>) -> Result<f64, Fault> {
     let mut world = World::new(Arc::clone(&scenario), ground.clone()).map_err(Fault::run)?;
     let state = world.first_snapshot();
     stage.move_to(&state, &state, SimTime::ZERO).map_err(Fault::run)?;
-    trace(stage.scene(), &views(&scenario, &ground, &state)?)
+    let views = views(&scenario, &ground, &state)?;
+    Ok((stage, camera(&scenario)?.0.clone(), views))
 }
 
 fn trace(scene: &Scene, views: &[CameraView]) -> Result<f64, Fault> {
@@ -71,7 +80,7 @@ fn views(scenario: &Scenario, ground: &Ground, state: &WorldState) -> Result<Vec
     let view = |(x, y, yaw_rad): (f64, f64, f64)| {
         let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
         let world_from_base = Pose::from_parts(Vector3::new(x, y, soil_m(x, y) + base_m).into(), heading);
-        CameraView { light: LightSampling::POINT, ..spec.view(world_from_base * base_from_camera) }
+        spec.view(world_from_base * base_from_camera)
     };
     Ok(poses(scenario).into_iter().map(view).collect())
 }

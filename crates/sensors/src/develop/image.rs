@@ -1,0 +1,131 @@
+//! A developed image: bytes as `sensor_msgs/Image` wants them, and their format.
+
+use super::bayer::Pattern;
+use super::plate::Plate;
+
+/// Pixel format, by the names of `sensor_msgs/image_encodings`. 16 bits are little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// One byte a pixel.
+    Mono8,
+    /// Two bytes a pixel.
+    Mono16,
+    /// Red, green, blue, a byte each.
+    Rgb8,
+    /// Red, green, blue, two bytes each.
+    Rgb16,
+    /// A colour mosaic, one byte a pixel.
+    Bayer8(Pattern),
+    /// A colour mosaic, two bytes a pixel.
+    Bayer16(Pattern),
+}
+
+impl Encoding {
+    /// The format of an image with a mosaic or not, in colour or not, in words or bytes.
+    #[must_use]
+    pub(crate) fn of(pattern: Option<Pattern>, channels: usize, wide: bool) -> Self {
+        match (pattern, channels, wide) {
+            (Some(pattern), _, false) => Self::Bayer8(pattern),
+            (Some(pattern), _, true) => Self::Bayer16(pattern),
+            (None, 3, false) => Self::Rgb8,
+            (None, 3, true) => Self::Rgb16,
+            (None, _, false) => Self::Mono8,
+            (None, _, true) => Self::Mono16,
+        }
+    }
+
+    /// Numbers of one pixel.
+    #[must_use]
+    pub fn channels(self) -> usize {
+        match self {
+            Self::Rgb8 | Self::Rgb16 => 3,
+            Self::Mono8 | Self::Mono16 | Self::Bayer8(_) | Self::Bayer16(_) => 1,
+        }
+    }
+
+    /// Bytes of one number.
+    #[must_use]
+    pub fn bytes_per_channel(self) -> usize {
+        match self {
+            Self::Mono8 | Self::Rgb8 | Self::Bayer8(_) => 1,
+            Self::Mono16 | Self::Rgb16 | Self::Bayer16(_) => 2,
+        }
+    }
+
+    /// Bytes of one pixel.
+    #[must_use]
+    pub fn bytes_per_pixel(self) -> usize {
+        self.channels() * self.bytes_per_channel()
+    }
+
+    /// The name `sensor_msgs/Image` gives it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mono8 => "mono8",
+            Self::Mono16 => "mono16",
+            Self::Rgb8 => "rgb8",
+            Self::Rgb16 => "rgb16",
+            Self::Bayer8(Pattern::Rggb) => "bayer_rggb8",
+            Self::Bayer8(Pattern::Bggr) => "bayer_bggr8",
+            Self::Bayer8(Pattern::Grbg) => "bayer_grbg8",
+            Self::Bayer8(Pattern::Gbrg) => "bayer_gbrg8",
+            Self::Bayer16(Pattern::Rggb) => "bayer_rggb16",
+            Self::Bayer16(Pattern::Bggr) => "bayer_bggr16",
+            Self::Bayer16(Pattern::Grbg) => "bayer_grbg16",
+            Self::Bayer16(Pattern::Gbrg) => "bayer_gbrg16",
+        }
+    }
+}
+
+/// A developed image, row by row from the top left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Pixel format of `data`.
+    pub encoding: Encoding,
+    /// Pixels without padding.
+    pub data: Vec<u8>,
+    /// The exposure time that was used, s.
+    pub exposure_s: f64,
+    /// What auto exposure multiplied the ISO number by.
+    pub gain: f64,
+}
+
+/// The bytes of a plate of numbers.
+pub(super) fn bytes(plate: &Plate, encoding: Encoding) -> Vec<u8> {
+    match (&plate.planes[..], encoding.bytes_per_channel()) {
+        // A float turned into an integer saturates: below 0, above the full scale.
+        ([one], 1) => one.iter().map(|dn| *dn as u8).collect(),
+        ([one], _) => one.iter().flat_map(|dn| (*dn as u16).to_le_bytes()).collect(),
+        (planes, 1) => interleaved(planes).map(|dn| dn as u8).collect(),
+        (planes, _) => interleaved(planes).flat_map(|dn| (dn as u16).to_le_bytes()).collect(),
+    }
+}
+
+/// The numbers pixel by pixel.
+fn interleaved(planes: &[Vec<f32>]) -> impl Iterator<Item = f32> + '_ {
+    let pixels = planes.first().map_or(0, Vec::len);
+    (0..pixels).flat_map(move |pixel| planes.iter().map(move |plane| plane[pixel]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Encoding, bytes};
+    use crate::develop::plate::{Plate, Quantity};
+
+    fn plate(planes: Vec<Vec<f32>>) -> Plate {
+        Plate { width: 2, height: 1, quantity: Quantity::Numbers, planes }
+    }
+
+    #[test]
+    fn colour_is_laid_down_pixel_by_pixel_and_words_are_little_endian() {
+        let colour = plate(vec![vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0, 6.0]]);
+        assert_eq!(bytes(&colour, Encoding::Rgb8), [1, 3, 5, 2, 4, 6]);
+        let grey = plate(vec![vec![258.0, 65_535.0]]);
+        assert_eq!(bytes(&grey, Encoding::Mono16), [2, 1, 255, 255]);
+    }
+}

@@ -1,0 +1,214 @@
+//! Camera response (LUNAR eq. 8): linear y = a ISO x + b, gamma y = a (log2(ISO x))^γ + b,
+//! sigmoid y = 1/(1 + exp(−a log2(ISO x) − b)); x in electrons, y as a share of the full
+//! scale. Electrons to signal. Where the paper's formulas have no value (ISO x ≤ 1 of
+//! gamma, ISO x ≤ 0 of sigmoid) y is what it tends to there: b, and 0.
+
+use garde::Validate;
+use selene_base::input::{finite, positive, within};
+use serde::Deserialize;
+
+use super::stage::RowWork;
+
+/// `response`: an ISO number and exactly one curve.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "ResponseKeys")]
+pub struct ResponseSpec {
+    /// Analog gain; 1 when left out.
+    pub iso: f64,
+    /// Factors on red, green and blue signal before the curve; none where left out.
+    pub white_balance_rgb: Option<[f64; 3]>,
+    /// The curve.
+    pub curve: Curve,
+}
+
+/// The closed set of curves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curve {
+    /// A straight line.
+    Linear(LinearSpec),
+    /// A power of the logarithm.
+    Gamma(GammaSpec),
+    /// A logistic of the logarithm.
+    Sigmoid(SigmoidSpec),
+}
+
+/// `linear`: a = 1/full_well_e, b = black.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LinearSpec {
+    /// Electrons from black to the full scale at ISO 1.
+    #[garde(custom(positive))]
+    pub full_well_e: f64,
+    /// b: signal without light, share of the full scale.
+    #[garde(custom(within(-0.5, 0.5)))]
+    #[serde(default)]
+    pub black: f64,
+}
+
+/// `gamma`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct GammaSpec {
+    /// a.
+    #[garde(custom(positive))]
+    pub a: f64,
+    /// γ.
+    #[garde(custom(within(0.05, 20.0)))]
+    pub gamma: f64,
+    /// b.
+    #[garde(custom(finite))]
+    pub b: f64,
+}
+
+/// `sigmoid`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SigmoidSpec {
+    /// a.
+    #[garde(custom(positive))]
+    pub a: f64,
+    /// b.
+    #[garde(custom(finite))]
+    pub b: f64,
+}
+
+/// The stage as the file has it. A mapping and not serde's enum, whose values lose their lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResponseKeys {
+    iso: Option<f64>,
+    white_balance_rgb: Option<[f64; 3]>,
+    linear: Option<LinearSpec>,
+    gamma: Option<GammaSpec>,
+    sigmoid: Option<SigmoidSpec>,
+}
+
+impl TryFrom<ResponseKeys> for ResponseSpec {
+    type Error = &'static str;
+
+    fn try_from(keys: ResponseKeys) -> Result<Self, Self::Error> {
+        let curve = match (keys.linear, keys.gamma, keys.sigmoid) {
+            (Some(linear), None, None) => Curve::Linear(linear),
+            (None, Some(gamma), None) => Curve::Gamma(gamma),
+            (None, None, Some(sigmoid)) => Curve::Sigmoid(sigmoid),
+            _ => return Err("response must have exactly one of linear, gamma and sigmoid"),
+        };
+        Ok(Self { iso: keys.iso.unwrap_or(1.0), white_balance_rgb: keys.white_balance_rgb, curve })
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for ResponseSpec {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        if let Err(error) = within(1e-6, 1e6)(&self.iso, &()) {
+            report.append(garde::util::nested_path!(parent, "iso")(), error);
+        }
+        for factor in self.white_balance_rgb.iter().flatten() {
+            if let Err(error) = within(0.01, 100.0)(factor, &()) {
+                report.append(garde::util::nested_path!(parent, "white_balance_rgb")(), error);
+            }
+        }
+        match &self.curve {
+            Curve::Linear(spec) => {
+                spec.validate_into(&(), &mut garde::util::nested_path!(parent, "linear"), report);
+            }
+            Curve::Gamma(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "gamma"), report),
+            Curve::Sigmoid(spec) => {
+                spec.validate_into(&(), &mut garde::util::nested_path!(parent, "sigmoid"), report);
+            }
+        }
+    }
+}
+
+impl Curve {
+    /// Signal of `x` = ISO times electrons.
+    #[must_use]
+    pub fn signal(&self, x: f64) -> f64 {
+        match *self {
+            Self::Linear(LinearSpec { full_well_e, black }) => x / full_well_e + black,
+            Self::Gamma(GammaSpec { a, gamma, b }) => {
+                if x > 1.0 {
+                    a * x.log2().powf(gamma) + b
+                } else {
+                    b
+                }
+            }
+            Self::Sigmoid(SigmoidSpec { a, b }) => {
+                if x > 0.0 {
+                    1.0 / (1.0 + (-a * x.log2() - b).exp())
+                } else {
+                    0.0
+                }
+            }
+        }
+    }
+
+    /// ISO times electrons that give a signal; not a number where none does.
+    #[must_use]
+    pub fn electrons(&self, signal: f64) -> f64 {
+        match *self {
+            Self::Linear(LinearSpec { full_well_e, black }) => (signal - black) * full_well_e,
+            Self::Gamma(GammaSpec { a, gamma, b }) => ((signal - b) / a).powf(1.0 / gamma).exp2(),
+            Self::Sigmoid(SigmoidSpec { a, b }) => (((signal / (1.0 - signal)).ln() - b) / a).exp2(),
+        }
+    }
+}
+
+impl ResponseSpec {
+    /// With the ISO number times `gain`.
+    pub(super) fn rows(self, gain: f64) -> RowWork<'static> {
+        Box::new(move |channel, _, values| {
+            let balance = self.white_balance_rgb.map_or(1.0, |rgb| rgb[channel]);
+            let iso = self.iso * gain * balance;
+            if let Curve::Linear(LinearSpec { full_well_e, black }) = self.curve {
+                let [a, b] = [(iso / full_well_e) as f32, black as f32];
+                values.iter_mut().for_each(|value| *value = a * *value + b);
+            } else {
+                values.iter_mut().for_each(|value| *value = self.curve.signal(iso * f64::from(*value)) as f32);
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Curve, GammaSpec, LinearSpec, ResponseSpec, SigmoidSpec};
+
+    const CURVES: [Curve; 3] = [
+        Curve::Linear(LinearSpec { full_well_e: 9000.0, black: 0.02 }),
+        Curve::Gamma(GammaSpec { a: 0.004, gamma: 2.1, b: 0.01 }),
+        Curve::Sigmoid(SigmoidSpec { a: 0.8, b: -8.0 }),
+    ];
+
+    #[test]
+    fn each_curve_follows_its_formula_at_any_iso() {
+        const ROUNDING: f64 = 1e-6; // f32
+        for (curve, expected) in CURVES.iter().zip([
+            |x: f64| x / 9000.0 + 0.02,
+            |x: f64| 0.004 * (x.ln() / 2.0_f64.ln()).powf(2.1) + 0.01,
+            |x: f64| 1.0 / (1.0 + (-0.8 * x.ln() / 2.0_f64.ln() + 8.0).exp()),
+        ]) {
+            let response = ResponseSpec { iso: 2.0, white_balance_rgb: None, curve: *curve };
+            let electrons = [3.0_f32, 100.0, 2000.0];
+            let mut values = electrons;
+            response.rows(1.5)(0, 0, &mut values);
+            for (value, x) in values.iter().zip(electrons) {
+                assert!((f64::from(*value) - expected(3.0 * f64::from(x))).abs() < ROUNDING, "{curve:?} {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn electrons_of_a_signal_give_that_signal_and_darkness_has_a_value() {
+        const ROUNDING: f64 = 1e-12;
+        for curve in CURVES {
+            for signal in [0.05, 0.3, 0.8] {
+                assert!((curve.signal(curve.electrons(signal)) - signal).abs() < ROUNDING, "{curve:?}");
+            }
+        }
+        let dark = CURVES.map(|curve| [curve.signal(0.0), curve.signal(-5.0)]);
+        assert_eq!(dark[1..], [[0.01, 0.01], [0.0, 0.0]]);
+    }
+}
