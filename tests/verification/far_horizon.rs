@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::input::load_yaml;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Lens, LightSampling, Scene, Sun, Tracer};
+use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Scene, Sun, Tracer};
 use selene_terrain::elevation::{Compression, Crs, Dem, GeoTransform, MapFrame, Place, Pole, write_geotiff};
 use selene_terrain::{ElevationSpec, FileSpec, Ground, Horizon, LevelSpec, SiteSpec};
 use selene_tests::repository_file;
@@ -65,17 +65,8 @@ fn sunlit_share(ground: &Ground, sun_elevation_deg: f64) -> f64 {
         Sun { direction_to_sun: Vector3::new(cos, 0.0, sin), irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
     let down = Rotation3::from_basis_unchecked(&[Vector3::x(), -Vector3::y(), -Vector3::z()]);
     let eye = Vector3::new(0.0, 0.0, ground.height_m(0.0, 0.0).expect("ground") + 2.0);
-    let view = CameraView {
-        world_from_optical: Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&down)),
-        width: 64,
-        height: 64,
-        fx_px: 200.0,
-        fy_px: 200.0,
-        cx_px: 31.5,
-        cy_px: 31.5,
-        lens: Lens::PINHOLE,
-        light: LightSampling::POINT,
-    };
+    let pose = Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&down));
+    let view = CameraView::pinhole(pose, [64, 64], 0.3);
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&Scene::new(ground, sun), &view, &mut frame).expect("traced");
     let ground: Vec<_> = frame.class.iter().enumerate().filter(|(_, class)| **class == Class::Ground as u16).collect();

@@ -7,14 +7,14 @@ use std::f64::consts::FRAC_PI_2;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::input::load_yaml;
-use selene_scene::{CameraFrame, CameraView, CpuTracer, Lens, LightSampling, Scene, Sun, Tracer};
+use selene_scene::{CameraFrame, CameraView, CpuTracer, Scene, Sun, Tracer};
 use selene_terrain::{Ground, SiteSpec};
 use selene_tests::repository_file;
 
 const COLUMNS: u32 = 640;
 const ROWS: u32 = 360;
-/// Of a VIPER NavCam: 70° across.
-const FOCAL_PX: f64 = 457.0;
+/// Of a VIPER NavCam.
+const FIELD_OF_VIEW_DEG: f64 = 70.0;
 const EYE_M: f64 = 1.8;
 
 /// A level camera over `at_m` of the ground that looks along a yaw, 6° down.
@@ -23,17 +23,8 @@ fn camera(at_m: [f64; 2], ground_m: f64, yaw_rad: f64) -> CameraView {
     let right = forward.cross(&Vector3::z()).normalize();
     let rotation = Rotation3::from_basis_unchecked(&[right, forward.cross(&right), forward]);
     let eye = Vector3::new(at_m[0], at_m[1], ground_m + EYE_M);
-    CameraView {
-        world_from_optical: Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&rotation)),
-        width: COLUMNS,
-        height: ROWS,
-        fx_px: FOCAL_PX,
-        fy_px: FOCAL_PX,
-        cx_px: 319.5,
-        cy_px: 179.5,
-        lens: Lens::PINHOLE,
-        light: LightSampling::POINT,
-    }
+    let pose = Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&rotation));
+    CameraView::pinhole(pose, [COLUMNS, ROWS], FIELD_OF_VIEW_DEG.to_radians())
 }
 
 fn seen(ground: &Ground, view: &CameraView) -> CameraFrame {

@@ -45,6 +45,28 @@ pub struct CameraView {
     pub light: LightSampling,
 }
 
+impl CameraView {
+    /// A pinhole of a horizontal field of view (from edge to edge, rad) with square pixels, that
+    /// takes the Sun as a point and leaves out what is scattered.
+    #[must_use]
+    pub fn pinhole(world_from_optical: Pose, [width, height]: [u32; 2], horizontal_fov_rad: f64) -> Self {
+        let focal_px = 0.5 * f64::from(width) / (0.5 * horizontal_fov_rad).tan();
+        let [cx_px, cy_px] = [width, height].map(|count| 0.5 * (f64::from(count) - 1.0));
+        let light = LightSampling::POINT;
+        Self {
+            world_from_optical,
+            width,
+            height,
+            fx_px: focal_px,
+            fy_px: focal_px,
+            cx_px,
+            cy_px,
+            lens: Lens::PINHOLE,
+            light,
+        }
+    }
+}
+
 /// What a traced camera image holds, row by row from the top left.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CameraFrame {

@@ -53,7 +53,7 @@ fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     let (shaded, whole) = (radiance(&scene(elevation_rad)), radiance(&open));
     let share = |column: usize| {
         let pixels = (0..ROWS as usize).map(|row| row * COLUMNS as usize + column);
-        pixels.map(|pixel| f64::from(shaded[pixel] / whole[pixel])).sum::<f64>() / f64::from(ROWS)
+        pixels.map(|pixel| f64::from(shaded[pixel][0] / whole[pixel][0])).sum::<f64>() / f64::from(ROWS)
     };
     let x_m = |column: usize| middle_m + (column as f64 - 0.5 * f64::from(COLUMNS - 1)) * metres_a_pixel;
     (0..COLUMNS as usize).map(|column| (x_m(column), share(column))).collect()

@@ -8,7 +8,9 @@ use std::f64::consts::{PI, TAU};
 
 use common::{look, sun};
 use nalgebra::{Point3, Vector3};
-use selene_scene::{CameraFrame, CameraView, CpuTracer, Lens, LensModel, LightSampling, Scene, Star, Tracer};
+use selene_scene::{
+    CameraFrame, CameraView, CpuTracer, Lens, LensModel, LightSampling, Scene, Star, Tracer, panchromatic,
+};
 use selene_terrain::Ground;
 
 /// Sixty-four points a pixel on a disc of a few pixels.
@@ -57,7 +59,7 @@ fn the_suns_disc_stands_where_the_lens_has_it_and_keeps_its_light() {
         let (mut sum, mut at) = (0.0, [0.0; 2]);
         for pixel in 0..frame.radiance.len() {
             let here = place(&view, pixel);
-            let light = f64::from(frame.radiance[pixel]) * view.pixel_sr(here);
+            let light = f64::from(panchromatic(frame.radiance[pixel])) * view.pixel_sr(here);
             if frame.class[pixel] == 0 {
                 sum += light;
                 at = [0, 1].map(|axis| at[axis] + light * here[axis]);
@@ -83,11 +85,11 @@ fn a_star_is_in_its_pixel_in_every_lens() {
     for lens in lenses() {
         let view = view(lens, [1.0, 0.05, 2.6]);
         let frame = picture(&scene, &view);
-        let lit: Vec<_> = (0..frame.radiance.len()).filter(|&i| frame.radiance[i] > 0.0).collect();
+        let lit: Vec<_> = (0..frame.radiance.len()).filter(|&i| frame.radiance[i][0] > 0.0).collect();
         let expected = view.project(view.world_from_optical.rotation.inverse() * direction).expect("in view");
         let [u, v] = expected.map(f64::round);
         assert_eq!(lit, [v as usize * 640 + u as usize], "{:?}", lens.0);
-        let light = f64::from(frame.radiance[lit[0]]) * view.pixel_sr(expected);
+        let light = f64::from(panchromatic(frame.radiance[lit[0]])) * view.pixel_sr(expected);
         assert!((light / 1e-8 - 1.0).abs() < 1e-4, "{light}");
     }
 }
@@ -122,7 +124,7 @@ fn outside_the_image_circle_there_is_nothing_and_inside_all() {
         if (out - radius_px).abs() > 0.01 {
             let seen = out < radius_px;
             assert_eq!((frame.class[pixel], frame.depth_m[pixel].is_finite()), (u16::from(seen), seen));
-            assert_eq!(frame.radiance[pixel] > 0.0, seen);
+            assert_eq!(frame.radiance[pixel][0] > 0.0, seen);
         }
     }
     // Straight down from 2 m: the range at θ is 2/cos θ.

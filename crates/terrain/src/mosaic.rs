@@ -299,7 +299,7 @@ mod tests {
             seam::join(&mut levels[0], &coarse);
             Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
         };
-        Ground::around_origin(Arc::new(Surroundings::new(WindowPlan::new(&specs, false), Vec::new(), make)))
+        Ground::around_origin(Arc::new(Surroundings::new(WindowPlan::new(&specs, 0), Vec::new(), make)))
     }
 
     /// A trench 0.1 m deep and three posts wide along y = 1 m.

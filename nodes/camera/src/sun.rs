@@ -46,7 +46,7 @@ mod tests {
     use super::{in_sight, points};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
-    use selene_scene::{CameraView, CpuTracer, Lens, LightSampling, Scene, Sun};
+    use selene_scene::{CameraView, CpuTracer, Scene, Sun};
     use selene_terrain::Ground;
     use std::f64::consts::FRAC_PI_2;
 
@@ -58,17 +58,8 @@ mod tests {
         let sun = Sun { direction_to_sun: direction, irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
         let scene = Scene::new(&Ground::flat(0.5, 400.0), sun);
         let looking_north = UnitQuaternion::from_euler_angles(-FRAC_PI_2, 0.0, 0.0);
-        let view = CameraView {
-            world_from_optical: Pose::from_parts(Vector3::new(0.0, 0.0, 2.0).into(), looking_north),
-            width: 200,
-            height: 100,
-            fx_px: 100.0,
-            fy_px: 100.0,
-            cx_px: 99.5,
-            cy_px: 49.5,
-            lens: Lens::PINHOLE,
-            light: LightSampling::POINT,
-        };
+        let eye = Pose::from_parts(Vector3::new(0.0, 0.0, 2.0).into(), looking_north);
+        let view = CameraView::pinhole(eye, [200, 100], FRAC_PI_2);
         in_sight(&mut CpuTracer, &scene, &view).expect("traced")
     }
 

@@ -13,7 +13,7 @@ use nalgebra::{Rotation3, Translation3, UnitQuaternion, Vector3};
 use selene_base::input::load_yaml;
 use selene_base::random::{self, RngExt};
 use selene_coherence::{Interval, Stage};
-use selene_scene::{CameraFrame, CameraView, CpuTracer, Lens, LightSampling, Tracer};
+use selene_scene::{CameraFrame, CameraView, CpuTracer, Tracer};
 use selene_sim::{Scenario, World, WorldState};
 use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Ground, Landscape, LevelSpec, SiteSpec, Surroundings};
@@ -158,19 +158,8 @@ fn ahead(state: &WorldState) -> CameraView {
     let base = state.world_from_base();
     let columns = Rotation3::from_basis_unchecked(&[-Vector3::y(), -Vector3::z(), Vector3::x()]);
     let mast = Translation3::new(0.0, 0.0, MAST_M);
-    let [width, height] = FRAME_PX;
-    let focal_px = 0.5 * f64::from(width) / 35_f64.to_radians().tan();
-    CameraView {
-        world_from_optical: base * mast * UnitQuaternion::from_rotation_matrix(&columns),
-        width,
-        height,
-        fx_px: focal_px,
-        fy_px: focal_px,
-        cx_px: 0.5 * f64::from(width) - 0.5,
-        cy_px: 0.5 * f64::from(height) - 0.5,
-        lens: Lens::PINHOLE,
-        light: LightSampling::POINT,
-    }
+    let eye = base * mast * UnitQuaternion::from_rotation_matrix(&columns);
+    CameraView::pinhole(eye, FRAME_PX, 70_f64.to_radians())
 }
 
 fn rover() -> Result<Arc<RoverModel>, Fault> {
