@@ -12,7 +12,9 @@ pub mod lidar;
 mod noise;
 pub mod position;
 mod schedule;
+pub mod shutter;
 mod spec;
+pub mod truth;
 
 pub use camera::{CameraSpec, Encoding, Intrinsics, LightSpec, NoiseSpec};
 pub use develop::{Image, develop};
@@ -22,4 +24,6 @@ pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use noise::DriftSpec;
 pub use position::{Anchor, Fix, PositionSpec};
 pub use schedule::{Sample, Schedule};
+pub use shutter::{RollingShutter, Shutter};
 pub use spec::{Qos, SensorSpec};
+pub use truth::{DepthUnit, TruthImage, TruthSpec};

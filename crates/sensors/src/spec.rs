@@ -209,8 +209,21 @@ mod tests {
         for (file, from, to, parts) in [
             ("navcam_left.yaml", "width: 640", "width: 0", vec!["line 6", "width", "1 to 8192", "0"]),
             ("navcam_left.yaml", "fov_deg: 70", "fov_deg: 171", vec!["line 8", "171", "1 to 170"]),
-            ("navcam_left.yaml", "sun_samples: 4", "sun_samples: 33", vec!["line 26", "sun_samples", "33", "1 to 32"]),
-            ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 27", "bounces", "bounce_rays"]),
+            ("navcam_left.yaml", "sun_samples: 4", "sun_samples: 33", vec!["line 27", "sun_samples", "33", "1 to 32"]),
+            ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 28", "bounces", "bounce_rays"]),
+            ("navcam_left.yaml", "depth: metres", "depth: feet", vec!["feet", "metres", "millimetres"]),
+            (
+                "navcam_left.yaml",
+                "truth: ",
+                "samples: 0\n  truth: ",
+                vec!["line 22", "samples", "value 0", "1 to 1024"],
+            ),
+            (
+                "navcam_left.yaml",
+                "truth: ",
+                "motion_blur: true\n  truth: ",
+                vec!["line 10", "lag_s", "0.02", "at least 0.025"],
+            ),
             ("lidar.yaml", "columns: 900", "columns: 900000", vec!["columns", "900000", "1 to 8192"]),
             ("lidar.yaml", "rate_hz: 5", "rate_hz: 0", vec!["line 5", "rate_hz", "value 0", "to 1000"]),
             ("lidar.yaml", "rate_hz: 5", "rate_hz: 500", vec!["line 12", "firing_interval_s", "16 channels"]),

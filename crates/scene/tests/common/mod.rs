@@ -121,6 +121,8 @@ pub fn look(eye: [f64; 3], target: [f64; 3], width: u32, height: u32) -> CameraV
         cx_px: 0.5 * f64::from(width - 1),
         cy_px: 0.5 * f64::from(height - 1),
         lens: selene_scene::Lens::PINHOLE,
+        sweep: None,
+        samples: 1,
         light: selene_scene::LightSampling::default(),
     }
 }
