@@ -127,7 +127,12 @@ impl Darkroom {
         Ok(Exposure {
             image: messages::image(spec, developed, time),
             info: messages::info(spec, time),
-            truth: spec.truth.images().into_iter().map(|image| self.truth_image(spec, image, before.as_ref(), time)).collect(),
+            truth: spec
+                .truth
+                .images()
+                .into_iter()
+                .map(|image| self.truth_image(spec, image, before.as_ref(), time))
+                .collect(),
             boxes_2d: spec.truth.boxes_2d.then(|| detections::in_image(spec, &visible, time)),
             boxes_3d: spec.truth.boxes_3d.then(|| detections::in_space(spec, &visible, scene, &view, time)),
         })

@@ -23,71 +23,58 @@ const SHIFT_NUMBER: u32 = 4096;
 /// Samples' seeds are so far apart.
 const SEED_STEP: u32 = 0x9e37_79b9;
 
-/// What the pixel at (`column`, `row`) sees.
+/// What the pixel at (`column`, `row`) sees: first by the ray through its centre, which with
+/// several samples gives no light, then by theirs.
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
-    let at_middle;
-    let records = if camera.moves == 0 {
-        records
-    } else {
-        at_middle = Records { shutter: row_middle(camera, row), ..*records };
-        &at_middle
-    };
-    let ray = camera_ray(camera, records.shutter, column as f32, row as f32);
-    if ray.direction == Vector3::zeros() {
-        return PixelRecord { radiance: 0.0, depth: FAR, code: 0, scattered: 0.0 };
-    }
-    let hit = trace_nearest(records, &ray, SENSOR_MIP);
     let seed = pixel_seed(camera.seed, column, row);
-    if hit.t >= FAR {
-        let radiance = if camera.samples > 1 {
-            mean_radiance(records, camera, column, row, seed)
+    let middle = row_middle(camera, row);
+    let rays = if camera.samples > 1 { camera.samples + 1 } else { 1 };
+    let mut pixel = PixelRecord { radiance: 0.0, depth: FAR, code: 0, scattered: 0.0 };
+    for index in 0..rays {
+        let [x, y, shutter] = if index == 0 { [0.0, 0.0, middle] } else { sample(camera, middle, seed, index - 1) };
+        let at_its_instant;
+        let records = if camera.moves == 0 {
+            records
         } else {
-            sky_radiance(records, camera, column, row)
+            at_its_instant = Records { shutter, ..*records };
+            &at_its_instant
         };
-        return PixelRecord { radiance, depth: FAR, code: 0, scattered: 0.0 };
+        let ray = camera_ray(camera, shutter, column as f32 + x, row as f32 + y);
+        if ray.direction == Vector3::zeros() {
+            if index == 0 {
+                return pixel;
+            }
+            continue;
+        }
+        let hit = trace_nearest(records, &ray, SENSOR_MIP);
+        let gives_light = index > 0 || rays == 1;
+        if hit.t >= FAR {
+            pixel.radiance += if gives_light { sky_radiance(records, camera, column, row) } else { 0.0 };
+            continue;
+        }
+        let surface = surface_at(records, &ray, &hit);
+        let viewer = -ray.direction.normalize();
+        if index == 0 {
+            let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
+            pixel.depth = hit.t;
+            pixel.code = surface.code;
+            pixel.scattered = scattered(records, &surface, &viewer, rays, seed);
+        }
+        if gives_light {
+            let seed = if index == 0 { seed } else { scramble(seed ^ index.wrapping_mul(SEED_STEP)) };
+            pixel.radiance += lit(records, camera, &surface, &viewer, seed);
+        }
     }
-    let surface = surface_at(records, &ray, &hit);
-    let viewer = -ray.direction.normalize();
-    let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
-    let radiance = if camera.samples > 1 {
-        mean_radiance(records, camera, column, row, seed)
-    } else {
-        lit(records, camera, &surface, &viewer, seed)
-    };
-    PixelRecord {
-        radiance,
-        depth: hit.t,
-        code: surface.code,
-        scattered: scattered(records, &surface, &viewer, rays, seed),
-    }
+    pixel.radiance /= camera.samples as f32;
+    pixel
 }
 
-/// Mean over a pixel's samples, each at its own place and instant, W/(m² sr).
-fn mean_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32, seed: u32) -> f32 {
+/// A sample's place from the pixel's centre, pixels, and its share of the span.
+fn sample(camera: &CameraRecord, middle: f32, seed: u32, index: u32) -> [f32; 3] {
     let shift = [0, 1, 2].map(|i| unit(seed, SHIFT_NUMBER + i));
-    let mut sum = 0.0;
-    for index in 0..camera.samples {
-        let [x, y, time] = stratified_in_three(index, camera.samples, shift);
-        let shutter = row_middle(camera, row) + camera.exposure_share * (time - 0.5);
-        let records = &Records { shutter, ..*records };
-        let place = [column as f32 + x - 0.5, row as f32 + y - 0.5];
-        let ray = camera_ray(camera, shutter, place[0], place[1]);
-        sum += radiance_along(records, camera, &ray, [column, row], scramble(seed ^ index.wrapping_mul(SEED_STEP)));
-    }
-    sum / camera.samples as f32
-}
-
-/// Radiance that comes along a ray of a pixel, W/(m² sr).
-fn radiance_along(records: &Records<'_>, camera: &CameraRecord, ray: &Ray, [column, row]: [u32; 2], seed: u32) -> f32 {
-    if ray.direction == Vector3::zeros() {
-        return 0.0;
-    }
-    let hit = trace_nearest(records, ray, SENSOR_MIP);
-    if hit.t >= FAR {
-        return sky_radiance(records, camera, column, row);
-    }
-    lit(records, camera, &surface_at(records, ray, &hit), &-ray.direction.normalize(), seed)
+    let [x, y, time] = stratified_in_three(index, camera.samples, shift);
+    [x - 0.5, y - 0.5, middle + camera.exposure_share * (time - 0.5)]
 }
 
 /// Where in the span the middle of a row's exposure is; 0 where nothing moves.

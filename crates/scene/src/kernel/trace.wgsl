@@ -22,54 +22,57 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
 const SHIFT_NUMBER: u32 = 4096u;
 const SEED_STEP: u32 = 0x9e3779b9u;
 
-// What the pixel at (column, row) sees.
+// What the pixel at (column, row) sees: first by the ray through its centre, which with
+// several samples gives no light, then by theirs.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
-    shutter = row_middle(row);
-    let ray = camera_ray(vec2(f32(column), f32(row)));
-    if all(ray.direction == vec3(0.0)) {
-        return Pixel(0.0, FAR, 0u, 0.0);
-    }
-    let hit = trace_nearest(ray, SENSOR_MIP);
     let seed = pixel_seed(view.seed, column, row);
-    if hit.t >= FAR {
-        if view.samples > 1u {
-            return Pixel(mean_radiance(column, row, seed), FAR, 0u, 0.0);
+    let middle = row_middle(row);
+    let rays = select(1u, view.samples + 1u, view.samples > 1u);
+    var pixel = Pixel(0.0, FAR, 0u, 0.0);
+    for (var index = 0u; index < rays; index++) {
+        var within = vec3(0.0, 0.0, middle);
+        var light_seed = seed;
+        if index > 0u {
+            within = sample(middle, seed, index - 1u);
+            light_seed = scramble(seed ^ (index * SEED_STEP));
         }
-        return Pixel(sky_radiance(column, row), FAR, 0u, 0.0);
+        shutter = within.z;
+        let ray = camera_ray(vec2(f32(column), f32(row)) + within.xy);
+        if all(ray.direction == vec3(0.0)) {
+            if index == 0u {
+                return pixel;
+            }
+            continue;
+        }
+        let hit = trace_nearest(ray, SENSOR_MIP);
+        let gives_light = index > 0u || rays == 1u;
+        if hit.t >= FAR {
+            if gives_light {
+                pixel.radiance += sky_radiance(column, row);
+            }
+            continue;
+        }
+        let surface = surface_at(ray, hit);
+        let viewer = -normalize(ray.direction);
+        if index == 0u {
+            let bounces = rays_of_pixel(view.bounce_rays, column, row);
+            pixel.depth = hit.t;
+            pixel.code = surface.code;
+            pixel.scattered = scattered(surface, viewer, bounces, view.bounce_rays, seed);
+        }
+        if gives_light {
+            pixel.radiance += lit(surface, viewer, light_seed);
+        }
     }
-    let surface = surface_at(ray, hit);
-    let viewer = -normalize(ray.direction);
-    let rays = rays_of_pixel(view.bounce_rays, column, row);
-    let from_around = scattered(surface, viewer, rays, view.bounce_rays, seed);
-    if view.samples > 1u {
-        return Pixel(mean_radiance(column, row, seed), hit.t, surface.code, from_around);
-    }
-    return Pixel(lit(surface, viewer, seed), hit.t, surface.code, from_around);
+    pixel.radiance /= f32(view.samples);
+    return pixel;
 }
 
-// Mean over a pixel's samples, each at its own place and instant.
-fn mean_radiance(column: u32, row: u32, seed: u32) -> f32 {
+// A sample's place from the pixel's centre, pixels, and its share of the span.
+fn sample(middle: f32, seed: u32, index: u32) -> vec3<f32> {
     let shift = vec3(unit(seed, SHIFT_NUMBER), unit(seed, SHIFT_NUMBER + 1u), unit(seed, SHIFT_NUMBER + 2u));
-    var sum = 0.0;
-    for (var index = 0u; index < view.samples; index++) {
-        let within = stratified_in_three(index, view.samples, shift);
-        shutter = row_middle(row) + view.exposure_share * (within.z - 0.5);
-        let ray = camera_ray(vec2(f32(column), f32(row)) + within.xy - 0.5);
-        sum += radiance_along(ray, column, row, scramble(seed ^ (index * SEED_STEP)));
-    }
-    return sum / f32(view.samples);
-}
-
-// Radiance that comes along a ray of a pixel.
-fn radiance_along(ray: Ray, column: u32, row: u32, seed: u32) -> f32 {
-    if all(ray.direction == vec3(0.0)) {
-        return 0.0;
-    }
-    let hit = trace_nearest(ray, SENSOR_MIP);
-    if hit.t >= FAR {
-        return sky_radiance(column, row);
-    }
-    return lit(surface_at(ray, hit), -normalize(ray.direction), seed);
+    let place = stratified_in_three(index, view.samples, shift);
+    return vec3(place.xy - 0.5, middle + view.exposure_share * (place.z - 0.5));
 }
 
 // Where in the span the middle of a row's exposure is; 0 where nothing moves.
