@@ -115,7 +115,8 @@ impl Camera {
             let exposure = darkroom.expose(&self.spec, self.link, sample)?;
             self.outbox.put(self.schedule.handed_over(sample.instant), (sample.instant, exposure));
         }
-        for (stamp, exposure) in self.outbox.due(interval.next.time) {
+        let due: Vec<_> = self.outbox.due(interval.next.time).collect();
+        for (stamp, exposure) in due {
             self.publish(&exposure, stamp)?;
         }
         Ok(())
