@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use image::GrayImage;
 use selene_base::SimTime;
 use selene_camera::Darkroom;
-use selene_coherence::{Interval, Stage};
-use selene_scene::{CameraFrame, CpuTracer};
+use selene_coherence::Interval;
+use selene_scene::CpuTracer;
 use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec};
 use selene_sim::{Scenario, World};
 use selene_tests::{data_dir, repository_file, scenario, skip};
@@ -27,14 +27,12 @@ const CHANGED_SHARE: f64 = 0.01;
 fn photograph(scenario: &Arc<Scenario>, seconds: f64) -> GrayImage {
     let ground = scenario.generate_ground().expect("ground");
     let mut world = World::new(Arc::clone(scenario), ground.clone()).expect("world");
-    let stage = Stage::new(scenario, &ground).expect("stage");
-    let tracer = Box::new(CpuTracer);
-    let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
+    let mut darkroom = Darkroom::new(scenario, &ground, Box::new(CpuTracer)).expect("darkroom");
     let mut previous = world.first_snapshot();
     loop {
         let next = world.heartbeat().expect("heartbeat");
         let interval = Interval { previous, edits: next.edits.clone(), next };
-        darkroom.stage.take_ground(&interval);
+        darkroom.take(&interval);
         if interval.next.time >= SimTime::from_secs_f64(seconds) {
             return expose(scenario, &mut darkroom, &interval);
         }
@@ -47,7 +45,7 @@ fn expose(scenario: &Scenario, darkroom: &mut Darkroom, interval: &Interval) -> 
     let link = scenario.link_index(&spec.link);
     let sample = Sample { index: 0, instant: interval.next.time };
     let pipeline = Pipeline::new(&spec, scenario.seed).expect("stages");
-    let exposure = darkroom.expose(&pipeline, link, interval, sample).expect("exposure");
+    let exposure = darkroom.expose(&pipeline, link, sample).expect("exposure");
     GrayImage::from_raw(SIZE.0, SIZE.1, exposure.image.data).expect("mono8")
 }
 

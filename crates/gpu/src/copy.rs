@@ -13,8 +13,8 @@ use crate::engine::Engine;
 pub(crate) const LEVELS_MAX: usize = 8;
 
 /// Buffers in the order of their bindings.
-const NAMES: [&str; 8] =
-    ["globals", "levels", "heights", "instance nodes", "mesh nodes", "triangles", "instances", "materials"];
+const NAMES: [&str; 9] =
+    ["globals", "levels", "heights", "instance nodes", "mesh nodes", "triangles", "instances", "materials", "motions"];
 
 /// A binding may not be empty.
 const BYTES_MIN: u64 = 64;
@@ -91,7 +91,7 @@ impl SceneCopy {
         let now = scene.versions();
         let mut changed = vec![];
         if now.instances != self.versions.instances {
-            changed.extend([3, 6]);
+            changed.extend([3, 6, 8]);
         }
         if now.shapes != self.versions.shapes {
             changed.extend([4, 5, 7]);
@@ -143,7 +143,7 @@ fn check_levels(engine: &Engine, records: &Records<'_>) -> Result<(), TraceError
 }
 
 /// The arrays as bytes, in the order of their bindings.
-fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 8] {
+fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 9] {
     [
         bytemuck::bytes_of(&records.globals),
         bytemuck::cast_slice(records.levels),
@@ -153,6 +153,7 @@ fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 8] {
         bytemuck::cast_slice(records.triangles),
         bytemuck::cast_slice(records.instances),
         bytemuck::cast_slice(records.materials),
+        bytemuck::cast_slice(records.motions),
     ]
 }
 

@@ -5,6 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::TraceError;
 
+/// Storage buffers that a kernel takes: the scene's and its own input and output. Every
+/// desktop device has them, though WebGPU promises only eight.
+const STORAGE_BUFFERS: u32 = 16;
+
 /// The first fault since the device was opened.
 #[derive(Clone, Debug, Default)]
 struct Faults(Arc<Mutex<Option<String>>>);
@@ -49,6 +53,7 @@ impl Engine {
             required_limits: wgpu::Limits {
                 max_buffer_size: offered.max_buffer_size,
                 max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
+                max_storage_buffers_per_shader_stage: offered.max_storage_buffers_per_shader_stage.min(STORAGE_BUFFERS),
                 ..wgpu::Limits::default()
             },
             ..wgpu::DeviceDescriptor::default()

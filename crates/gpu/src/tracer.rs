@@ -1,8 +1,8 @@
 //! The `Tracer` on a device: scene up, one dispatch, results back.
 
 use selene_scene::kernel::WGSL;
-use selene_scene::record::{BeamRecord, CameraRecord, PixelRecord, ReturnRecord};
-use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer};
+use selene_scene::record::{BeamRecord, CameraRecord, PixelRecord, ReturnRecord, TruthRecord};
+use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
 use crate::copy::{self, SceneCopy, layout_entry};
 use crate::engine::Engine;
@@ -36,9 +36,11 @@ pub struct GpuTracer {
     scene_layout: wgpu::BindGroupLayout,
     camera: Kernel,
     beams: Kernel,
+    truth: Kernel,
     copy: Option<SceneCopy>,
     camera_exchange: Option<Exchange>,
     beams_exchange: Option<Exchange>,
+    truth_exchange: Option<Exchange>,
 }
 
 impl GpuTracer {
@@ -56,8 +58,19 @@ impl GpuTracer {
         let scene_layout = copy::layout(&engine);
         let camera = kernel(&engine, &module, &scene_layout, "camera", true);
         let beams = kernel(&engine, &module, &scene_layout, "beams", false);
+        let truth = kernel(&engine, &module, &scene_layout, "truth", true);
         engine.check()?;
-        Ok(Some(Self { engine, scene_layout, camera, beams, copy: None, camera_exchange: None, beams_exchange: None }))
+        Ok(Some(Self {
+            engine,
+            scene_layout,
+            camera,
+            beams,
+            truth,
+            copy: None,
+            camera_exchange: None,
+            beams_exchange: None,
+            truth_exchange: None,
+        }))
     }
 
     /// Brings the device's copy of the scene up to date.
@@ -101,6 +114,22 @@ impl Tracer for GpuTracer {
         filled?;
         frame.finish(scene, view);
         Ok(())
+    }
+
+    fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError> {
+        view.check()?;
+        let bytes = u64::from(view.width) * u64::from(view.height) * size_of::<TruthRecord>() as u64;
+        self.engine.check_size("the image's truth", bytes)?;
+        self.upload(scene, 0)?;
+        let camera = CameraRecord::new(view, scene.records().middle_m);
+        let input_bytes = size_of_val(&camera) as u64;
+        let exchange = grown(&self.engine, &self.truth, self.truth_exchange.take(), input_bytes, bytes, true);
+        self.engine.queue.write_buffer(&exchange.input, 0, bytemuck::bytes_of(&camera));
+        let groups = [view.width.div_ceil(CAMERA_GROUP), view.height.div_ceil(CAMERA_GROUP)];
+        self.dispatch(&self.truth, &exchange, groups, bytes);
+        let filled = self.engine.read(&exchange.back, bytes, |bytes| frame.fill(bytemuck::cast_slice(bytes)));
+        self.truth_exchange = Some(exchange);
+        filled
     }
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {

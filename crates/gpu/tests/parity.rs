@@ -7,12 +7,13 @@ mod common;
 use std::io::Write;
 
 use common::{bumpy_ground, bumpy_height_m, look, sun};
+use nalgebra::UnitQuaternion;
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Earth, Lens, LensModel, LightSampling, Material, Scene, Star,
-    Tracer, primitives,
+    Sweep, Tracer, TruthFrame, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -145,6 +146,57 @@ fn every_lens_shows_the_same() {
         gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
         assert_same_picture(&cpu_frame, &gpu_frame);
     }
+}
+
+/// A scene whose wheel rolls and whose camera goes and turns while the image is taken.
+fn moving() -> (Scene, CameraView) {
+    let ground = site();
+    let mut scene = Scene::new(&ground, sun(0.15, 1.0));
+    let wheel = scene.add_mesh(&primitives::cylinder(0.3, 0.2)).expect("a mesh");
+    let height = ground.height_m(1.0, 0.5).expect("on the site") + 0.3;
+    let at = |x: f64, angle: f64| {
+        Pose::from_parts([x, 0.5, height].into(), UnitQuaternion::from_euler_angles(0.3, angle, 0.0))
+    };
+    let material = Material::Lambert { albedo: 0.4 };
+    let id = scene.add_instance(wheel, &at(1.0, 0.0), Class::Rover, &material).expect("room");
+    scene.sweep_instances(&[(id, [at(1.0, 0.0), at(1.3, 1.0)])]);
+    let start = view().world_from_optical;
+    let end = start * Pose::from_parts([0.1, 0.02, 0.2].into(), UnitQuaternion::from_euler_angles(0.01, 0.05, 0.02));
+    let sweep = Sweep { world_from_optical: [start, end], exposure_share: 0.4, row_share: 0.6 / 179.0 };
+    (scene, CameraView { sweep: Some(sweep), ..view() })
+}
+
+#[test]
+fn samples_in_space_and_time_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let (scene, view) = moving();
+    for samples in [1, 4] {
+        let view = CameraView { samples, ..view };
+        let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
+        CpuTracer.camera(&scene, &view, &mut cpu_frame).expect("traced");
+        gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
+        assert!(cpu_frame.class.contains(&(Class::Rover as u16)));
+        assert_same_picture(&cpu_frame, &gpu_frame);
+    }
+}
+
+#[test]
+fn truth_is_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let (scene, view) = moving();
+    let (mut expected, mut got) = (TruthFrame::default(), TruthFrame::default());
+    CpuTracer.truth(&scene, &view, &mut expected).expect("traced");
+    gpu.truth(&scene, &view, &mut got).expect("traced");
+    assert_eq!(got.normal.len(), 320 * 180);
+    let differs = |i: &usize| {
+        !(0..3).all(|axis| close(expected.normal[*i][axis], got.normal[*i][axis], RADIANCE_TOLERANCE))
+            || expected.albedo[*i] != got.albedo[*i]
+            || expected.sun_share[*i] != got.sun_share[*i]
+    };
+    let count = (0..got.normal.len()).filter(differs).count();
+    println!("of {} pixels {count} differ", got.normal.len());
+    assert!(count as f64 <= EDGE_SHARE * got.normal.len() as f64, "{count} differ");
+    assert!(expected.sun_share.contains(&1.0) && expected.albedo.contains(&0.4));
 }
 
 #[test]

@@ -22,6 +22,6 @@ pub use bag::BagRecorder;
 pub use cdr::{CdrError, Encoded, decode, encode};
 pub use message::{
     Message, ackermann_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, grid_map_msgs, nav_msgs,
-    rosgraph_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs, trajectory_msgs,
+    rosgraph_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs, trajectory_msgs, vision_msgs,
 };
 pub use qos::{Qos, Topic};

@@ -5,10 +5,11 @@ use rayon::prelude::*;
 
 use crate::kernel::FAR;
 use crate::kernel::trace::{beam_return, camera_pixel};
-use crate::record::{BeamRecord, CameraRecord, PixelRecord, split_code};
+use crate::kernel::truth::truth_pixel;
+use crate::record::{BeamRecord, CameraRecord, PixelRecord, TruthRecord, split_code};
 use crate::scene::Scene;
 use crate::tracer::{TraceError, Tracer};
-use crate::view::{Beam, BeamReturn, CameraFrame, CameraView};
+use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
 
 /// Beams a task takes at least.
 const BEAMS_A_TASK: usize = 64;
@@ -43,6 +44,20 @@ impl Tracer for CpuTracer {
             }
         });
         frame.finish(scene, view);
+        Ok(())
+    }
+
+    fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError> {
+        view.check()?;
+        let records = scene.records();
+        let camera = CameraRecord::new(view, records.middle_m);
+        let mut pixels = vec![TruthRecord::NOTHING; view.width as usize * view.height as usize];
+        pixels.par_chunks_mut(view.width as usize).enumerate().for_each(|(row, pixels)| {
+            for (column, pixel) in pixels.iter_mut().enumerate() {
+                *pixel = truth_pixel(&records, &camera, column as u32, row as u32);
+            }
+        });
+        frame.fill(&pixels);
         Ok(())
     }
 

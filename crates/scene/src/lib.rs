@@ -1,9 +1,11 @@
 //! What light can meet, and how it is traced: a plain-data scene, the `Tracer`
 //! port, its CPU kernels and their WGSL twins.
 
+mod boxes;
 mod changes;
 mod cpu;
 mod finish;
+mod flow;
 pub mod kernel;
 mod lens;
 mod light;
@@ -14,6 +16,7 @@ mod projection;
 mod pyramid;
 pub mod record;
 mod scene;
+mod sweep;
 mod tracer;
 mod tree;
 pub mod view;
@@ -23,11 +26,15 @@ pub mod primitives {
     pub use crate::mesh::{cuboid, cylinder, sphere};
 }
 
+pub use boxes::{Solid, Visible, visible};
 pub use cpu::CpuTracer;
+pub use flow::{Sighting, flow};
 pub use lens::{Lens, LensModel};
 pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
 pub use material::{HapkeParams, Material};
 pub use mesh::Mesh;
+pub use projection::PIXEL_SAMPLES_MAX;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};
+pub use sweep::Sweep;
 pub use tracer::{TraceError, Tracer};
-pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class, panchromatic};
+pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class, TruthFrame, panchromatic};

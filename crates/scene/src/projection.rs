@@ -2,10 +2,14 @@
 //! image uses.
 
 use nalgebra::Vector3;
+use selene_base::Pose;
 
 use crate::lens::LensModel;
 use crate::tracer::TraceError;
 use crate::view::CameraView;
+
+/// The most samples a pixel may have.
+pub const PIXEL_SAMPLES_MAX: u32 = 1024;
 
 /// Step of the differences that give a pixel's solid angle, pixels.
 const DIFFERENCE_PX: f64 = 1e-3;
@@ -72,9 +76,15 @@ impl CameraView {
             let focal = format!("focal lengths {} and {} px; must be above 0", self.fx_px, self.fy_px);
             return Err(TraceError::View(focal));
         }
-        let pose = &self.world_from_optical;
-        let numbers = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
-        if numbers.chain([&self.cx_px, &self.cy_px]).all(|x| x.is_finite()) {
+        if !(1..=PIXEL_SAMPLES_MAX).contains(&self.samples) {
+            let why = format!("{} samples a pixel; must be 1 to {PIXEL_SAMPLES_MAX}", self.samples);
+            return Err(TraceError::View(why));
+        }
+        let finite =
+            |pose: &Pose| pose.translation.vector.iter().chain(pose.rotation.coords.iter()).all(|x| x.is_finite());
+        let swept = self.sweep.iter().flat_map(|sweep| sweep.world_from_optical.iter());
+        let poses_finite = std::iter::once(&self.world_from_optical).chain(swept).all(finite);
+        if poses_finite && self.cx_px.is_finite() && self.cy_px.is_finite() {
             return Ok(());
         }
         Err(TraceError::View("pose or principal point is not finite".to_owned()))

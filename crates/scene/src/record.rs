@@ -147,10 +147,31 @@ pub struct GlobalsRecord {
     pub node_count: u32,
     /// Number of beams, where beams are traced.
     pub beam_count: u32,
+    /// The first instance that moves while an image is taken; all after it do.
+    pub moving_from: u32,
     /// Nothing.
-    pub pad0: [u32; 2],
+    pub pad0: u32,
     /// The Earth's light in the three bands, as parts of its sum.
     pub earth_bands: [f32; 3],
+    /// Nothing.
+    pub pad1: u32,
+}
+
+/// How something moves in the span of an image: from where it starts, turned about an axis
+/// through its centre and shifted, both in proportion to the share of the span that has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MotionRecord {
+    /// The origin of its frame at the start, m.
+    pub centre: [f32; 3],
+    /// The whole turn, rad.
+    pub angle: f32,
+    /// Unit axis of the turn.
+    pub axis: [f32; 3],
+    /// Nothing.
+    pub pad0: u32,
+    /// The whole shift, m.
+    pub shift: [f32; 3],
     /// Nothing.
     pub pad1: u32,
 }
@@ -184,6 +205,16 @@ pub struct CameraRecord {
     /// The lens's: k1, k2, k3, p1 and k4, k5, k6, p2 of polynomials; tan ω/tan(tan ω) of the
     /// field of view; k1 to k4 of an equidistant lens.
     pub coefficients: [[f32; 4]; 2],
+    /// How the camera moves; `world_from_optical` is where it starts.
+    pub motion: MotionRecord,
+    /// 1 where it or anything moves, or rows have instants of their own.
+    pub moves: u32,
+    /// Rays for light; with 1, that through the pixel's centre.
+    pub samples: u32,
+    /// As in `Sweep`; 0 where nothing moves.
+    pub exposure_share: f32,
+    /// As in `Sweep`; 0 where nothing moves.
+    pub row_share: f32,
 }
 
 /// What one pixel sees.
@@ -198,6 +229,25 @@ pub struct PixelRecord {
     pub scattered: [f32; 3],
     /// As in `InstanceRecord`.
     pub code: u32,
+}
+
+/// What is true of what one pixel sees.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TruthRecord {
+    /// Unit, toward the camera's side, optical frame.
+    pub normal: [f32; 3],
+    /// Diffuse reflectance.
+    pub albedo: f32,
+    /// The part of the Sun's light that arrives, 0…1.
+    pub sun_share: f32,
+    /// Nothing.
+    pub pad: [u32; 3],
+}
+
+impl TruthRecord {
+    /// Of a pixel that sees nothing.
+    pub const NOTHING: Self = Self { normal: [0.0; 3], albedo: 0.0, sun_share: 0.0, pad: [0; 3] };
 }
 
 /// A beam to trace.
@@ -247,6 +297,10 @@ pub struct Records<'a> {
     pub instances: &'a [InstanceRecord],
     /// Materials; 0 is the ground's.
     pub materials: &'a [MaterialRecord],
+    /// Motions of the instances from `GlobalsRecord::moving_from` on.
+    pub motions: &'a [MotionRecord],
+    /// The share of the span at which everything is looked at.
+    pub shutter: f32,
     /// Where the scene's frame lies in the map frame, m.
     pub middle_m: Vector3<f64>,
 }
@@ -261,6 +315,7 @@ impl GlobalsRecord {
             sun_radius: sun.angular_radius_rad.sin() as f32,
             sun_radiance: sun.central_radiance() as f32,
             earth_direction: [0.0, 0.0, 1.0],
+            moving_from: u32::MAX,
             ..Self::zeroed()
         };
         if let Some(earth) = earth {
@@ -280,8 +335,10 @@ impl CameraRecord {
     #[must_use]
     pub fn new(view: &CameraView, middle_m: Vector3<f64>) -> Self {
         let (lens, coefficients) = view.lens.record();
+        let sweep = view.sweep.as_ref();
+        let start = sweep.map_or(view.world_from_optical, |sweep| sweep.world_from_optical[0]);
         Self {
-            world_from_optical: affine_rows(&moved(&view.world_from_optical, middle_m), 1.0),
+            world_from_optical: affine_rows(&moved(&start, middle_m), 1.0),
             inverse_focal: [(1.0 / view.fx_px) as f32, (1.0 / view.fy_px) as f32],
             principal: [view.cx_px as f32, view.cy_px as f32],
             size: [view.width, view.height],
@@ -292,6 +349,11 @@ impl CameraRecord {
             reach: view.reach() as f32,
             pixel_reach: view.pixel_reach(),
             coefficients,
+            motion: sweep.map_or(MotionRecord::zeroed(), |s| MotionRecord::between(&s.world_from_optical, middle_m)),
+            moves: u32::from(sweep.is_some()),
+            samples: view.samples,
+            exposure_share: sweep.map_or(0.0, |sweep| sweep.exposure_share as f32),
+            row_share: sweep.map_or(0.0, |sweep| sweep.row_share as f32),
         }
     }
 }

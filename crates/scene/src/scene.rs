@@ -5,17 +5,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use nalgebra::Vector3;
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
+use selene_base::frames::interpolate;
 use selene_terrain::{Edit, Ground, Rock};
 
+use crate::boxes::Solid;
 use crate::changes;
 use crate::light::{Earth, Star, Sun};
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
 use crate::pyramid::Pyramid;
-use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, NodeRecord, Records, TriangleRecord};
+use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, MotionRecord, NodeRecord, Records, TriangleRecord};
 use crate::record::{affine_rows, moved};
+use crate::sweep::swept_bounds;
 use crate::tree::{self, Bounds};
 use crate::view::Class;
 
@@ -95,8 +98,10 @@ pub struct Scene {
     bounds: Vec<Bounds>,
     /// Mesh of each instance.
     instance_mesh: Vec<usize>,
-    /// Where each movable is, map frame.
-    movables: Vec<Pose>,
+    /// Where each movable is when an image begins and when it ends, map frame.
+    movables: Vec<[Pose; 2]>,
+    /// How the movables move; empty while they rest.
+    motions: Vec<MotionRecord>,
     /// The rocks' tree, then the movables'.
     instance_nodes: Vec<NodeRecord>,
     /// Instances and nodes that belong to rocks.
@@ -126,6 +131,7 @@ impl Scene {
             bounds: Vec::new(),
             instance_mesh: Vec::new(),
             movables: Vec::new(),
+            motions: Vec::new(),
             instance_nodes: Vec::new(),
             rock_count: 0,
             rock_nodes: 0,
@@ -159,8 +165,9 @@ impl Scene {
         self.bounds.extend(bounds);
         self.instance_mesh.extend(meshes);
         // The scene's frame went along.
-        let moves: Vec<_> = self.movables.iter().copied().enumerate().map(|(i, pose)| (InstanceId(i), pose)).collect();
-        self.move_instances(&moves);
+        let moves: Vec<_> =
+            self.movables.iter().copied().enumerate().map(|(i, poses)| (InstanceId(i), poses)).collect();
+        self.sweep_instances(&moves);
     }
 
     fn add_rocks(&mut self, rocks: &[Rock]) {
@@ -203,7 +210,7 @@ impl Scene {
         let material = self.material_index(material);
         let id = self.instances.len() - self.rock_count;
         self.push_instance(mesh.0, world_from_object, 1.0, class, material, INSTANCES_MAX - id);
-        self.movables.push(*world_from_object);
+        self.movables.push([*world_from_object; 2]);
         self.rebuild_movables();
         Ok(InstanceId(id))
     }
@@ -215,15 +222,59 @@ impl Scene {
 
     /// Moves several instances at once: cheaper than one by one.
     pub fn move_instances(&mut self, moves: &[(InstanceId, Pose)]) {
-        for (id, world_from_object) in moves {
+        let still: Vec<_> = moves.iter().map(|&(id, pose)| (id, [pose; 2])).collect();
+        self.sweep_instances(&still);
+    }
+
+    /// Has several instances move while an image is taken, each from the first of its poses
+    /// to the second; see `Sweep`.
+    pub fn sweep_instances(&mut self, moves: &[(InstanceId, [Pose; 2])]) {
+        for (id, poses) in moves {
             let at = self.rock_count + id.0;
             let mesh = &self.meshes[self.instance_mesh[at]];
-            let scene_from_object = moved(world_from_object, self.pyramid.middle_m);
-            self.instances[at].object_from_world = affine_rows(&scene_from_object.inverse(), 1.0);
-            self.bounds[at] = world_bounds(&mesh.bounds, &scene_from_object, 1.0);
-            self.movables[id.0] = *world_from_object;
+            let scene_from_object = poses.map(|pose| moved(&pose, self.pyramid.middle_m));
+            self.instances[at].object_from_world = affine_rows(&scene_from_object[0].inverse(), 1.0);
+            self.bounds[at] = swept_bounds(&scene_from_object, |pose| world_bounds(&mesh.bounds, pose, 1.0));
+            self.movables[id.0] = *poses;
         }
         self.rebuild_movables();
+    }
+
+    /// Where the movables are when an image begins and when it ends, map frame, in the order
+    /// in which they were added.
+    #[must_use]
+    pub fn movables(&self) -> &[[Pose; 2]] {
+        &self.movables
+    }
+
+    /// The box of the instance with this number in images, in the middle of an image's span;
+    /// none where no instance has it.
+    #[must_use]
+    pub fn solid(&self, instance: u16) -> Option<Solid> {
+        let movable = movable_of(instance).filter(|index| *index < self.movables.len());
+        let at = match movable {
+            Some(index) => self.rock_count + index,
+            None => usize::from(instance).checked_sub(1).filter(|at| *at < self.rock_count)?,
+        };
+        let (world_from_object, scale) = match movable {
+            Some(index) => (interpolate(&self.movables[index][0], &self.movables[index][1], 0.5), 1.0),
+            None => self.world_from_rock(at),
+        };
+        let bounds = &self.meshes[self.instance_mesh[at]].bounds;
+        let side = |axis: usize| f64::from(bounds.max[axis] - bounds.min[axis]) * scale;
+        let middle = |axis: usize| 0.5 * f64::from(bounds.max[axis] + bounds.min[axis]) * scale;
+        let object_from_centre = Pose::translation(middle(0), middle(1), middle(2));
+        Some(Solid { world_from_centre: world_from_object * object_from_centre, size_m: [side(0), side(1), side(2)] })
+    }
+
+    /// Pose and size of a rock, from its record.
+    fn world_from_rock(&self, at: usize) -> (Pose, f64) {
+        let rows = self.instances[at].object_from_world.map(|row| row.map(f64::from));
+        let scale = 1.0 / Vector3::new(rows[0][0], rows[0][1], rows[0][2]).norm();
+        let object_from_world = Matrix3::from_fn(|row, column| rows[row][column] * scale);
+        let rotation = UnitQuaternion::from_matrix(&object_from_world.transpose());
+        let origin = rotation * Vector3::new(rows[0][3], rows[1][3], rows[2][3]) * -scale;
+        (Pose::from_parts((origin + self.pyramid.middle_m).into(), rotation), scale)
     }
 
     /// Gives nodes of the finest level new heights: ruts.
@@ -281,6 +332,7 @@ impl Scene {
             globals: GlobalsRecord {
                 level_count: self.pyramid.levels.len() as u32,
                 node_count: self.instance_nodes.len() as u32,
+                moving_from: if self.motions.is_empty() { u32::MAX } else { self.rock_count as u32 },
                 ..lights
             },
             levels: &self.pyramid.levels,
@@ -290,6 +342,8 @@ impl Scene {
             triangles: &self.triangles,
             instances: &self.instances,
             materials: &self.materials,
+            motions: &self.motions,
+            shutter: 0.0,
             middle_m: self.pyramid.middle_m,
         }
     }
@@ -340,6 +394,11 @@ impl Scene {
     }
 
     fn rebuild_movables(&mut self) {
+        self.motions.clear();
+        if self.movables.iter().any(|[start, end]| start != end) {
+            let middle_m = self.pyramid.middle_m;
+            self.motions.extend(self.movables.iter().map(|poses| MotionRecord::between(poses, middle_m)));
+        }
         self.instance_nodes.truncate(self.rock_nodes);
         let movable = &self.bounds[self.rock_count..];
         let nodes = instance_tree(movable, self.rock_nodes as u32, self.rock_count as u32);
@@ -363,6 +422,12 @@ impl Scene {
 #[must_use]
 pub fn instance_of_movable(index: usize) -> u16 {
     (INSTANCES_MAX - index.min(INSTANCES_MAX - 1)) as u16
+}
+
+/// The place among the movables of the one with this number in images; numbers of rocks
+/// give places that no movable has.
+pub(crate) fn movable_of(instance: u16) -> Option<usize> {
+    INSTANCES_MAX.checked_sub(usize::from(instance)).filter(|_| instance > 0)
 }
 
 /// A tree with one instance in each leaf, named by its index.

@@ -3,7 +3,7 @@
 //! the same kernels.
 
 use crate::scene::Scene;
-use crate::view::{Beam, BeamReturn, CameraFrame, CameraView};
+use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
 
 /// Why nothing could be traced.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,13 @@ pub trait Tracer: Send {
     /// # Errors
     /// When the view is no camera, the scene does not fit or the device is lost.
     fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError>;
+
+    /// Traces what is true of what a camera image shows, by the rays through the pixels'
+    /// centres; the scene must be as it was for the image.
+    ///
+    /// # Errors
+    /// As `camera`.
+    fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError>;
 
     /// Traces lidar beams; `out` is replaced by one return for each beam, in order.
     ///

@@ -24,6 +24,16 @@ impl Bounds {
         }
     }
 
+    /// Larger by `by` to all sides.
+    pub(crate) fn widened(&self, by: f32) -> Self {
+        Self { min: self.min.map(|x| x - by), max: self.max.map(|x| x + by) }
+    }
+
+    /// From corner to corner.
+    pub(crate) fn diagonal(&self) -> f32 {
+        (0..3).map(|i| (self.max[i] - self.min[i]).powi(2)).sum::<f32>().sqrt()
+    }
+
     /// A little larger than itself, so that rounding never lets a ray slip by.
     fn padded(&self) -> Self {
         let pad = |i: usize| 1e-6 * (self.min[i].abs().max(self.max[i].abs()) + (self.max[i] - self.min[i]));

@@ -5,6 +5,8 @@ use selene_base::Pose;
 
 use crate::lens::Lens;
 use crate::light::LightSampling;
+use crate::record::TruthRecord;
+use crate::sweep::Sweep;
 
 /// The semantic classes that truth images carry (16-bit codes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +22,21 @@ pub enum Class {
     Rover = 3,
 }
 
+impl Class {
+    /// The name of a code, as detections have it.
+    #[must_use]
+    pub fn name_of(code: u16) -> &'static str {
+        const NAMES: [&str; 4] = ["sky", "ground", "rock", "rover"];
+        NAMES.get(usize::from(code)).copied().unwrap_or("unknown")
+    }
+}
+
 /// A camera at one instant. Pixel (column u, row v) has its centre at (u, v); its ray
 /// leaves where the lens has ((u − cx)/fx, (v − cy)/fy), for a pinhole along that and 1 in
 /// the optical frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CameraView {
-    /// Optical frame: z forward, x right, y down.
+    /// Optical frame: z forward, x right, y down; at the image's stamp.
     pub world_from_optical: Pose,
     /// Columns.
     pub width: u32,
@@ -41,6 +52,12 @@ pub struct CameraView {
     pub cy_px: f64,
     /// What the lens does to directions.
     pub lens: Lens,
+    /// How it moves and reads its rows while the image is taken; none where all is one
+    /// instant.
+    pub sweep: Option<Sweep>,
+    /// Rays a pixel for light: 1 goes through its centre, more are spread over the pixel and
+    /// its exposure.
+    pub samples: u32,
     /// How its light is sampled.
     pub light: LightSampling,
 }
@@ -62,6 +79,8 @@ impl CameraView {
             cx_px,
             cy_px,
             lens: Lens::PINHOLE,
+            sweep: None,
+            samples: 1,
             light,
         }
     }
@@ -111,6 +130,30 @@ impl CameraFrame {
 #[must_use]
 pub fn panchromatic(bands: [f32; 3]) -> f32 {
     bands[0] + bands[1] + bands[2]
+}
+
+/// What is true of what a camera sees beside its `CameraFrame`, row by row from the top left;
+/// all zero where nothing is seen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TruthFrame {
+    /// Unit normals of the surfaces, toward the camera's side, in the optical frame.
+    pub normal: Vec<[f32; 3]>,
+    /// Diffuse reflectance, 0…1.
+    pub albedo: Vec<f32>,
+    /// The part of the Sun's light that arrives, 0…1.
+    pub sun_share: Vec<f32>,
+}
+
+impl TruthFrame {
+    /// Replaces its content by traced pixels, row by row.
+    pub fn fill(&mut self, pixels: &[TruthRecord]) {
+        self.normal.clear();
+        self.albedo.clear();
+        self.sun_share.clear();
+        self.normal.extend(pixels.iter().map(|pixel| pixel.normal));
+        self.albedo.extend(pixels.iter().map(|pixel| pixel.albedo));
+        self.sun_share.extend(pixels.iter().map(|pixel| pixel.sun_share));
+    }
 }
 
 /// One lidar beam at its own instant.

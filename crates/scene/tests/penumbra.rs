@@ -53,6 +53,8 @@ fn view() -> CameraView {
         cx_px: 0.5 * f64::from(COLUMNS - 1),
         cy_px: 0.5 * f64::from(ROWS - 1),
         lens: Lens::PINHOLE,
+        sweep: None,
+        samples: 1,
         light: LightSampling { sun_samples: 32, bounce_rays: 0, seed: 0 },
     }
 }

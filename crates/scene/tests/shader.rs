@@ -30,9 +30,9 @@ macro_rules! assert_same_layout {
 }
 
 #[test]
-fn kernels_are_valid_wgsl_with_their_two_entry_points() {
+fn kernels_are_valid_wgsl_with_their_three_entry_points() {
     let names: Vec<_> = module().entry_points.iter().map(|e| e.name.clone()).collect();
-    assert_eq!(names, ["camera", "beams"]);
+    assert_eq!(names, ["camera", "beams", "truth"]);
 }
 
 #[test]
@@ -67,6 +67,7 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
             level_count,
             node_count,
             beam_count,
+            moving_from,
             pad0,
             earth_bands,
             pad1
@@ -86,10 +87,17 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
             lens,
             reach,
             pixel_reach,
-            coefficients
+            coefficients,
+            motion,
+            moves,
+            samples,
+            exposure_share,
+            row_share
         }
     );
     assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, scattered, code });
+    assert_same_layout!(m, "Motion", MotionRecord { centre, angle, axis, pad0, shift, pad1 });
+    assert_same_layout!(m, "Truth", TruthRecord { normal, albedo, sun_share, pad });
     assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
     assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
 }

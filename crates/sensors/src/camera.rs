@@ -6,13 +6,15 @@ use garde::Validate;
 use selene_base::Pose;
 use selene_base::input::within;
 use selene_base::random::{RngExt, stream_at};
-use selene_scene::{CameraView, LightSampling, SAMPLES_MAX};
+use selene_scene::{CameraView, LightSampling, PIXEL_SAMPLES_MAX, SAMPLES_MAX};
 use serde::Deserialize;
 
 use crate::Qos;
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
+use crate::shutter::{RollingShutter, exposed_by_then};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
+use crate::truth::TruthSpec;
 
 /// A camera of a rover.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -42,8 +44,8 @@ pub struct CameraSpec {
     /// Frames a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
-    /// From exposure to hand-over, s.
-    #[garde(custom(lag))]
+    /// From the stamp to hand-over, s.
+    #[garde(custom(lag), custom(exposed_by_then(self)))]
     pub lag_s: f64,
     /// How the topics are offered.
     #[garde(skip)]
@@ -71,12 +73,23 @@ pub struct CameraSpec {
     #[serde(default)]
     #[garde(dive, custom(fits(&self.stages)))]
     pub compressed: Option<CompressedSpec>,
-    /// Whether a depth image goes with it.
+    /// Rays a pixel for light, spread over the pixel and its exposure; 1 goes through its
+    /// centre. May be left out.
+    #[serde(default = "one_sample")]
+    #[garde(custom(pixel_samples_allowed))]
+    pub samples: u32,
+    /// Whether what moves within the exposure is smeared; takes some samples. May be left out.
+    #[serde(default)]
     #[garde(skip)]
-    pub depth: bool,
-    /// Whether a class image goes with it.
-    #[garde(skip)]
-    pub segmentation: bool,
+    pub motion_blur: bool,
+    /// Rows that are read one after the other; left out, all at once.
+    #[serde(default)]
+    #[garde(dive)]
+    pub rolling_shutter: Option<RollingShutter>,
+    /// Which truth goes beside the images; none when left out.
+    #[serde(default)]
+    #[garde(dive)]
+    pub truth: TruthSpec,
     /// For the right camera of a stereo pair: metres from the left one, else 0.
     #[garde(custom(within(0.0, 10.0)))]
     pub stereo_baseline_m: f64,
@@ -107,6 +120,14 @@ impl Default for LightSpec {
         let LightSampling { sun_samples, bounce_rays, .. } = LightSampling::default();
         Self { sun_samples, bounce_rays }
     }
+}
+
+fn one_sample() -> u32 {
+    1
+}
+
+fn pixel_samples_allowed(count: &u32, (): &()) -> garde::Result {
+    count_within(1, PIXEL_SAMPLES_MAX as usize, *count as usize)
 }
 
 fn samples_allowed(count: &u32, (): &()) -> garde::Result {
@@ -203,7 +224,19 @@ impl CameraSpec {
         let light = LightSampling { sun_samples, bounce_rays, seed: 0 };
         let (width, height) = (self.width, self.height);
         let lens = self.lens.lens(self.horizontal_fov_deg);
-        CameraView { world_from_optical, width, height, fx_px, fy_px, cx_px, cy_px, lens, light }
+        CameraView {
+            world_from_optical,
+            width,
+            height,
+            fx_px,
+            fy_px,
+            cx_px,
+            cy_px,
+            lens,
+            sweep: None,
+            samples: self.samples,
+            light,
+        }
     }
 
     /// As `view`, with the light of frame number `index` of a scenario of this seed.

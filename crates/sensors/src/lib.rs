@@ -13,7 +13,9 @@ pub mod lidar;
 mod noise;
 pub mod position;
 mod schedule;
+pub mod shutter;
 mod spec;
+pub mod truth;
 
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
@@ -23,4 +25,6 @@ pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use noise::DriftSpec;
 pub use position::{Anchor, Fix, PositionSpec};
 pub use schedule::{Sample, Schedule};
+pub use shutter::{RollingShutter, Shutter};
 pub use spec::{Qos, SensorSpec};
+pub use truth::{DepthUnit, TruthImage, TruthSpec};

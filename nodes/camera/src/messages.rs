@@ -1,11 +1,10 @@
 //! Images and camera_info as ROS messages: same stamp and frame for all that comes
-//! from one exposure; depth by REP-118 (metres, infinite where nothing is seen).
+//! from one exposure.
 
 use selene_base::SimTime;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, RegionOfInterest};
 use selene_ros::std_msgs::Header;
-use selene_scene::CameraFrame;
-use selene_sensors::CameraSpec;
+use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
 
 const IDENTITY: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
@@ -17,14 +16,32 @@ pub(crate) fn compressed(spec: &CameraSpec, format: String, data: Vec<u8>, time:
     CompressedImage { header: Header::new(time, &spec.link), format, data }
 }
 
-pub(crate) fn depth(spec: &CameraSpec, frame: &CameraFrame, time: SimTime) -> Image {
-    let bytes = frame.depth_m.iter().flat_map(|depth_m| depth_m.to_le_bytes()).collect();
-    message(spec, "32FC1", 4, bytes, time)
+/// A truth image of these bytes.
+pub(crate) fn truth(spec: &CameraSpec, image: TruthImage, data: Vec<u8>, time: SimTime) -> Image {
+    message(spec, image.encoding(), image.bytes_per_pixel(), data, time)
 }
 
-pub(crate) fn segmentation(spec: &CameraSpec, frame: &CameraFrame, time: SimTime) -> Image {
-    let bytes = frame.class.iter().flat_map(|class| class.to_le_bytes()).collect();
-    message(spec, "16UC1", 2, bytes, time)
+/// Depth as REP-118 has it: in metres infinite where nothing is seen, in millimetres 0 there
+/// and beyond what 16 bits hold.
+pub(crate) fn depth(depth_m: &[f32], unit: DepthUnit) -> Vec<u8> {
+    match unit {
+        DepthUnit::Metres => floats(depth_m),
+        DepthUnit::Millimetres => {
+            let millimetres = |depth_m: &f32| {
+                let rounded = (depth_m * 1000.0).round();
+                if rounded <= f32::from(u16::MAX) { rounded as u16 } else { 0 }
+            };
+            shorts(&depth_m.iter().map(millimetres).collect::<Vec<_>>())
+        }
+    }
+}
+
+pub(crate) fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+pub(crate) fn shorts(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 pub(crate) fn info(spec: &CameraSpec, time: SimTime) -> CameraInfo {
@@ -53,5 +70,19 @@ fn message(spec: &CameraSpec, encoding: &str, bytes_per_pixel: usize, data: Vec<
         is_bigendian: 0,
         step: spec.width * bytes_per_pixel as u32,
         data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+    use selene_sensors::DepthUnit;
+
+    #[test]
+    fn millimetres_are_rounded_and_0_where_16_bits_do_not_reach() {
+        let bytes = depth(&[1.2344, 65.535, 65.536, f32::INFINITY], DepthUnit::Millimetres);
+        let millimetres: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        assert_eq!(millimetres, [1234, 65_535, 0, 0]);
+        assert_eq!(depth(&[1.5], DepthUnit::Metres), 1.5_f32.to_le_bytes());
     }
 }

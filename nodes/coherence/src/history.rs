@@ -39,9 +39,22 @@ impl History {
     /// known one outside. None before the first snapshot.
     #[must_use]
     pub fn link_at(&self, link: usize, time: SimTime) -> Option<Pose> {
+        let (previous, next) = self.around(time)?;
+        Some(previous.link_at(next, link, time))
+    }
+
+    /// Pose of the loose rock at place `rock` in the map frame at `time`, as `link_at`; none
+    /// also where the snapshots do not tell it.
+    #[must_use]
+    pub fn rock_at(&self, rock: usize, time: SimTime) -> Option<Pose> {
+        let (previous, next) = self.around(time)?;
+        previous.rock_at(next, rock, time)
+    }
+
+    /// The snapshots before and after an instant, or the nearest twice.
+    fn around(&self, time: SimTime) -> Option<(&WorldState, &WorldState)> {
         let after = self.states.partition_point(|state| state.time < time);
         let next = self.states.get(after).or(self.states.back())?;
-        let previous = self.states.get(after.saturating_sub(1))?;
-        Some(previous.link_at(next, link, time))
+        Some((self.states.get(after.saturating_sub(1))?, next))
     }
 }

@@ -14,6 +14,7 @@ use selene_terrain::{Ground, Rock, RockShape};
 use selene_vehicle::{Shape, Visual};
 
 use crate::NodeError;
+use crate::history::History;
 use crate::watcher::Interval;
 
 /// A scene and the rover in it.
@@ -92,6 +93,26 @@ impl Stage {
         let moves: Vec<_> = parts.chain(rocks).collect();
         self.scene.move_instances(&moves);
         self.turn_sky(time)
+    }
+
+    /// Has the rover and the loose rocks move as they do in a span of time, see
+    /// `Scene::sweep_instances`, with the sky's lights as they are at `stamp`. Over a span of
+    /// several heartbeats they go evenly from where they are first to where they are last;
+    /// before the first snapshot they rest.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover `stamp`.
+    pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), NodeError> {
+        let poses = |at: &dyn Fn(SimTime) -> Option<Pose>| Some([at(span[0])?, at(span[1])?]);
+        let part = |part: &Part| {
+            let at = |time| Some(history.link_at(part.link, time)? * part.link_from_shape);
+            Some((part.instance, poses(&at)?))
+        };
+        let rock = |(i, rock): (usize, &InstanceId)| Some((*rock, poses(&|time| history.rock_at(i, time))?));
+        let moves: Vec<_> =
+            self.parts.iter().filter_map(part).chain(self.rocks.iter().enumerate().filter_map(rock)).collect();
+        self.scene.sweep_instances(&moves);
+        self.turn_sky(stamp)
     }
 
     fn turn_sky(&mut self, time: SimTime) -> Result<(), NodeError> {

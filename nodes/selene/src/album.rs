@@ -9,7 +9,7 @@ use selene_base::{SimTime, frames};
 use selene_coherence::{WORLD_STATE, edits_from_message, from_vector, pose, qos_of};
 use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
 use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs};
-use selene_sensors::{CameraSpec, SensorSpec};
+use selene_sensors::{CameraSpec, DepthUnit, SensorSpec, TruthImage};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
@@ -175,9 +175,12 @@ impl Listener<'_> {
     }
 
     fn truth_images(&self, spec: &CameraSpec, qos: Qos) -> Result<Vec<Subscription>, TransportError> {
-        let depth = spec.depth.then_some(("depth/image_rect_raw", "depth"));
-        let segmentation = spec.segmentation.then_some(("segmentation/image", "segmentation"));
-        let images = depth.into_iter().chain(segmentation);
+        let drawn = |image: &TruthImage| match image {
+            TruthImage::Depth(DepthUnit::Metres) => Some("depth"),
+            TruthImage::Segmentation => Some("segmentation"),
+            _ => None,
+        };
+        let images = spec.truth.images().into_iter().filter_map(|image| Some((image.topic(), drawn(&image)?)));
         images.map(|(suffix, kind)| self.newest(&spec.name, suffix, &format!("{} {kind}", spec.name), qos)).collect()
     }
 

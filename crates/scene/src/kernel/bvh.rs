@@ -5,6 +5,7 @@
 
 use nalgebra::Vector3;
 
+use super::motion::{moved_back, turned};
 use super::{FAR, Hit, Ray, least, most};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
 
@@ -129,7 +130,12 @@ fn cone_meets_box(node: &NodeRecord, cone: &Cone) -> bool {
 fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) -> Hit {
     let mut hit = nearest;
     let instance = &records.instances[index as usize];
-    let ray = object_ray(instance, world_ray);
+    let moving = index >= records.globals.moving_from;
+    let ray = if moving {
+        object_ray(instance, &at_start(records, index, world_ray))
+    } else {
+        object_ray(instance, world_ray)
+    };
     let inverse = inverse_direction(&ray);
     let mut node = instance.first_node;
     while node < instance.end_node {
@@ -148,6 +154,12 @@ fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) 
         node += 1;
     }
     hit
+}
+
+/// The ray as an instance that moves sees it from where it started.
+#[cold]
+fn at_start(records: &Records<'_>, index: u32, ray: &Ray) -> Ray {
+    moved_back(&records.motions[(index - records.globals.moving_from) as usize], records.shutter, ray)
 }
 
 /// The ray in the instance's own frame; t is the same there.
@@ -202,5 +214,10 @@ pub fn triangle_normal(records: &Records<'_>, instance: u32, triangle: u32) -> V
     let n = Vector3::from(triangle.edge1).cross(&Vector3::from(triangle.edge2));
     let rows = &records.instances[instance as usize].object_from_world;
     let column = |i: usize| rows[0][i] * n.x + rows[1][i] * n.y + rows[2][i] * n.z;
-    Vector3::new(column(0), column(1), column(2)).normalize()
+    let normal = Vector3::new(column(0), column(1), column(2)).normalize();
+    if instance < records.globals.moving_from {
+        return normal;
+    }
+    let motion = &records.motions[(instance - records.globals.moving_from) as usize];
+    turned(&normal, motion.axis, records.shutter * motion.angle)
 }

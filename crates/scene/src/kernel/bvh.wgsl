@@ -108,7 +108,11 @@ fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
 // Nearest hit on one instance before `nearest`, or `nearest` itself.
 fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
     var hit = nearest;
-    let ray = object_ray(index, world_ray);
+    var seen = world_ray;
+    if index >= globals.moving_from {
+        seen = moved_back(motions[index - globals.moving_from], world_ray);
+    }
+    let ray = object_ray(index, seen);
     let inverse = inverse_direction(ray);
     var node = instances[index].first_node;
     let end = instances[index].end_node;
@@ -180,5 +184,10 @@ fn meet_triangle(index: u32, ray: Ray) -> f32 {
 fn triangle_normal(instance: u32, triangle: u32) -> vec3<f32> {
     let n = cross(triangles[triangle].edge1, triangles[triangle].edge2);
     let rows = instances[instance].object_from_world;
-    return normalize(rows[0].xyz * n.x + rows[1].xyz * n.y + rows[2].xyz * n.z);
+    let normal = normalize(rows[0].xyz * n.x + rows[1].xyz * n.y + rows[2].xyz * n.z);
+    if instance < globals.moving_from {
+        return normal;
+    }
+    let motion = motions[instance - globals.moving_from];
+    return turned(normal, motion.axis, shutter * motion.angle);
 }

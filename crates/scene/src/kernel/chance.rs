@@ -6,6 +6,9 @@
 /// The golden ratio's fraction.
 const GOLDEN: f32 = 0.618_034;
 
+/// Fractions of the powers of the plastic number (Roberts 2018, R2).
+const PLASTIC: [f32; 2] = [0.754_877_7, 0.569_840_3];
+
 /// A well mixed number from any.
 #[must_use]
 pub fn scramble(value: u32) -> u32 {
@@ -32,4 +35,12 @@ pub fn unit(seed: u32, n: u32) -> f32 {
 pub fn stratified(index: u32, count: u32, shift: [f32; 2]) -> [f32; 2] {
     let turned = index as f32 * GOLDEN + shift[1];
     [(index as f32 + shift[0]) / count as f32, turned - turned.floor()]
+}
+
+/// The `index`th of `count` points of the unit cube, stratified along the first side and
+/// evenly spread along the others and in the whole (R2), shifted by `shift`.
+#[must_use]
+pub fn stratified_in_three(index: u32, count: u32, shift: [f32; 3]) -> [f32; 3] {
+    let [a, b] = [index as f32 * PLASTIC[0] + shift[1], index as f32 * PLASTIC[1] + shift[2]];
+    [(index as f32 + shift[0]) / count as f32, a - a.floor(), b - b.floor()]
 }

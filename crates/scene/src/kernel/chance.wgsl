@@ -25,3 +25,12 @@ fn stratified(index: u32, count: u32, shift: vec2<f32>) -> vec2<f32> {
     let turned = f32(index) * GOLDEN + shift.y;
     return vec2((f32(index) + shift.x) / f32(count), turned - floor(turned));
 }
+
+const PLASTIC: vec2<f32> = vec2(0.7548777, 0.5698403);
+
+// The index-th of `count` points of the unit cube, stratified along the first side and
+// evenly spread along the others and in the whole, shifted by `shift`.
+fn stratified_in_three(index: u32, count: u32, shift: vec3<f32>) -> vec3<f32> {
+    let along = f32(index) * PLASTIC + shift.yz;
+    return vec3((f32(index) + shift.x) / f32(count), along - floor(along));
+}

@@ -7,11 +7,13 @@ pub mod chance;
 pub mod hapke;
 pub mod heights;
 pub mod lens;
+pub mod motion;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
 pub mod surface;
 pub mod trace;
+pub mod truth;
 
 use nalgebra::Vector3;
 
@@ -60,10 +62,11 @@ fn most(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// All kernels as one WGSL module, with entry points `camera` and `beams`.
+/// All kernels as one WGSL module, with entry points `camera`, `beams` and `truth`.
 pub const WGSL: &str = concat!(
     include_str!("records.wgsl"),
     include_str!("heights.wgsl"),
+    include_str!("motion.wgsl"),
     include_str!("bvh.wgsl"),
     include_str!("hapke.wgsl"),
     include_str!("chance.wgsl"),
@@ -73,4 +76,5 @@ pub const WGSL: &str = concat!(
     include_str!("sky.wgsl"),
     include_str!("lens.wgsl"),
     include_str!("trace.wgsl"),
+    include_str!("truth.wgsl"),
 );

@@ -65,8 +65,18 @@ struct Globals {
     level_count: u32,
     node_count: u32,
     beam_count: u32,
-    pad0: vec2<u32>,
+    moving_from: u32,
+    pad0: u32,
     earth_bands: vec3<f32>,
+    pad1: u32,
+}
+
+struct Motion {
+    centre: vec3<f32>,
+    angle: f32,
+    axis: vec3<f32>,
+    pad0: u32,
+    shift: vec3<f32>,
     pad1: u32,
 }
 
@@ -82,6 +92,11 @@ struct Camera {
     reach: f32,
     pixel_reach: f32,
     coefficients: array<vec4<f32>, 2>,
+    motion: Motion,
+    moves: u32,
+    samples: u32,
+    exposure_share: f32,
+    row_share: f32,
 }
 
 struct Pixel {
@@ -89,6 +104,13 @@ struct Pixel {
     depth: f32,
     scattered: vec3<f32>,
     code: u32,
+}
+
+struct Truth {
+    normal: vec3<f32>,
+    albedo: f32,
+    sun_share: f32,
+    pad: array<u32, 3>,
 }
 
 struct Beam {
@@ -134,3 +156,4 @@ const SUN_BAND: f32 = 0.33333334;
 @group(0) @binding(5) var<storage, read> triangles: array<Triangle>;
 @group(0) @binding(6) var<storage, read> instances: array<Instance>;
 @group(0) @binding(7) var<storage, read> materials: array<Material>;
+@group(0) @binding(8) var<storage, read> motions: array<Motion>;

@@ -19,7 +19,7 @@ const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
 #[must_use]
 pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> Bands {
     let globals = &records.globals;
-    let centre = camera_direction(camera, column as f32, row as f32).normalize();
+    let centre = camera_direction(camera, records.shutter, column as f32, row as f32).normalize();
     let reach = camera.pixel_reach;
     let near = |axis: [f32; 3], radius: f32| (centre - Vector3::from(axis)).norm() < radius + reach;
     if !near(globals.sun_direction, globals.sun_radius) && !near(globals.earth_direction, globals.earth_radius) {
@@ -29,7 +29,7 @@ pub fn sky_radiance(records: &Records<'_>, camera: &CameraRecord, column: u32, r
     for point in 0..POINTS * POINTS {
         let along = |k: u32| (k as f32 + 0.5) / POINTS as f32 - 0.5;
         let [x, y] = [column as f32 + along(point % POINTS), row as f32 + along(point / POINTS)];
-        let direction = camera_direction(camera, x, y);
+        let direction = camera_direction(camera, records.shutter, x, y);
         if direction != Vector3::zeros() {
             sum += disc_radiance(records, &direction.normalize());
         }

@@ -1,11 +1,15 @@
 //! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel
 //! the light on it, from the Sun's disc, from the Earth (a point for its shadows; left
 //! out in full sunlight, a thousand times its own) and scattered once by sunlit ground.
+//! With several samples a pixel the light is their mean, each through its own place in the
+//! pixel at its own instant of the exposure; depth, class and what is scattered are those of
+//! the pixel's centre in the middle of its row's exposure.
 
 use nalgebra::Vector3;
 
-use super::chance::pixel_seed;
+use super::chance::{pixel_seed, scramble, stratified_in_three, unit};
 use super::lens::lens_direction;
+use super::motion::turned;
 use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
@@ -13,28 +17,73 @@ use super::surface::{SENSOR_MIP, Surface, faces_openly, reflect, surface_at, tra
 use super::{Bands, FAR, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
-/// What the pixel at (`column`, `row`) sees.
+/// First of a pixel's numbers that its samples are shifted by; light takes those before.
+const SHIFT_NUMBER: u32 = 4096;
+
+/// Samples' seeds are so far apart.
+const SEED_STEP: u32 = 0x9e37_79b9;
+
+/// What the pixel at (`column`, `row`) sees: first by the ray through its centre, which with
+/// several samples gives no light, then by theirs.
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
-    let ray = camera_ray(camera, column, row);
-    if ray.direction == Vector3::zeros() {
-        return PixelRecord { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
-    }
-    let hit = trace_nearest(records, &ray, SENSOR_MIP);
-    if hit.t >= FAR {
-        let radiance = sky_radiance(records, camera, column, row);
-        return PixelRecord { radiance: radiance.into(), depth: FAR, scattered: [0.0; 3], code: 0 };
-    }
-    let surface = surface_at(records, &ray, &hit);
-    let viewer = -ray.direction.normalize();
     let seed = pixel_seed(camera.seed, column, row);
-    let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
-    PixelRecord {
-        radiance: lit(records, camera, &surface, &viewer, seed).into(),
-        depth: hit.t,
-        scattered: scattered(records, &surface, &viewer, rays, seed).into(),
-        code: surface.code,
+    let middle = row_middle(camera, row);
+    let rays = if camera.samples > 1 { camera.samples + 1 } else { 1 };
+    let mut pixel = PixelRecord { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
+    let mut radiance = Bands::zeros();
+    for index in 0..rays {
+        let [x, y, shutter] = if index == 0 { [0.0, 0.0, middle] } else { sample(camera, middle, seed, index - 1) };
+        let at_its_instant;
+        let records = if camera.moves == 0 {
+            records
+        } else {
+            at_its_instant = Records { shutter, ..*records };
+            &at_its_instant
+        };
+        let ray = camera_ray(camera, shutter, column as f32 + x, row as f32 + y);
+        if ray.direction == Vector3::zeros() {
+            if index == 0 {
+                return pixel;
+            }
+            continue;
+        }
+        let hit = trace_nearest(records, &ray, SENSOR_MIP);
+        let gives_light = index > 0 || rays == 1;
+        if hit.t >= FAR {
+            if gives_light {
+                radiance += sky_radiance(records, camera, column, row);
+            }
+            continue;
+        }
+        let surface = surface_at(records, &ray, &hit);
+        let viewer = -ray.direction.normalize();
+        if index == 0 {
+            let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
+            pixel.depth = hit.t;
+            pixel.code = surface.code;
+            pixel.scattered = scattered(records, &surface, &viewer, rays, seed).into();
+        }
+        if gives_light {
+            let seed = if index == 0 { seed } else { scramble(seed ^ index.wrapping_mul(SEED_STEP)) };
+            radiance += lit(records, camera, &surface, &viewer, seed);
+        }
     }
+    pixel.radiance = (radiance / camera.samples as f32).into();
+    pixel
+}
+
+/// A sample's place from the pixel's centre, pixels, and its share of the span.
+fn sample(camera: &CameraRecord, middle: f32, seed: u32, index: u32) -> [f32; 3] {
+    let shift = [0, 1, 2].map(|i| unit(seed, SHIFT_NUMBER + i));
+    let [x, y, time] = stratified_in_three(index, camera.samples, shift);
+    [x - 0.5, y - 0.5, middle + camera.exposure_share * (time - 0.5)]
+}
+
+/// Where in the span the middle of a row's exposure is; 0 where nothing moves.
+#[must_use]
+pub fn row_middle(camera: &CameraRecord, row: u32) -> f32 {
+    0.5 * camera.exposure_share + camera.row_share * row as f32
 }
 
 /// What a beam meets.
@@ -54,22 +103,29 @@ pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     }
 }
 
-/// The ray through a pixel's centre; t counts as depth does.
-fn camera_ray(camera: &CameraRecord, column: u32, row: u32) -> Ray {
+/// The ray through a place in the image at a share of the span; t counts as depth does.
+#[must_use]
+pub fn camera_ray(camera: &CameraRecord, share: f32, column: f32, row: f32) -> Ray {
     let rows = &camera.world_from_optical;
+    let origin = Vector3::new(rows[0][3], rows[1][3], rows[2][3]);
     Ray {
-        origin: Vector3::new(rows[0][3], rows[1][3], rows[2][3]),
-        direction: camera_direction(camera, column as f32, row as f32),
+        origin: if camera.moves == 0 { origin } else { origin + Vector3::from(camera.motion.shift) * share },
+        direction: camera_direction(camera, share, column, row),
     }
 }
 
-/// The direction through a place in the image, as long as `lens_direction` has it.
+/// The direction through a place in the image at a share of the span, as long as
+/// `lens_direction` has it.
 #[must_use]
-pub fn camera_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3<f32> {
+pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32) -> Vector3<f32> {
     let d = lens_direction(camera, column, row);
     let along = |r: &[f32; 4]| r[0] * d.x + r[1] * d.y + r[2] * d.z;
     let rows = &camera.world_from_optical;
-    Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]))
+    let direction = Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]));
+    if camera.moves == 0 {
+        return direction;
+    }
+    turned(&direction, camera.motion.axis, share * camera.motion.angle)
 }
 
 /// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).

@@ -19,23 +19,65 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
-// What the pixel at (column, row) sees.
+const SHIFT_NUMBER: u32 = 4096u;
+const SEED_STEP: u32 = 0x9e3779b9u;
+
+// What the pixel at (column, row) sees: first by the ray through its centre, which with
+// several samples gives no light, then by theirs.
 fn camera_pixel(column: u32, row: u32) -> Pixel {
-    let ray = camera_ray(column, row);
-    if all(ray.direction == vec3(0.0)) {
-        return Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
-    }
-    let hit = trace_nearest(ray, SENSOR_MIP);
-    if hit.t >= FAR {
-        return Pixel(sky_radiance(column, row), FAR, vec3(0.0), 0u);
-    }
-    let surface = surface_at(ray, hit);
-    let viewer = -normalize(ray.direction);
     let seed = pixel_seed(view.seed, column, row);
-    let radiance = lit(surface, viewer, seed);
-    let rays = rays_of_pixel(view.bounce_rays, column, row);
-    let from_around = scattered(surface, viewer, rays, view.bounce_rays, seed);
-    return Pixel(radiance, hit.t, from_around, surface.code);
+    let middle = row_middle(row);
+    let rays = select(1u, view.samples + 1u, view.samples > 1u);
+    var pixel = Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
+    for (var index = 0u; index < rays; index++) {
+        var within = vec3(0.0, 0.0, middle);
+        var light_seed = seed;
+        if index > 0u {
+            within = sample(middle, seed, index - 1u);
+            light_seed = scramble(seed ^ (index * SEED_STEP));
+        }
+        shutter = within.z;
+        let ray = camera_ray(vec2(f32(column), f32(row)) + within.xy);
+        if all(ray.direction == vec3(0.0)) {
+            if index == 0u {
+                return pixel;
+            }
+            continue;
+        }
+        let hit = trace_nearest(ray, SENSOR_MIP);
+        let gives_light = index > 0u || rays == 1u;
+        if hit.t >= FAR {
+            if gives_light {
+                pixel.radiance += sky_radiance(column, row);
+            }
+            continue;
+        }
+        let surface = surface_at(ray, hit);
+        let viewer = -normalize(ray.direction);
+        if index == 0u {
+            let bounces = rays_of_pixel(view.bounce_rays, column, row);
+            pixel.depth = hit.t;
+            pixel.code = surface.code;
+            pixel.scattered = scattered(surface, viewer, bounces, view.bounce_rays, seed);
+        }
+        if gives_light {
+            pixel.radiance += lit(surface, viewer, light_seed);
+        }
+    }
+    pixel.radiance /= f32(view.samples);
+    return pixel;
+}
+
+// A sample's place from the pixel's centre, pixels, and its share of the span.
+fn sample(middle: f32, seed: u32, index: u32) -> vec3<f32> {
+    let shift = vec3(unit(seed, SHIFT_NUMBER), unit(seed, SHIFT_NUMBER + 1u), unit(seed, SHIFT_NUMBER + 2u));
+    let place = stratified_in_three(index, view.samples, shift);
+    return vec3(place.xy - 0.5, middle + view.exposure_share * (place.z - 0.5));
+}
+
+// Where in the span the middle of a row's exposure is; 0 where nothing moves.
+fn row_middle(row: u32) -> f32 {
+    return 0.5 * view.exposure_share + view.row_share * f32(row);
 }
 
 // What a beam meets.
@@ -50,17 +92,25 @@ fn beam_return(beam: Beam) -> Return {
     return Return(hit.t, cosine, materials[surface.material].albedo, surface.code);
 }
 
-// The ray through a pixel's centre; t counts as depth does.
-fn camera_ray(column: u32, row: u32) -> Ray {
+// The ray through a place in the image at `shutter`; t counts as depth does.
+fn camera_ray(place: vec2<f32>) -> Ray {
     let rows = view.world_from_optical;
-    return Ray(vec3(rows[0].w, rows[1].w, rows[2].w), camera_direction(vec2(f32(column), f32(row))));
+    let origin = vec3(rows[0].w, rows[1].w, rows[2].w);
+    if view.moves == 0u {
+        return Ray(origin, camera_direction(place));
+    }
+    return Ray(origin + view.motion.shift * shutter, camera_direction(place));
 }
 
-// The direction through a place in the image, as long as lens_direction has it.
+// The direction through a place in the image at `shutter`, as long as lens_direction has it.
 fn camera_direction(place: vec2<f32>) -> vec3<f32> {
     let d = lens_direction(place);
     let rows = view.world_from_optical;
-    return vec3(dot(rows[0].xyz, d), dot(rows[1].xyz, d), dot(rows[2].xyz, d));
+    let direction = vec3(dot(rows[0].xyz, d), dot(rows[1].xyz, d), dot(rows[2].xyz, d));
+    if view.moves == 0u {
+        return direction;
+    }
+    return turned(direction, view.motion.axis, shutter * view.motion.angle);
 }
 
 // Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).

@@ -108,19 +108,7 @@ pub fn look(eye: [f64; 3], target: [f64; 3], width: u32, height: u32) -> CameraV
     let right = forward.cross(&Vector3::z()).try_normalize(1e-9).unwrap_or(Vector3::x());
     let down = forward.cross(&right);
     let rotation = nalgebra::Rotation3::from_basis_unchecked(&[right, down, forward]);
-    let focal = 0.5 * f64::from(width) / 35f64.to_radians().tan();
-    CameraView {
-        world_from_optical: Pose::from_parts(
-            Vector3::from(eye).into(),
-            UnitQuaternion::from_rotation_matrix(&rotation),
-        ),
-        width,
-        height,
-        fx_px: focal,
-        fy_px: focal,
-        cx_px: 0.5 * f64::from(width - 1),
-        cy_px: 0.5 * f64::from(height - 1),
-        lens: selene_scene::Lens::PINHOLE,
-        light: selene_scene::LightSampling::default(),
-    }
+    let pose = Pose::from_parts(Vector3::from(eye).into(), UnitQuaternion::from_rotation_matrix(&rotation));
+    let light = selene_scene::LightSampling::default();
+    CameraView { light, ..CameraView::pinhole(pose, [width, height], 70f64.to_radians()) }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use selene_base::SimTime;
 use selene_camera::{Darkroom, Exposure};
-use selene_coherence::{Interval, Stage};
-use selene_scene::CameraFrame;
+use selene_coherence::Interval;
 use selene_sensors::{CameraSpec, Pipeline, Schedule, SensorSpec};
 use selene_sim::{Scenario, World};
 
@@ -19,9 +18,8 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
     let (spec, schedule) = camera(&scenario, &args.camera)?;
     let tracer = device::open(args.device.device)?;
     let ground = scenario.generate_ground().map_err(Fault::input)?;
-    let stage = Stage::new(&scenario, &ground).map_err(Fault::run)?;
+    let mut darkroom = Darkroom::new(&scenario, &ground, tracer).map_err(Fault::run)?;
     let world = World::new(Arc::clone(&scenario), ground).map_err(Fault::run)?;
-    let mut darkroom = Darkroom { stage, tracer, frame: CameraFrame::default(), seed: scenario.seed };
     let pipeline = Pipeline::new(spec, scenario.seed).map_err(Fault::input)?;
     let exposure = expose_at(args.at, world, &mut darkroom, &pipeline, schedule, &scenario)?;
     let at = SimTime::from(exposure.image.header.stamp);
@@ -30,7 +28,7 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
     image
         .save_with_format(&args.out, image::ImageFormat::Png)
         .map_err(|e| Fault::run(format!("{}: cannot be written: {e}", args.out.display())))?;
-    eprintln!("{}: {} at {at}, traced on {}", args.out.display(), args.camera, darkroom.tracer.device());
+    eprintln!("{}: {} at {at}, traced on {}", args.out.display(), args.camera, darkroom.tracer().device());
     Ok(())
 }
 
@@ -63,17 +61,17 @@ fn expose_at(
         let next = world.heartbeat().map_err(Fault::run)?;
         let edits = next.edits.clone();
         let interval = Interval { previous, next, edits };
-        darkroom.stage.take_ground(&interval);
-        if let Some(sample) = schedule.measured_in(interval.after(), interval.next.time.min(at)).last() {
-            latest = Some((sample, interval.clone()));
-        }
-        // The last sample before `at` is the one: stop where no other can follow.
-        let next_sample = latest.as_ref().map(|(sample, _)| schedule.instant(sample.index + 1));
-        if next_sample.is_some_and(|instant| instant > at) || interval.next.time >= at {
+        darkroom.take(&interval);
+        latest = schedule.measured_in(interval.after(), interval.next.time.min(at)).last().or(latest);
+        // The last sample before `at` is the one: no other can follow.
+        let next_sample = latest.map(|sample| schedule.instant(sample.index + 1));
+        let is_last = next_sample.is_some_and(|instant| instant > at) || interval.next.time >= at;
+        let exposed = latest.is_none_or(|sample| darkroom.exposed_at(pipeline.spec(), sample) <= interval.next.time);
+        if is_last && exposed {
             break;
         }
         previous = interval.next;
     }
-    let (sample, interval) = latest.ok_or_else(|| Fault::input("--at: the camera takes no image until then"))?;
-    darkroom.expose(pipeline, link, &interval, sample).map_err(Fault::run)
+    let sample = latest.ok_or_else(|| Fault::input("--at: the camera takes no image until then"))?;
+    darkroom.expose(pipeline, link, sample).map_err(Fault::run)
 }

@@ -1,0 +1,37 @@
+// What is true of the surface in the middle of a pixel: the twin of truth.rs.
+
+@group(1) @binding(1) var<storage, read_write> truths: array<Truth>;
+
+@compute @workgroup_size(8, 8)
+fn truth(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x < view.size.x && id.y < view.size.y {
+        truths[id.y * view.size.x + id.x] = truth_pixel(id.x, id.y);
+    }
+}
+
+// What is true of what the pixel at (column, row) sees; all zero where that is nothing.
+fn truth_pixel(column: u32, row: u32) -> Truth {
+    shutter = row_middle(row);
+    let nothing = Truth(vec3(0.0), 0.0, 0.0, array<u32, 3>());
+    let ray = camera_ray(vec2(f32(column), f32(row)));
+    if all(ray.direction == vec3(0.0)) {
+        return nothing;
+    }
+    let hit = trace_nearest(ray, SENSOR_MIP);
+    if hit.t >= FAR {
+        return nothing;
+    }
+    let surface = surface_at(ray, hit);
+    let sun = sunlight(surface, view.sun_samples, pixel_seed(view.seed, column, row));
+    return Truth(in_optical(surface.normal), materials[surface.material].albedo, sun.share, array<u32, 3>());
+}
+
+// A direction of the scene's frame in the optical frame.
+fn in_optical(direction: vec3<f32>) -> vec3<f32> {
+    let rows = view.world_from_optical;
+    var d = direction;
+    if view.moves != 0u {
+        d = turned(direction, view.motion.axis, -shutter * view.motion.angle);
+    }
+    return rows[0].xyz * d.x + rows[1].xyz * d.y + rows[2].xyz * d.z;
+}
