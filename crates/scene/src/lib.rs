@@ -3,8 +3,10 @@
 
 mod changes;
 mod cpu;
+mod detail;
 mod finish;
 pub mod kernel;
+mod lamp;
 mod light;
 mod material;
 mod mesh;
@@ -21,8 +23,10 @@ pub mod primitives {
 }
 
 pub use cpu::CpuTracer;
+pub use detail::Detail;
+pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};
 pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
-pub use material::{HapkeParams, Material};
+pub use material::{HapkeParams, Material, PrincipledParams, ROUGHNESS_MIN};
 pub use mesh::Mesh;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};
 pub use tracer::{TraceError, Tracer};

@@ -23,6 +23,10 @@ pub(crate) struct Pyramid {
     from_home: [i64; 2],
     /// Where the scene's frame lies in the map frame, m.
     pub(crate) middle_m: Vector3<f64>,
+    /// Between posts of the finest level, m.
+    pub(crate) spacing_m: f64,
+    /// Its first post, in posts from the map's origin.
+    pub(crate) first_post: [i64; 2],
 }
 
 impl Pyramid {
@@ -32,7 +36,10 @@ impl Pyramid {
         let levels: Vec<_> = ground.levels().map(|level| add_level(level, middle_m, &mut heights)).collect();
         let tiles = levels.first().map_or(0, tiles_on_side);
         let from_home = ground.tiles_from_home();
-        Self { levels, heights, tile_versions: vec![0; tiles * tiles], version: 0, from_home, middle_m }
+        let spacing_m = ground.finest().spacing_m;
+        let first_post = ground.finest().origin_m.map(|origin| (origin / spacing_m).round() as i64);
+        let tile_versions = vec![0; tiles * tiles];
+        Self { levels, heights, tile_versions, version: 0, from_home, middle_m, spacing_m, first_post }
     }
 
     /// How many edit passes there were.

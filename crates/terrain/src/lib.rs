@@ -34,6 +34,7 @@ mod sampler;
 mod seam;
 mod site;
 mod start;
+mod surface;
 mod surroundings;
 mod tile_store;
 mod windows;
@@ -50,6 +51,7 @@ pub use site::{
     CraterSpec, ElevationSpec, FileSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
     RidgeSpec, RiseSpec, SiteSpec,
 };
+pub use surface::{DetailSpec, HapkeSpec, SurfaceSpec};
 pub use surroundings::Surroundings;
 pub use tile_store::TileStore;
 pub use windows::{Place, Vicinity, WindowPlan};

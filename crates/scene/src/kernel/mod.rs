@@ -4,8 +4,11 @@
 
 pub mod bvh;
 pub mod chance;
+pub mod detail;
 pub mod hapke;
 pub mod heights;
+pub mod lamp;
+pub mod principled;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
@@ -40,6 +43,15 @@ pub type Bands = Vector3<f32>;
 /// The Sun's light in each band, as a part of its sum.
 pub const SUN_BAND: f32 = 1.0 / 3.0;
 
+/// The `kind` of a matt material.
+pub const LAMBERT: u32 = 0;
+
+/// The `kind` of one after Hapke.
+pub const HAPKE: u32 = 1;
+
+/// The `kind` of a principled one.
+pub const PRINCIPLED: u32 = 2;
+
 /// Farther than anything.
 pub const FAR: f32 = 1e30;
 
@@ -65,8 +77,11 @@ pub const WGSL: &str = concat!(
     include_str!("heights.wgsl"),
     include_str!("bvh.wgsl"),
     include_str!("hapke.wgsl"),
+    include_str!("principled.wgsl"),
     include_str!("chance.wgsl"),
     include_str!("surface.wgsl"),
+    include_str!("detail.wgsl"),
+    include_str!("lamp.wgsl"),
     include_str!("sunlight.wgsl"),
     include_str!("scatter.wgsl"),
     include_str!("sky.wgsl"),

@@ -1,10 +1,12 @@
 //! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel
 //! the light on it, from the Sun's disc, from the Earth (a point for its shadows; left
-//! out in full sunlight, a thousand times its own) and scattered once by sunlit ground.
+//! out in full sunlight, a thousand times its own), from lamps and scattered once.
 
 use nalgebra::Vector3;
 
 use super::chance::pixel_seed;
+use super::detail::detailed;
+use super::lamp::lamps_on;
 use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
@@ -21,7 +23,7 @@ pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, r
         let radiance = sky_radiance(records, camera, column, row);
         return PixelRecord { radiance: radiance.into(), depth: FAR, scattered: [0.0; 3], code: 0 };
     }
-    let surface = surface_at(records, &ray, &hit);
+    let surface = detailed(records, camera, &ray.direction, &hit, surface_at(records, &ray, &hit));
     let viewer = -ray.direction.normalize();
     let seed = pixel_seed(camera.seed, column, row);
     let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
@@ -69,7 +71,7 @@ pub fn camera_direction(camera: &CameraRecord, column: f32, row: f32) -> Vector3
     Vector3::new(along(&rows[0]), along(&rows[1]), along(&rows[2]))
 }
 
-/// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
+/// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
 fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
     let globals = &records.globals;
     let sun = sunlight(records, surface, camera.sun_samples, seed);
@@ -83,5 +85,8 @@ fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: 
         let irradiance = Bands::from(globals.earth_bands) * globals.earth_irradiance;
         radiance += irradiance.component_mul(&reflect(records, surface, &earth, viewer));
     }
-    radiance
+    if records.lamps.is_empty() {
+        return radiance;
+    }
+    radiance + lamps_on(records, surface, viewer, [camera.sun_samples, seed], sun.share)
 }

@@ -26,7 +26,8 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     if hit.t >= FAR {
         return Pixel(sky_radiance(column, row), FAR, vec3(0.0), 0u);
     }
-    let surface = surface_at(ray, hit);
+    let pixel = max(view.inverse_focal.x, view.inverse_focal.y);
+    let surface = detailed(ray.direction, pixel, hit, surface_at(ray, hit));
     let viewer = -normalize(ray.direction);
     let seed = pixel_seed(view.seed, column, row);
     let radiance = lit(surface, viewer, seed);
@@ -60,7 +61,7 @@ fn camera_direction(place: vec2<f32>) -> vec3<f32> {
     return vec3(dot(rows[0].xyz, p), dot(rows[1].xyz, p), dot(rows[2].xyz, p));
 }
 
-// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
+// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
 fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     let sun = sunlight(surface, view.sun_samples, seed);
     var radiance = vec3(0.0);
@@ -72,5 +73,5 @@ fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
         radiance += globals.earth_bands * globals.earth_irradiance * reflect_toward(surface, earth, viewer);
     }
-    return radiance;
+    return radiance + lamps_on(surface, viewer, view.sun_samples, seed, sun.share);
 }
