@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use bytemuck::Zeroable;
-use selene_scene::record::{GlobalsRecord, LevelRecord, Records};
-use selene_scene::{Scene, TraceError, Versions};
+use selene_scene::record::{GlobalsRecord, LampRecord, LevelRecord, Records};
+use selene_scene::{LAMPS_MAX, Scene, TraceError, Versions};
 
 use crate::engine::Engine;
 
@@ -13,8 +12,18 @@ use crate::engine::Engine;
 pub(crate) const LEVELS_MAX: usize = 8;
 
 /// Buffers in the order of their bindings.
-const NAMES: [&str; 9] =
-    ["globals", "levels", "heights", "instance nodes", "mesh nodes", "triangles", "instances", "materials", "motions"];
+const NAMES: [&str; 10] = [
+    "globals",
+    "levels",
+    "heights",
+    "instance nodes",
+    "mesh nodes",
+    "triangles",
+    "instances",
+    "materials",
+    "motions",
+    "lamps",
+];
 
 /// A binding may not be empty.
 const BYTES_MIN: u64 = 64;
@@ -30,7 +39,7 @@ pub(crate) struct SceneCopy {
 
 /// The layout of a scene's bindings.
 pub(crate) fn layout(engine: &Engine) -> wgpu::BindGroupLayout {
-    let entries: Vec<_> = (0..NAMES.len()).map(|i| layout_entry(i as u32, i < 2, true)).collect();
+    let entries: Vec<_> = (0..NAMES.len()).map(|i| layout_entry(i as u32, is_uniform(i), true)).collect();
     engine.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("scene"), entries: &entries })
 }
 
@@ -113,8 +122,9 @@ impl SceneCopy {
     }
 
     /// Sets what holds for the next dispatch.
-    pub(crate) fn set_globals(&self, engine: &Engine, globals: &GlobalsRecord) {
+    pub(crate) fn set_lights(&self, engine: &Engine, globals: &GlobalsRecord, lamps: &[LampRecord]) {
         engine.queue.write_buffer(&self.buffers[0], 0, bytemuck::bytes_of(globals));
+        engine.queue.write_buffer(&self.buffers[9], 0, bytemuck::cast_slice(lamps));
     }
 
     /// The scene's bindings.
@@ -143,7 +153,7 @@ fn check_levels(engine: &Engine, records: &Records<'_>) -> Result<(), TraceError
 }
 
 /// The arrays as bytes, in the order of their bindings.
-fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 9] {
+fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 10] {
     [
         bytemuck::bytes_of(&records.globals),
         bytemuck::cast_slice(records.levels),
@@ -154,13 +164,23 @@ fn contents<'a>(records: &'a Records<'_>) -> [&'a [u8]; 9] {
         bytemuck::cast_slice(records.instances),
         bytemuck::cast_slice(records.materials),
         bytemuck::cast_slice(records.motions),
+        bytemuck::cast_slice(records.lamps),
     ]
 }
 
+/// Small arrays are uniforms: devices have room for few storage buffers.
+fn is_uniform(i: usize) -> bool {
+    matches!(i, 0 | 1 | 9)
+}
+
 fn buffer(engine: &Engine, i: usize, bytes: u64) -> wgpu::Buffer {
-    let usage = if i < 2 { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
-    // The uniform array of levels has its full length.
-    let least = if i == 1 { size_of_val(&[LevelRecord::zeroed(); LEVELS_MAX]) as u64 } else { BYTES_MIN };
+    let usage = if is_uniform(i) { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
+    // Arrays in uniforms have their full length.
+    let least = match i {
+        1 => (LEVELS_MAX * size_of::<LevelRecord>()) as u64,
+        9 => (LAMPS_MAX * size_of::<LampRecord>()) as u64,
+        _ => BYTES_MIN,
+    };
     engine.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(NAMES[i]),
         size: bytes.max(least),

@@ -1,7 +1,7 @@
 //! The `Tracer` on a device: scene up, one dispatch, results back.
 
 use selene_scene::kernel::WGSL;
-use selene_scene::record::{BeamRecord, CameraRecord, PixelRecord, ReturnRecord, TruthRecord};
+use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
 use crate::copy::{self, SceneCopy, layout_entry};
@@ -84,9 +84,9 @@ impl GpuTracer {
             }
             None => SceneCopy::new(&self.engine, &self.scene_layout, scene)?,
         };
-        let mut globals = scene.records().globals;
-        globals.beam_count = beam_count;
-        copy.set_globals(&self.engine, &globals);
+        let records = scene.records();
+        let globals = GlobalsRecord { beam_count, ..records.globals };
+        copy.set_lights(&self.engine, &globals, records.lamps);
         Ok(self.copy.insert(copy))
     }
 }

@@ -12,8 +12,8 @@ use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
-    Beam, CameraFrame, CameraView, Class, CpuTracer, Earth, Lens, LensModel, LightSampling, Material, Scene, Star,
-    Sweep, Tracer, TruthFrame, primitives,
+    Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel, LightSampling,
+    Material, PrincipledParams, Profile, Scene, Star, Sweep, Tracer, TruthFrame, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -177,6 +177,38 @@ fn samples_in_space_and_time_are_the_same() {
         gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
         assert!(cpu_frame.class.contains(&(Class::Rover as u16)));
         assert_same_picture(&cpu_frame, &gpu_frame);
+    }
+}
+
+#[test]
+fn lamps_gloss_and_detail_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let gold = PrincipledParams { base: [0.8, 0.6, 0.2], metallic: 0.8, roughness: 0.4, specular: 0.5 };
+    let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
+    let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
+    scene.add_instance(ball, &pose, Class::Rover, &Material::Principled(gold)).expect("room");
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
+    scene.set_ground_materials(&regolith, &rock, detail);
+    let spot = Profile { inner_rad: 0.2, outer_rad: 0.6, falloff: 2.0 };
+    let lamp = |side: f64, profile, size_m| Lamp {
+        world_from_lamp: Pose::translation(-4.0, -2.0 + side, bumpy_height_m(-4.0, -2.0) + 1.7),
+        flux_w: [10.0, 20.0, 60.0],
+        profile,
+        size_m,
+    };
+    scene.set_lamps(vec![lamp(0.4, spot, [0.0; 2]), lamp(-0.4, Profile::LAMBERT, [0.3, 0.1])]).expect("room");
+    for sun_elevation in [-0.3, 0.15] {
+        scene.set_sun(sun(sun_elevation, 1.0));
+        let light = LightSampling { sun_samples: 8, bounce_rays: 4, seed: 7 };
+        let view = CameraView { light, ..view() };
+        let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
+        CpuTracer.camera(&scene, &view, &mut ours).expect("traced");
+        gpu.camera(&scene, &view, &mut theirs).expect("traced");
+        assert_same_picture(&ours, &theirs);
+        let lit = ours.radiance.iter().filter(|l| l[2] > 0.0).count();
+        assert!(lit > ours.radiance.len() / 4, "{lit} pixels are lit");
     }
 }
 

@@ -4,9 +4,11 @@
 mod boxes;
 mod changes;
 mod cpu;
+mod detail;
 mod finish;
 mod flow;
 pub mod kernel;
+mod lamp;
 mod lens;
 mod light;
 mod material;
@@ -28,10 +30,12 @@ pub mod primitives {
 
 pub use boxes::{Solid, Visible, visible};
 pub use cpu::CpuTracer;
+pub use detail::Detail;
 pub use flow::{Sighting, flow};
+pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};
 pub use lens::{Lens, LensModel};
 pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun, lambert_phase};
-pub use material::{HapkeParams, Material};
+pub use material::{HapkeParams, Material, PrincipledParams, ROUGHNESS_MIN};
 pub use mesh::Mesh;
 pub use projection::PIXEL_SAMPLES_MAX;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions, instance_of_movable};

@@ -97,8 +97,9 @@ pub struct Star {
 /// How much work a picture's light is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LightSampling {
-    /// Rays to the Sun's disc where it is seen in part: 1 takes its centre only, so
-    /// that shadows are sharp; more, up to `SAMPLES_MAX`, give penumbras of as many steps.
+    /// Rays to the Sun's disc where it is seen in part, and to each lamp of some size: 1
+    /// takes the middle only, so that shadows are sharp; more, up to `SAMPLES_MAX`, give
+    /// penumbras of as many steps.
     pub sun_samples: u32,
     /// Rays from every four pixels (a square of two by two) to what is around, for
     /// light that sunlit surfaces scatter; 0 leaves shadows to the Earth.

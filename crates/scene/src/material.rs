@@ -1,13 +1,16 @@
 //! What surfaces do with light. Regolith follows Hapke's photometric function
 //! (Hapke 2012; parameters of Sato et al. 2014, doi 10.1002/2013JE004580, App. A),
 //! coherent backscatter left out; its values hold for 30° S to 30° N and stand in
-//! for the poles until a polar set is added. Lambert serves rover parts and tests.
+//! for the poles until a polar set is added. The principled reflectance (Burley 2012)
+//! serves rover parts, Lambert tests.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
+use bytemuck::Zeroable;
 use nalgebra::Vector3;
+use selene_terrain::HapkeSpec;
 
-use crate::kernel::hapke;
+use crate::kernel::{HAPKE, LAMBERT, PRINCIPLED, hapke};
 use crate::record::MaterialRecord;
 
 /// Slopes of the unresolved roughness below this are taken as this: the equations
@@ -58,6 +61,21 @@ impl HapkeParams {
     pub const ROCK: Self =
         Self { w: 0.42, filling: 0.6, theta_rad: 15.0 * PI / 180.0, tint: [1.1, 1.0, 0.9], ..Self::REGOLITH };
 
+    /// These, but for what a site's file gives.
+    #[must_use]
+    pub fn but(&self, given: &HapkeSpec) -> Self {
+        Self {
+            w: given.w.unwrap_or(self.w),
+            b: given.b.unwrap_or(self.b),
+            c: given.c.unwrap_or(self.c),
+            bs0: given.bs0.unwrap_or(self.bs0),
+            hs: given.hs.unwrap_or(self.hs),
+            filling: given.filling.unwrap_or(self.filling),
+            theta_rad: given.theta_deg.map_or(self.theta_rad, f64::to_radians),
+            tint: given.tint.unwrap_or(self.tint),
+        }
+    }
+
     /// Reflectance f(i, e, ψ), 1/sr, so that radiance = f · irradiance · cos i.
     /// Angles in radians, ψ between the planes of incidence and emission; zero when
     /// the source or the viewer is below the horizon.
@@ -91,7 +109,7 @@ impl HapkeParams {
         let k_phi = 1.209 * self.filling.powf(2.0 / 3.0);
         let root = (1.0 - self.w).max(0.0).sqrt();
         MaterialRecord {
-            kind: 1,
+            kind: HAPKE,
             albedo: albedo as f32,
             w: self.w as f32,
             b: self.b as f32,
@@ -102,9 +120,44 @@ impl HapkeParams {
             tan_theta: theta.tan() as f32,
             chi: (1.0 + PI * theta.tan().powi(2)).sqrt().recip() as f32,
             r0: ((1.0 - root) / (1.0 + root)) as f32,
-            pad0: 0,
             tint: self.tint.map(|band| band as f32),
-            pad1: 0,
+            ..MaterialRecord::zeroed()
+        }
+    }
+}
+
+/// The least roughness of a principled material: what the Sun's disc and neighbouring
+/// pixels still show as a glint and not as single specks.
+pub const ROUGHNESS_MIN: f64 = 0.1;
+
+/// Reflectance straight back of facets of `specular` 1 that are no metal (Burley 2012).
+const SPECULAR_SCALE: f64 = 0.08;
+
+/// Parameters of the principled reflectance, all 0…1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrincipledParams {
+    /// Red, green and blue: reflectance of the diffuse part, or of the metal straight back.
+    pub base: [f64; 3],
+    /// How much of it is metal.
+    pub metallic: f64,
+    /// Of the facets; taken as at least `ROUGHNESS_MIN`.
+    pub roughness: f64,
+    /// Strength of the facets where it is no metal; 0.5 for plastics and paints.
+    pub specular: f64,
+}
+
+impl PrincipledParams {
+    fn record(&self) -> MaterialRecord {
+        let mean = self.base.iter().sum::<f64>() / 3.0;
+        let tint = self.base.map(|band| if mean > 0.0 { (band / mean) as f32 } else { 1.0 });
+        MaterialRecord {
+            kind: PRINCIPLED,
+            albedo: mean as f32,
+            tint,
+            metallic: self.metallic as f32,
+            alpha: self.roughness.max(ROUGHNESS_MIN).powi(2) as f32,
+            specular: (SPECULAR_SCALE * self.specular) as f32,
+            ..MaterialRecord::zeroed()
         }
     }
 }
@@ -114,6 +167,8 @@ impl HapkeParams {
 pub enum Material {
     /// Particulate, rough: soil and rock.
     Hapke(HapkeParams),
+    /// Paint, plastic, metal.
+    Principled(PrincipledParams),
     /// Equal radiance to all sides.
     Lambert {
         /// Share of light that leaves again, 0…1.
@@ -127,8 +182,9 @@ impl Material {
     pub fn record(&self) -> MaterialRecord {
         match self {
             Self::Hapke(params) => params.record(params.hemispherical_albedo(0.0)),
+            Self::Principled(params) => params.record(),
             Self::Lambert { albedo } => {
-                MaterialRecord { albedo: *albedo as f32, tint: [1.0; 3], ..bytemuck::Zeroable::zeroed() }
+                MaterialRecord { kind: LAMBERT, albedo: *albedo as f32, tint: [1.0; 3], ..MaterialRecord::zeroed() }
             }
         }
     }

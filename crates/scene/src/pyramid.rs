@@ -26,6 +26,10 @@ pub(crate) struct Pyramid {
     pub(crate) middle_m: Vector3<f64>,
     /// The levels that `heights` holds, but for the finest: its owner edits it.
     coarser: Vec<Arc<Level>>,
+    /// Between posts of the finest level, m.
+    pub(crate) spacing_m: f64,
+    /// Its first post, in posts from the map's origin.
+    pub(crate) first_post: [i64; 2],
 }
 
 impl Pyramid {
@@ -40,6 +44,8 @@ impl Pyramid {
             from_home: [0; 2],
             middle_m: Vector3::zeros(),
             coarser: Vec::new(),
+            spacing_m: ground.finest().spacing_m,
+            first_post: [0; 2],
         };
         pyramid.go_to(ground);
         pyramid
@@ -49,6 +55,7 @@ impl Pyramid {
     pub(crate) fn go_to(&mut self, ground: &Ground) {
         self.middle_m = middle_m(ground.finest());
         self.from_home = ground.tiles_from_home();
+        self.first_post = ground.finest().origin_m.map(|origin| (origin / self.spacing_m).round() as i64);
         for (i, level) in ground.shared_levels().iter().enumerate() {
             let record = &mut self.levels[i];
             record.origin = [0, 1].map(|axis| (level.origin_m[axis] - self.middle_m[axis]) as f32);

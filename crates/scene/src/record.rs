@@ -89,7 +89,7 @@ pub struct InstanceRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MaterialRecord {
-    /// 0 Lambert, 1 Hapke.
+    /// 0 Lambert, 1 Hapke, 2 principled.
     pub kind: u32,
     /// Diffuse reflectance, 0…1.
     pub albedo: f32,
@@ -111,12 +111,42 @@ pub struct MaterialRecord {
     pub chi: f32,
     /// r0 of the H function.
     pub r0: f32,
-    /// Nothing.
-    pub pad0: u32,
+    /// Part that is metal, 0…1.
+    pub metallic: f32,
     /// Colour: red, green and blue about their mean, 1.
     pub tint: [f32; 3],
+    /// Width of the facets' slopes: roughness squared.
+    pub alpha: f32,
+    /// What facets that are no metal send straight back.
+    pub specular: f32,
     /// Nothing.
-    pub pad1: u32,
+    pub pad: [u32; 3],
+}
+
+/// A lamp.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct LampRecord {
+    /// Middle of its face, m.
+    pub position: [f32; 3],
+    /// Intensity on its axis, all bands together, W/sr.
+    pub peak: f32,
+    /// Its axis, unit.
+    pub axis: [f32; 3],
+    /// Cosine of the profile's outer angle.
+    pub cos_outer: f32,
+    /// From its middle to the end of its width, m.
+    pub side: [f32; 3],
+    /// 1 over the cosines between the profile's angles.
+    pub inverse_fall: f32,
+    /// From its middle to the end of its height, m.
+    pub up: [f32; 3],
+    /// Power of the profile's fall.
+    pub falloff: f32,
+    /// Intensity on its axis in each band, W/sr.
+    pub intensity: [f32; 3],
+    /// From its middle to a corner, m.
+    pub radius: f32,
 }
 
 /// What holds for the whole scene.
@@ -147,14 +177,20 @@ pub struct GlobalsRecord {
     pub node_count: u32,
     /// Number of beams, where beams are traced.
     pub beam_count: u32,
-    /// The first instance that moves while an image is taken; all after it do.
-    pub moving_from: u32,
-    /// Nothing.
-    pub pad0: u32,
+    /// Number of lamps.
+    pub lamp_count: u32,
+    /// Standard deviation of the albedo of each octave of detail.
+    pub detail_mottle: f32,
     /// The Earth's light in the three bands, as parts of its sum.
     pub earth_bands: [f32; 3],
-    /// Nothing.
-    pub pad1: u32,
+    /// Standard deviation of the slopes of the detail of the finest grid's spacing.
+    pub detail_slope: f32,
+    /// Posts from the map's origin to the finest grid's first.
+    pub detail_origin: [i32; 2],
+    /// Slopes of an octave of detail over those of the one before.
+    pub detail_gain: f32,
+    /// The first instance that moves while an image is taken; all after it do.
+    pub moving_from: u32,
 }
 
 /// How something moves in the span of an image: from where it starts, turned about an axis
@@ -295,12 +331,14 @@ pub struct Records<'a> {
     pub triangles: &'a [TriangleRecord],
     /// Instances.
     pub instances: &'a [InstanceRecord],
-    /// Materials; 0 is the ground's.
+    /// Materials; 0 is the ground's, 1 the rocks'.
     pub materials: &'a [MaterialRecord],
     /// Motions of the instances from `GlobalsRecord::moving_from` on.
     pub motions: &'a [MotionRecord],
     /// The share of the span at which everything is looked at.
     pub shutter: f32,
+    /// Lamps that shine.
+    pub lamps: &'a [LampRecord],
     /// Where the scene's frame lies in the map frame, m.
     pub middle_m: Vector3<f64>,
 }

@@ -8,15 +8,18 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::frames::interpolate;
-use selene_terrain::{Edit, Ground, Rock};
+use selene_terrain::{Edit, Ground, Rock, SiteSpec, SurfaceSpec};
 
 use crate::boxes::Solid;
 use crate::changes;
+use crate::detail::Detail;
+use crate::lamp::{LAMPS_MAX, Lamp};
 use crate::light::{Earth, Star, Sun};
 use crate::material::{HapkeParams, Material};
 use crate::mesh::Mesh;
 use crate::pyramid::Pyramid;
-use crate::record::{GlobalsRecord, InstanceRecord, MaterialRecord, MotionRecord, NodeRecord, Records, TriangleRecord};
+use crate::record::TriangleRecord;
+use crate::record::{GlobalsRecord, InstanceRecord, LampRecord, MaterialRecord, MotionRecord, NodeRecord, Records};
 use crate::record::{affine_rows, moved};
 use crate::sweep::swept_bounds;
 use crate::tree::{self, Bounds};
@@ -108,6 +111,10 @@ pub struct Scene {
     rock_count: usize,
     rock_nodes: usize,
     materials: Vec<MaterialRecord>,
+    lamps: Vec<Lamp>,
+    /// Those that shine, in the scene's frame.
+    lamp_records: Vec<LampRecord>,
+    detail: Detail,
     sun: Sun,
     earth: Option<Earth>,
     stars: Vec<Star>,
@@ -136,6 +143,9 @@ impl Scene {
             rock_count: 0,
             rock_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
+            lamps: Vec::new(),
+            lamp_records: Vec::new(),
+            detail: Detail::NONE,
             sun,
             earth: None,
             stars: Vec::new(),
@@ -165,6 +175,7 @@ impl Scene {
         self.bounds.extend(bounds);
         self.instance_mesh.extend(meshes);
         // The scene's frame went along.
+        self.place_lamps();
         let moves: Vec<_> =
             self.movables.iter().copied().enumerate().map(|(i, poses)| (InstanceId(i), poses)).collect();
         self.sweep_instances(&moves);
@@ -284,6 +295,52 @@ impl Scene {
         }
     }
 
+    /// Replaces what the ground and the rocks are made of; a scene is made with mean
+    /// regolith and rock, as smooth as its mesh.
+    pub fn set_ground_materials(&mut self, regolith: &Material, rock: &Material, detail: Detail) {
+        self.materials[0] = regolith.record();
+        self.materials[1] = rock.record();
+        self.detail = detail;
+        self.shapes_version += 1;
+    }
+
+    /// Makes ground and rocks of what a site's file says.
+    pub fn set_surface(&mut self, site: &SiteSpec) {
+        let SurfaceSpec { regolith, rock, detail } = &site.surface;
+        let detail = Detail {
+            deviation_at_1m_m: site.relief.deviation_at_1m_m,
+            hurst: site.relief.hurst_below_1m,
+            strength: detail.strength,
+            mottle: detail.mottle,
+        };
+        let regolith = Material::Hapke(HapkeParams::REGOLITH.but(regolith));
+        self.set_ground_materials(&regolith, &Material::Hapke(HapkeParams::ROCK.but(rock)), detail);
+    }
+
+    /// Replaces all lamps; a scene is made without any. Those without flux are dark.
+    ///
+    /// # Errors
+    /// When more shine than the kernels take.
+    pub fn set_lamps(&mut self, lamps: Vec<Lamp>) -> Result<(), SceneError> {
+        if lamps.iter().filter(|lamp| shines(lamp)).count() > LAMPS_MAX {
+            return Err(SceneError::Full { what: "lamps that shine", most: LAMPS_MAX });
+        }
+        self.lamps = lamps;
+        self.place_lamps();
+        Ok(())
+    }
+
+    /// The lamps.
+    #[must_use]
+    pub fn lamps(&self) -> &[Lamp] {
+        &self.lamps
+    }
+
+    fn place_lamps(&mut self) {
+        let middle_m = self.pyramid.middle_m;
+        self.lamp_records = self.lamps.iter().filter(|lamp| shines(lamp)).map(|lamp| lamp.record(middle_m)).collect();
+    }
+
     /// Replaces the Sun.
     pub fn set_sun(&mut self, sun: Sun) {
         self.sun = sun;
@@ -328,13 +385,16 @@ impl Scene {
     #[must_use]
     pub fn records(&self) -> Records<'_> {
         let lights = GlobalsRecord::of_lights(&self.sun, self.earth.as_ref());
+        let mut globals = GlobalsRecord {
+            level_count: self.pyramid.levels.len() as u32,
+            node_count: self.instance_nodes.len() as u32,
+            lamp_count: self.lamp_records.len() as u32,
+            moving_from: if self.motions.is_empty() { u32::MAX } else { self.rock_count as u32 },
+            ..lights
+        };
+        self.detail.write(self.pyramid.spacing_m, self.pyramid.first_post, &mut globals);
         Records {
-            globals: GlobalsRecord {
-                level_count: self.pyramid.levels.len() as u32,
-                node_count: self.instance_nodes.len() as u32,
-                moving_from: if self.motions.is_empty() { u32::MAX } else { self.rock_count as u32 },
-                ..lights
-            },
+            globals,
             levels: &self.pyramid.levels,
             heights: &self.pyramid.heights,
             instance_nodes: &self.instance_nodes,
@@ -344,6 +404,7 @@ impl Scene {
             materials: &self.materials,
             motions: &self.motions,
             shutter: 0.0,
+            lamps: &self.lamp_records,
             middle_m: self.pyramid.middle_m,
         }
     }
@@ -416,6 +477,10 @@ impl Scene {
         });
         index as u32
     }
+}
+
+fn shines(lamp: &Lamp) -> bool {
+    lamp.flux_w.iter().any(|flux| *flux > 0.0)
 }
 
 /// Number in images of the movable that was added as the `index`-th, from 0.

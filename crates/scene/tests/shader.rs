@@ -49,7 +49,7 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
     assert_same_layout!(
         m,
         "Material",
-        MaterialRecord { kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, pad0, tint, pad1 }
+        MaterialRecord { kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad }
     );
     assert_same_layout!(
         m,
@@ -67,10 +67,13 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
             level_count,
             node_count,
             beam_count,
-            moving_from,
-            pad0,
+            lamp_count,
+            detail_mottle,
             earth_bands,
-            pad1
+            detail_slope,
+            detail_origin,
+            detail_gain,
+            moving_from
         }
     );
     assert_same_layout!(
@@ -98,6 +101,11 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
     assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, scattered, code });
     assert_same_layout!(m, "Motion", MotionRecord { centre, angle, axis, pad0, shift, pad1 });
     assert_same_layout!(m, "Truth", TruthRecord { normal, albedo, sun_share, pad });
+    assert_same_layout!(
+        m,
+        "Lamp",
+        LampRecord { position, peak, axis, cos_outer, side, inverse_fall, up, falloff, intensity, radius }
+    );
     assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
     assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
 }
@@ -107,5 +115,6 @@ fn constants_that_rust_computes_are_the_same_in_wgsl() {
     let has = |line: String| assert!(WGSL.contains(&line), "{line}");
     has(format!("const LIMB_EXPONENT: f32 = {};", selene_scene::LIMB_EXPONENT));
     has(format!("const SAMPLES_MAX: u32 = {}u;", selene_scene::SAMPLES_MAX));
+    has(format!("const LAMPS_MAX: u32 = {}u;", selene_scene::LAMPS_MAX));
     has(format!("const LIMB_ROOT: f32 = {:.8};", 1.0 / (selene_scene::LIMB_EXPONENT + 2.0)));
 }

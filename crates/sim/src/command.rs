@@ -16,6 +16,8 @@ pub enum Command {
     Joint(JointCommand),
     /// Several joints over time.
     Trajectory(JointTrajectory),
+    /// One lamp.
+    Lamp(LampCommand),
 }
 
 /// A target for one joint: a rate for a drive or a servo by rate, rad/s; an angle for
@@ -26,6 +28,15 @@ pub struct JointCommand {
     pub joint: String,
     /// The target.
     pub target: f64,
+}
+
+/// How bright a lamp should be from now on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LampCommand {
+    /// Its name.
+    pub lamp: String,
+    /// Part of its full flux, 0 (off) to 1.
+    pub level: f64,
 }
 
 /// Why a command is refused, with what is allowed.
@@ -57,6 +68,22 @@ pub enum CommandError {
         joint: String,
         /// The names there are.
         known: String,
+    },
+    /// No such lamp.
+    #[error("lamp \"{lamp}\" is not one of this rover's; those are: {known}")]
+    UnknownLamp {
+        /// The name given.
+        lamp: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A lamp cannot be that bright.
+    #[error("lamp \"{lamp}\": level {level} is not allowed: must be 0 to 1")]
+    Level {
+        /// Its name.
+        lamp: String,
+        /// The level given.
+        level: f64,
     },
     /// A joint comes twice.
     #[error("trajectory: joint \"{joint}\" is given twice; once is enough")]
@@ -124,6 +151,10 @@ impl Command {
             Self::Ackermann(asked) => check_ackermann(asked),
             Self::Joint(JointCommand { joint, target }) => finite(joint, &[("target", *target)]),
             Self::Trajectory(trajectory) => trajectory.check(),
+            Self::Lamp(LampCommand { lamp, level }) if !(0.0..=1.0).contains(level) => {
+                Err(CommandError::Level { lamp: lamp.clone(), level: *level })
+            }
+            Self::Lamp(_) => Ok(()),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! somebody has driven, the follower stays off, so that the rover never starts by
 //! itself under an operator's hands. What cannot be meant is refused as a whole and
 //! counted; what is beyond a limit is limited and counted, once a command and joint.
+//! Lamps stay as bright as they were last told.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use selene_vehicle::{
 };
 
 use crate::actuator::{Actuator, Role};
-use crate::command::{Command, CommandError, JointCommand};
+use crate::command::{Command, CommandError, JointCommand, LampCommand};
 use crate::order::{Order, RATE_HOLD, What};
 use crate::trajectory::{Course, JointTrajectory};
 
@@ -34,6 +35,8 @@ pub struct Driver {
     joints: Vec<Option<Order>>,
     /// Where each wheel's steer stands while the body does, rad.
     held_rad: Vec<f64>,
+    /// Of each lamp, 0 to 1.
+    lamp_levels: Vec<f64>,
     has_driven: bool,
     refused: u64,
     last_refusal: Option<CommandError>,
@@ -70,6 +73,7 @@ impl Driver {
             joints: vec![None; actuators.len()],
             actuators,
             held_rad: vec![0.0; model.wheels().len()],
+            lamp_levels: model.lamps().iter().map(|lamp| lamp.spec.level).collect(),
             has_driven: false,
             refused: 0,
             last_refusal: None,
@@ -92,6 +96,7 @@ impl Driver {
             }
             Command::Joint(joint) => self.take_joint(&joint, now),
             Command::Trajectory(trajectory) => self.take_trajectory(&trajectory, now),
+            Command::Lamp(lamp) => self.take_lamp(&lamp),
         });
         if let Err(refusal) = taken {
             self.refused += 1;
@@ -115,6 +120,12 @@ impl Driver {
     #[must_use]
     pub fn limited(&self) -> u64 {
         self.limited
+    }
+
+    /// How bright each lamp is, 0 to 1, in the order of the rover's.
+    #[must_use]
+    pub fn lamp_levels(&self) -> &[f64] {
+        &self.lamp_levels
     }
 
     /// Whether anybody has commanded a wheel.
@@ -174,6 +185,16 @@ impl Driver {
             courses.push((joint, trajectory.course(column, self.actuators[joint].role.by_rate(), start)?));
         }
         courses.into_iter().for_each(|(joint, course)| self.order(joint, now, What::Course { course, from: None }));
+        Ok(())
+    }
+
+    fn take_lamp(&mut self, LampCommand { lamp, level }: &LampCommand) -> Result<(), CommandError> {
+        let names = self.model.lamps().iter().map(|known| known.spec.name.as_str());
+        let Some(index) = names.clone().position(|name| name == lamp) else {
+            let known = names.collect::<Vec<_>>().join(", ");
+            return Err(CommandError::UnknownLamp { lamp: lamp.clone(), known });
+        };
+        self.lamp_levels[index] = *level;
         Ok(())
     }
 

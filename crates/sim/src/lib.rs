@@ -21,13 +21,13 @@ mod trajectory;
 mod world;
 
 pub use actuator::{Actuator, Role};
-pub use command::{Command, CommandError, JointCommand};
+pub use command::{Command, CommandError, JointCommand, LampCommand};
 pub use driver::Driver;
 pub use hash::StateHash;
 pub use loose::{LooseFromSiteSpec, LooseRockSpec};
 pub use route::{RouteFollower, RouteSpec};
 pub use saved_ruts::{RutsError, SavedRuts};
-pub use scenario::{LoadOptions, Scenario, ScenarioError, ScenarioSpec};
+pub use scenario::{LampLevelSpec, LoadOptions, Scenario, ScenarioError, ScenarioSpec};
 pub use sky::SkySpec;
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use state::{RockPose, WheelTruth, WorldState};

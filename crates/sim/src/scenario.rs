@@ -60,6 +60,10 @@ pub struct ScenarioSpec {
     /// The sensors' files.
     #[garde(length(max = 64))]
     pub sensors: Vec<PathBuf>,
+    /// Lamps that are not as bright at the start as the rover's file says.
+    #[garde(dive, length(max = 16))]
+    #[serde(default)]
+    pub lamps: Vec<LampLevelSpec>,
     /// What the built-in driver follows when nobody drives.
     #[garde(dive)]
     pub route: Option<RouteSpec>,
@@ -81,6 +85,18 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub sky: SkySpec,
+}
+
+/// How bright a lamp is at the start.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LampLevelSpec {
+    /// The lamp.
+    #[garde(skip)]
+    pub name: String,
+    /// Part of its full flux, 0 (off) to 1.
+    #[garde(custom(input::within(0.0, 1.0)))]
+    pub level: f64,
 }
 
 /// Which rover, under what name, and where it starts.
@@ -221,7 +237,8 @@ impl Scenario {
         let seed = options.seed.unwrap_or(spec.seed);
         let site_file = near(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
-        let rover = RoverModel::load(&near(&spec.rover.file))?;
+        let mut rover = RoverModel::load(&near(&spec.rover.file))?;
+        light_lamps(&mut rover, &spec.lamps, path)?;
         let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
         let (sky, stars) = spec.sky.load(&site, spec.utc, path, options.data_dir.as_deref())?;
         let mut scenario = Self {
@@ -414,6 +431,17 @@ fn load_sensor(path: &Path, rover: &RoverModel) -> Result<SensorSpec, InputError
     let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
     let what = format!("link: '{}' is no link of the rover; it has {}", sensor.link(), links.join(", "));
     Err(InputError::content(path, what))
+}
+
+fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec], path: &Path) -> Result<(), InputError> {
+    for LampLevelSpec { name, level } in levels {
+        if !rover.set_lamp_level(name, *level) {
+            let names: Vec<&str> = rover.lamps().iter().map(|lamp| lamp.spec.name.as_str()).collect();
+            let what = format!("lamps: '{name}' is no lamp of the rover; it has {}", names.join(", "));
+            return Err(InputError::content(path, what));
+        }
+    }
+    Ok(())
 }
 
 /// Whether only fixed joints lie between the base and a link.

@@ -67,6 +67,9 @@ pub struct WorldState {
     pub edits: Vec<Edit>,
     /// Loose rocks, in order of their id.
     pub loose_rocks: Vec<RockPose>,
+    /// How bright each lamp is, 0 to 1, in the order of the rover's; since the heartbeat
+    /// before.
+    pub lamp_levels: Vec<f64>,
     /// Toward the Sun's centre, unit, map frame.
     pub sun_direction: Vector3<f64>,
 }

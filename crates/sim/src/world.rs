@@ -246,7 +246,7 @@ impl World {
         self.snapshot(Vector3::zeros())
     }
 
-    /// A hash over every bit of the physical state: time, rover, ground, soil memory.
+    /// A hash over every bit of the physical state: time, rover, lamps, ground, soil memory.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hash = StateHash::default();
@@ -254,6 +254,7 @@ impl World {
         self.rover.world_from_links().iter().for_each(|pose| hash.pose(pose));
         hash.twist(&self.rover.base_twist());
         self.rover.joint_states().iter().for_each(|joint| hash.numbers(&[joint.position, joint.velocity]));
+        hash.numbers(self.driver.lamp_levels());
         for rock in self.loose.rocks() {
             hash.pose(&rock.world_from_rock);
             hash.twist(&rock.twist);
@@ -380,6 +381,7 @@ impl World {
                 .iter()
                 .map(|r| RockPose { id: r.id, world_from_rock: r.world_from_rock })
                 .collect(),
+            lamp_levels: self.driver.lamp_levels().to_vec(),
             sun_direction: self.sun_direction,
         }
     }

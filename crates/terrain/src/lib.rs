@@ -36,6 +36,7 @@ mod seam;
 mod showing;
 mod site;
 mod start;
+mod surface;
 mod surroundings;
 mod tile_store;
 mod windows;
@@ -53,6 +54,7 @@ pub use site::{
     CraterSpec, ElevationSpec, FileSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
     RidgeSpec, RiseSpec, SiteSpec,
 };
+pub use surface::{DetailSpec, HapkeSpec, SurfaceSpec};
 pub use surroundings::Surroundings;
 pub use tile_store::TileStore;
 pub use windows::{Place, Vicinity, WindowPlan};

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::check::{agrees_with, crater_count, hex_digest, nested, rock_count};
 use crate::crater_law::CraterLaw;
 use crate::rock_law::RockLaw;
+use crate::surface::SurfaceSpec;
 
 /// Posts on a side that one level may have.
 pub const POSTS_MAX: usize = 8193;
@@ -43,6 +44,10 @@ pub struct SiteSpec {
     /// Loose rocks.
     #[garde(dive, custom(rock_count(&self.levels)))]
     pub rocks: RockLaw,
+    /// What ground and rocks do with light.
+    #[garde(dive)]
+    #[serde(default)]
+    pub surface: SurfaceSpec,
 }
 
 impl SiteSpec {

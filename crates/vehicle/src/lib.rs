@@ -26,11 +26,11 @@ mod urdf;
 pub use ackermann::{Ackermann, AckermannState};
 pub use drive::DrivePower;
 pub use error::VehicleError;
-pub use model::{Coupling, Passive, RoverModel, Servo, Wheel, read_urdf};
+pub use model::{Coupling, Lamp, Passive, RoverModel, Servo, Wheel, read_urdf};
 pub use rover::{Forces, JointState, Rover, Targets, WheelMotion};
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{
-    CouplingSpec, DriveSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec,
-    WheelSpec,
+    CouplingSpec, DriveSpec, FinishSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,
+    SteeringSpec, SuspensionSpec, WheelSpec,
 };
 pub use steering::{BodyTwist, WheelTargets, wheel_targets};

@@ -9,7 +9,7 @@ use selene_base::{InputError, Pose};
 
 use crate::roles::Roles;
 use crate::shape::{Joint, Link};
-use crate::spec::{DriveSpec, RoverSpec, ServoKind};
+use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind};
 use crate::{VehicleError, tree, urdf};
 
 /// A YAML rover is a few kilobytes.
@@ -27,6 +27,7 @@ pub struct RoverModel {
     servos: Vec<Servo>,
     passive: Vec<Passive>,
     couplings: Vec<Coupling>,
+    lamps: Vec<Lamp>,
 }
 
 /// A wheel: indices into [`RoverModel::links`] and [`RoverModel::joints`], and size.
@@ -99,6 +100,15 @@ pub struct Passive {
     pub limits_rad: Option<[f64; 2]>,
 }
 
+/// A lamp and the link that carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lamp {
+    /// Index of the link in [`RoverModel::links`]; its light goes along the link's x axis.
+    pub link: usize,
+    /// What it is.
+    pub spec: LampSpec,
+}
+
 /// A joint that stands at `ratio` times another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coupling {
@@ -132,7 +142,9 @@ impl RoverModel {
         roles.no_joint_twice(&held)?;
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
         no_joint_free(&joints, &moving_joints, &held, &urdf_path)?;
-        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings })
+        let lamps = roles.lamps(&spec.lamps, &links)?;
+        roles.finishes(&spec.finishes, &links)?;
+        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings, lamps })
     }
 
     /// The YAML it was made from.
@@ -181,6 +193,25 @@ impl RoverModel {
     #[must_use]
     pub fn couplings(&self) -> &[Coupling] {
         &self.couplings
+    }
+
+    /// Lamps in the order of the YAML file.
+    #[must_use]
+    pub fn lamps(&self) -> &[Lamp] {
+        &self.lamps
+    }
+
+    /// Gives a lamp another level at the start, 0 to 1; whether there is such a lamp.
+    pub fn set_lamp_level(&mut self, name: &str, level: f64) -> bool {
+        let found = self.lamps.iter_mut().find(|lamp| lamp.spec.name == name);
+        found.map(|lamp| lamp.spec.level = level).is_some()
+    }
+
+    /// The finish of a material of the URDF.
+    #[must_use]
+    pub fn finish(&self, material: &str) -> FinishSpec {
+        let given = self.spec.finishes.iter().find(|finish| finish.material == material);
+        given.cloned().unwrap_or_else(FinishSpec::paint)
     }
 
     /// The URDF as read, for `robot_description`.

@@ -6,9 +6,11 @@ use std::path::Path;
 use selene_base::InputError;
 
 use crate::VehicleError;
-use crate::model::{Coupling, Passive, Servo, Wheel, poses_at_zero};
-use crate::shape::{Joint, JointKind};
-use crate::spec::{CouplingSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, WheelSpec};
+use crate::model::{Coupling, Lamp, Passive, Servo, Wheel, poses_at_zero};
+use crate::shape::{Joint, JointKind, Link};
+use crate::spec::{
+    CouplingSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, WheelSpec,
+};
 
 /// How far a drive axis may lie off its link's y axis, as 1 − cosine.
 const AXLE_SLACK: f64 = 1e-9;
@@ -109,6 +111,41 @@ impl Roles<'_> {
             couplings.push(Coupling { joint, mirrors, ratio: spec.ratio });
         }
         Ok(couplings)
+    }
+
+    /// Lamps on links that there are, no two of one name.
+    pub(crate) fn lamps(&self, specs: &[LampSpec], links: &[Link]) -> Result<Vec<Lamp>, VehicleError> {
+        let mut lamps: Vec<Lamp> = Vec::with_capacity(specs.len());
+        for spec in specs {
+            if lamps.iter().any(|lamp| lamp.spec.name == spec.name) {
+                let what = format!("two lamps are named \"{}\"; names must differ", spec.name);
+                return Err(self.refusal(&spec.name, what));
+            }
+            let Some(link) = links.iter().position(|link| link.name == spec.link) else {
+                let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
+                let what = format!("\"{}\" is not a link of the URDF; those are: {}", spec.link, names.join(", "));
+                return Err(self.refusal(&spec.link, what));
+            };
+            lamps.push(Lamp { link, spec: spec.clone() });
+        }
+        Ok(lamps)
+    }
+
+    /// Finishes of materials that there are, each once.
+    pub(crate) fn finishes(&self, specs: &[FinishSpec], links: &[Link]) -> Result<(), VehicleError> {
+        let visuals = || links.iter().flat_map(|link| &link.visuals);
+        for (index, FinishSpec { material, .. }) in specs.iter().enumerate() {
+            if specs[..index].iter().any(|earlier| earlier.material == *material) {
+                return Err(self.refusal(material, format!("\"{material}\" has two finishes; one is enough")));
+            }
+            if !visuals().any(|visual| visual.material == *material) {
+                let names: std::collections::BTreeSet<_> = visuals().map(|visual| visual.material.as_str()).collect();
+                let names: Vec<_> = names.into_iter().collect();
+                let what = format!("no visual of the URDF is of \"{material}\"; there are: {}", names.join(", "));
+                return Err(self.refusal(material, what));
+            }
+        }
+        Ok(())
     }
 
     fn moving(&self, name: &str) -> Result<usize, VehicleError> {

@@ -3,6 +3,7 @@
 //! say so.
 
 mod actuators;
+mod looks;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use selene_base::input::{positive, within};
 use serde::Deserialize;
 
 pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
+pub use looks::{FinishSpec, LampSpec};
 
 /// The smallest radius and width of a wheel, m: half a node of soil.
 const WHEEL_M_MIN: f64 = 0.01;
@@ -53,6 +55,14 @@ pub struct RoverSpec {
     #[garde(dive)]
     #[serde(default)]
     pub couplings: Vec<CouplingSpec>,
+    /// Lamps.
+    #[garde(length(max = 16), dive)]
+    #[serde(default)]
+    pub lamps: Vec<LampSpec>,
+    /// Finishes of the URDF's materials; those not named are paint without much gloss.
+    #[garde(length(max = 100), dive)]
+    #[serde(default)]
+    pub finishes: Vec<FinishSpec>,
     /// What a body command is limited to.
     #[garde(dive)]
     pub limits: LimitsSpec,

@@ -52,7 +52,7 @@ impl History {
     }
 
     /// The snapshots before and after an instant, or the nearest twice.
-    fn around(&self, time: SimTime) -> Option<(&WorldState, &WorldState)> {
+    pub(crate) fn around(&self, time: SimTime) -> Option<(&WorldState, &WorldState)> {
         let after = self.states.partition_point(|state| state.time < time);
         let next = self.states.get(after).or(self.states.back())?;
         Some((self.states.get(after.saturating_sub(1))?, next))

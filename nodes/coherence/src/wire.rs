@@ -28,6 +28,7 @@ pub fn state_to_message(state: &WorldState) -> selene_msgs::WorldState {
         terrain_edits: edits_to_message(&state.edits),
         loose_rock_ids: state.loose_rocks.iter().map(|rock| rock.id).collect(),
         loose_rocks: state.loose_rocks.iter().map(|rock| to_pose(&rock.world_from_rock)).collect(),
+        lamp_levels: state.lamp_levels.clone(),
         sun_direction: to_vector(&state.sun_direction),
     }
 }
@@ -52,6 +53,7 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
         wheels: message.wheels.iter().map(wheel_from_message).collect(),
         edits: edits_from_message(&message.terrain_edits),
         loose_rocks: rocks_from_message(&message.loose_rock_ids, &message.loose_rocks),
+        lamp_levels: message.lamp_levels.clone(),
         sun_direction: from_vector(&message.sun_direction),
     }
 }
@@ -143,6 +145,7 @@ mod tests {
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
             loose_rocks: vec![RockPose { id: 9, world_from_rock: Pose::from_parts(Vector3::y().into(), rotation) }],
+            lamp_levels: vec![0.0, 1.0 / 3.0],
             sun_direction: Vector3::x(),
         };
         assert_eq!(state_from_message(&state_to_message(&state)), state);

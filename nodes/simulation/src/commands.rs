@@ -1,6 +1,6 @@
 //! Commands from outside: `cmd_vel` (TwistStamped, or Twist when asked for),
-//! `ackermann_cmd`, `joint_trajectory`, and `<joint>/command` for every drive, steer
-//! and servo. They are queued as they arrive and handed to the world between
+//! `ackermann_cmd`, `joint_trajectory`, `<joint>/command` for every drive, steer and
+//! servo, and `lamps/<name>/command` for every lamp. They are queued as they arrive and handed to the world between
 //! heartbeats.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,7 @@ use selene_base::SimTime;
 use selene_coherence::NodeError;
 use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
 use selene_ros::{Message, Qos, ackermann_msgs, builtin_interfaces, geometry_msgs, std_msgs, trajectory_msgs};
-use selene_sim::{Actuator, Command, JointCommand, JointTrajectory, Scenario, TrajectoryPoint, World};
+use selene_sim::{Actuator, Command, JointCommand, JointTrajectory, LampCommand, Scenario, TrajectoryPoint, World};
 use selene_vehicle::{Ackermann, BodyTwist};
 
 pub(crate) struct Commands {
@@ -32,6 +32,9 @@ impl Commands {
         ];
         for Actuator { name, .. } in Actuator::of(&scenario.rover) {
             subscriptions.extend(desk.takes_joint(&name)?);
+        }
+        for lamp in scenario.rover.lamps() {
+            subscriptions.push(desk.takes_lamp(&lamp.spec.name)?);
         }
         Ok(Self { arrived, _subscriptions: subscriptions })
     }
@@ -58,6 +61,14 @@ impl Desk<'_> {
         // The queue closes with the node: nobody is then left to obey.
         let take = move |message| drop(queue.send(command(message)));
         subscribe(self.transport, &self.scenario.topic(topic), Qos::reliable(), take)
+    }
+
+    /// The topic of one lamp: part of its full flux.
+    fn takes_lamp(&self, name: &str) -> Result<Subscription, TransportError> {
+        let lamp = name.to_owned();
+        let command =
+            move |message: std_msgs::Float64| Command::Lamp(LampCommand { lamp: lamp.clone(), level: message.data });
+        self.takes(&format!("lamps/{name}/command"), command)
     }
 
     /// The topic of one joint; none, and said, for a name that ROS 2 does not allow: a

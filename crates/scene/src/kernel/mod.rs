@@ -4,10 +4,13 @@
 
 pub mod bvh;
 pub mod chance;
+pub mod detail;
 pub mod hapke;
 pub mod heights;
+pub mod lamp;
 pub mod lens;
 pub mod motion;
+pub mod principled;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
@@ -43,6 +46,15 @@ pub type Bands = Vector3<f32>;
 /// The Sun's light in each band, as a part of its sum.
 pub const SUN_BAND: f32 = 1.0 / 3.0;
 
+/// The `kind` of a matt material.
+pub const LAMBERT: u32 = 0;
+
+/// The `kind` of one after Hapke.
+pub const HAPKE: u32 = 1;
+
+/// The `kind` of a principled one.
+pub const PRINCIPLED: u32 = 2;
+
 /// Farther than anything.
 pub const FAR: f32 = 1e30;
 
@@ -69,8 +81,11 @@ pub const WGSL: &str = concat!(
     include_str!("motion.wgsl"),
     include_str!("bvh.wgsl"),
     include_str!("hapke.wgsl"),
+    include_str!("principled.wgsl"),
     include_str!("chance.wgsl"),
     include_str!("surface.wgsl"),
+    include_str!("detail.wgsl"),
+    include_str!("lamp.wgsl"),
     include_str!("sunlight.wgsl"),
     include_str!("scatter.wgsl"),
     include_str!("sky.wgsl"),

@@ -47,9 +47,24 @@ struct Material {
     tan_theta: f32,
     chi: f32,
     r0: f32,
-    pad0: u32,
+    metallic: f32,
     tint: vec3<f32>,
-    pad1: u32,
+    alpha: f32,
+    specular: f32,
+    pad: array<u32, 3>,
+}
+
+struct Lamp {
+    position: vec3<f32>,
+    peak: f32,
+    axis: vec3<f32>,
+    cos_outer: f32,
+    side: vec3<f32>,
+    inverse_fall: f32,
+    up: vec3<f32>,
+    falloff: f32,
+    intensity: vec3<f32>,
+    radius: f32,
 }
 
 struct Globals {
@@ -65,10 +80,13 @@ struct Globals {
     level_count: u32,
     node_count: u32,
     beam_count: u32,
-    moving_from: u32,
-    pad0: u32,
+    lamp_count: u32,
+    detail_mottle: f32,
     earth_bands: vec3<f32>,
-    pad1: u32,
+    detail_slope: f32,
+    detail_origin: vec2<i32>,
+    detail_gain: f32,
+    moving_from: u32,
 }
 
 struct Motion {
@@ -142,8 +160,11 @@ struct Hit {
 
 const FAR: f32 = 1e30;
 const GROUND: u32 = 0xffffffffu;
+const LAMBERT: u32 = 0u;
+const HAPKE: u32 = 1u;
 const PI: f32 = 3.14159265358979;
 const LEVELS_MAX: u32 = 8u;
+const LAMPS_MAX: u32 = 64u;
 const SAMPLES_MAX: u32 = 32u;
 // The Sun's light in each of the three bands, as a part of its sum.
 const SUN_BAND: f32 = 0.33333334;
@@ -157,3 +178,4 @@ const SUN_BAND: f32 = 0.33333334;
 @group(0) @binding(6) var<storage, read> instances: array<Instance>;
 @group(0) @binding(7) var<storage, read> materials: array<Material>;
 @group(0) @binding(8) var<storage, read> motions: array<Motion>;
+@group(0) @binding(9) var<uniform> lamps: array<Lamp, LAMPS_MAX>;

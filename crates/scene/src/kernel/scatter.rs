@@ -1,7 +1,8 @@
-//! Sunlight that reaches a surface by way of one other: rays over the hemisphere,
+//! Light of Sun and lamps that reaches a surface by way of one other: rays over the hemisphere,
 //! denser toward the normal as the cosine, each to a surface that may itself see a
-//! random point of the Sun. The mean over chance is the one-bounce integral itself;
-//! further bounces and scattered earthshine are left out. A few per cent of rays
+//! random point of the Sun and of a lamp. The mean over chance is the one-bounce integral itself;
+//! further bounces and scattered earthshine are left out. Facets are blurred here, or
+//! few rays would find their glints. A few per cent of rays
 //! find sunlit ground, so single pixels are noisy.
 
 use std::f32::consts::{PI, TAU};
@@ -9,6 +10,7 @@ use std::f32::consts::{PI, TAU};
 use nalgebra::Vector3;
 
 use super::chance::{stratified, unit};
+use super::lamp::any_lamp_on;
 use super::sunlight::sun_point;
 use super::surface::{SURFACE_MIP, Surface, across, faces_openly, reflect, surface_at, trace_nearest};
 use super::{Bands, FAR, SUN_BAND};
@@ -16,6 +18,9 @@ use crate::record::Records;
 
 /// A cosine to divide by.
 const LEAST_COS: f32 = 1e-4;
+
+/// Facets are at least this rough for scattered light.
+const BLUR_ALPHA: f32 = 0.25;
 
 /// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
 const FIRST_NUMBER: u32 = 2;
@@ -28,7 +33,7 @@ pub fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
     (rays_of_four + 3 - place) / 4
 }
 
-/// Radiance toward `viewer` of the Sun's light that other surfaces scatter onto this
+/// Radiance toward `viewer` of the light that other surfaces scatter onto this
 /// one, W/(m² sr), by `rays` of this pixel, each standing for 4/`rays_of_four` of the
 /// light: right in the mean over the four pixels.
 #[must_use]
@@ -40,13 +45,14 @@ pub fn scattered(
     seed: u32,
 ) -> Bands {
     let shift = [unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1)];
+    let surface = &Surface { least_alpha: BLUR_ALPHA, ..*surface };
     let mut sum = Bands::zeros();
     for index in 0..rays {
         let from = cosine_direction(&surface.normal, stratified(index, rays, shift));
         let number = FIRST_NUMBER + 2 + 2 * index;
-        let sun = sun_point(records, [unit(seed, number), unit(seed, number + 1)]);
-        let arriving = sunlit_radiance(records, surface, from, sun);
-        if arriving.y > 0.0 {
+        let even = [unit(seed, number), unit(seed, number + 1)];
+        let arriving = lit_radiance(records, surface, from, even);
+        if arriving.sum() > 0.0 {
             let cosine = surface.normal.dot(&from).max(LEAST_COS);
             sum += arriving.component_mul(&reflect(records, surface, &from, viewer)) / cosine;
         }
@@ -54,18 +60,27 @@ pub fn scattered(
     if rays == 0 { sum } else { sum * (PI * 4.0 / rays_of_four as f32) }
 }
 
-/// Radiance that comes to a surface from the one in direction `from`, lit by `sun`.
-fn sunlit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, sun: Vector3<f32>) -> Bands {
+/// Radiance that comes to a surface from the one in direction `from`, lit by the point of
+/// the Sun that `even` names and by a point of a lamp.
+fn lit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, even: [f32; 2]) -> Bands {
     let ray = surface.ray(from);
     let hit = trace_nearest(records, &ray, SURFACE_MIP);
     if hit.t >= FAR {
         return Bands::zeros();
     }
-    let other = surface_at(records, &ray, &hit);
-    if !faces_openly(records, &other, sun) {
-        return Bands::zeros();
+    let other = Surface { least_alpha: BLUR_ALPHA, ..surface_at(records, &ray, &hit) };
+    let back = -from;
+    let sun = sun_point(records, even);
+    let mut radiance = Bands::zeros();
+    if faces_openly(records, &other, sun) {
+        radiance = reflect(records, &other, &sun, &back) * (SUN_BAND * records.globals.sun_irradiance);
     }
-    reflect(records, &other, &sun, &-from) * (SUN_BAND * records.globals.sun_irradiance)
+    if records.lamps.is_empty() {
+        return radiance;
+    }
+    // Which lamp: by what the first number leaves of finer steps.
+    let which = (even[0] * 4096.0).fract();
+    radiance + any_lamp_on(records, &other, &back, [which, even[0], even[1]])
 }
 
 /// A direction over a surface, as often as its cosine is great.

@@ -1,7 +1,8 @@
-// Sunlight that reaches a surface by way of one other: the twin of scatter.rs.
+// Light of Sun and lamps that reaches a surface by way of one other: the twin of scatter.rs.
 
 const LEAST_COS: f32 = 1e-4;
 const FIRST_NUMBER: u32 = 2u;
+const BLUR_ALPHA: f32 = 0.25;
 
 // Rays that a pixel has of those of its square of two by two.
 fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
@@ -9,17 +10,19 @@ fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
     return (rays_of_four + 3u - place) / 4u;
 }
 
-// Radiance toward `viewer` of the Sun's light that other surfaces scatter onto this one,
+// Radiance toward `viewer` of the light that other surfaces scatter onto this one,
 // by `rays` of this pixel, each standing for 4/`rays_of_four` of the light.
-fn scattered(surface: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, seed: u32) -> vec3<f32> {
+fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, seed: u32) -> vec3<f32> {
     let shift = vec2(unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1u));
+    var surface = sharp;
+    surface.least_alpha = BLUR_ALPHA;
     var sum = vec3(0.0);
     for (var index = 0u; index < rays; index++) {
         let direction = cosine_direction(surface.normal, stratified(index, rays, shift));
         let number = FIRST_NUMBER + 2u + 2u * index;
-        let sun = sun_point(vec2(unit(seed, number), unit(seed, number + 1u)));
-        let arriving = sunlit_radiance(surface, direction, sun);
-        if arriving.y > 0.0 {
+        let even = vec2(unit(seed, number), unit(seed, number + 1u));
+        let arriving = lit_radiance(surface, direction, even);
+        if arriving.x + arriving.y + arriving.z > 0.0 {
             let cosine = max(dot(surface.normal, direction), LEAST_COS);
             sum += arriving * reflect_toward(surface, direction, viewer) / cosine;
         }
@@ -27,18 +30,26 @@ fn scattered(surface: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, 
     return sum * (PI * 4.0 / f32(max(rays_of_four, 1u)));
 }
 
-// Radiance that comes to a surface from the one in `direction`, lit by `sun`.
-fn sunlit_radiance(surface: Surface, direction: vec3<f32>, sun: vec3<f32>) -> vec3<f32> {
+// Radiance that comes to a surface from the one in `direction`, lit by the point of the
+// Sun that `even` names and by a point of a lamp.
+fn lit_radiance(surface: Surface, direction: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     let ray = surface_ray(surface, direction);
     let hit = trace_nearest(ray, SURFACE_MIP);
     if hit.t >= FAR {
         return vec3(0.0);
     }
-    let other = surface_at(ray, hit);
-    if !faces_openly(other, sun) {
-        return vec3(0.0);
+    var other = surface_at(ray, hit);
+    other.least_alpha = BLUR_ALPHA;
+    let sun = sun_point(even);
+    var radiance = vec3(0.0);
+    if faces_openly(other, sun) {
+        radiance = reflect_toward(other, sun, -direction) * (SUN_BAND * globals.sun_irradiance);
     }
-    return reflect_toward(other, sun, -direction) * (SUN_BAND * globals.sun_irradiance);
+    if globals.lamp_count == 0u {
+        return radiance;
+    }
+    // Which lamp: by what the first number leaves of finer steps.
+    return radiance + any_lamp_on(other, -direction, vec3(fract(even.x * 4096.0), even));
 }
 
 // A direction over a surface, as often as its cosine is great.

@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 
 use super::bvh::{any_instance, trace_instances, triangle_normal};
 use super::heights::{ground_normal, trace_heights};
-use super::{Bands, FAR, GROUND, Hit, Ray, hapke};
+use super::{Bands, FAR, GROUND, HAPKE, Hit, LAMBERT, Ray, hapke, principled};
 use crate::record::{MaterialRecord, Records};
 
 /// Pyramid level where camera and lidar rays start: they leave from above ground.
@@ -37,9 +37,17 @@ pub struct Surface {
     pub material: u32,
     /// As in `InstanceRecord`.
     pub code: u32,
+    /// Its albedo over its material's.
+    pub shade: f32,
+    /// Facets are taken at least this rough: 0 as they are.
+    pub least_alpha: f32,
 }
 
 impl Surface {
+    fn new(point: Vector3<f32>, normal: Vector3<f32>, clearance: f32, material: u32, code: u32) -> Self {
+        Self { point, normal, clearance, material, code, shade: 1.0, least_alpha: 0.0 }
+    }
+
     /// A ray that leaves the surface.
     #[must_use]
     pub fn ray(&self, direction: Vector3<f32>) -> Ray {
@@ -63,12 +71,12 @@ pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
         let level = &records.levels[hit.part as usize];
         let normal = ground_normal(records, level, point.x, point.y);
         let clearance = rounding + 2e-3 * level.spacing;
-        return Surface { point, normal, clearance, material: 0, code: GROUND_CODE };
+        return Surface::new(point, normal, clearance, 0, GROUND_CODE);
     }
     let instance = &records.instances[hit.instance as usize];
     let outward = triangle_normal(records, hit.instance, hit.part);
     let normal = if outward.dot(&ray.direction) > 0.0 { -outward } else { outward };
-    Surface { point, normal, clearance: rounding, material: instance.material, code: instance.code }
+    Surface::new(point, normal, rounding, instance.material, instance.code)
 }
 
 /// Where the ground stands between a surface and what lies in `direction`, or `FAR`;
@@ -105,12 +113,16 @@ pub fn faces_openly(records: &Records<'_>, surface: &Surface, direction: Vector3
 pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, viewer: &Vector3<f32>) -> Bands {
     let material: &MaterialRecord = &records.materials[surface.material as usize];
     let normal = &surface.normal;
-    let tint = Bands::from(material.tint);
-    if material.kind == 0 {
+    let tint = Bands::from(material.tint) * surface.shade;
+    if material.kind == LAMBERT {
         return tint * (material.albedo / PI * normal.dot(source).max(0.0));
     }
     let turned_away = (GRAZING_COS - normal.dot(viewer)).max(0.0);
-    tint * hapke::reflected(material, normal, source, &(viewer + normal * turned_away).normalize())
+    let viewer = (viewer + normal * turned_away).normalize();
+    if material.kind == HAPKE {
+        return tint * hapke::reflected(material, normal, source, &viewer);
+    }
+    principled::reflected(material, normal, source, &viewer, surface.least_alpha)
 }
 
 /// Two unit vectors across a unit vector: level, and as far up as can be.

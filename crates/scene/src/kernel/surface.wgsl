@@ -12,6 +12,8 @@ struct Surface {
     clearance: f32,
     material: u32,
     code: u32,
+    shade: f32,
+    least_alpha: f32,
 }
 
 // A ray that leaves a surface.
@@ -31,11 +33,12 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
     let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
     if hit.instance == GROUND {
         let normal = ground_normal(hit.part, point.x, point.y);
-        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE);
+        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0);
     }
     let outward = triangle_normal(hit.instance, hit.part);
     let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
-    return Surface(point, normal, rounding, instances[hit.instance].material, instances[hit.instance].code);
+    let code = instances[hit.instance].code;
+    return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0);
 }
 
 // Where the ground stands between a surface and what lies in `direction`, or FAR;
@@ -66,12 +69,16 @@ fn faces_openly(surface: Surface, direction: vec3<f32>) -> bool {
 // each band.
 fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec3<f32> {
     let material = materials[surface.material];
-    if material.kind == 0u {
-        return material.tint * (material.albedo / PI * max(dot(surface.normal, source), 0.0));
+    let tint = material.tint * surface.shade;
+    if material.kind == LAMBERT {
+        return tint * (material.albedo / PI * max(dot(surface.normal, source), 0.0));
     }
     let turned_away = max(GRAZING_COS - dot(surface.normal, viewer), 0.0);
     let toward = normalize(viewer + surface.normal * turned_away);
-    return material.tint * reflected(material, surface.normal, source, toward);
+    if material.kind == HAPKE {
+        return tint * reflected(material, surface.normal, source, toward);
+    }
+    return principled(material, surface.normal, source, toward, surface.least_alpha);
 }
 
 // A unit vector across a unit vector, level; axis × side then leads up.

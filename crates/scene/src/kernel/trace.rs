@@ -1,6 +1,6 @@
 //! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel
 //! the light on it, from the Sun's disc, from the Earth (a point for its shadows; left
-//! out in full sunlight, a thousand times its own) and scattered once by sunlit ground.
+//! out in full sunlight, a thousand times its own), from lamps and scattered once.
 //! With several samples a pixel the light is their mean, each through its own place in the
 //! pixel at its own instant of the exposure; depth, class and what is scattered are those of
 //! the pixel's centre in the middle of its row's exposure.
@@ -8,6 +8,8 @@
 use nalgebra::Vector3;
 
 use super::chance::{pixel_seed, scramble, stratified_in_three, unit};
+use super::detail::detailed;
+use super::lamp::lamps_on;
 use super::lens::lens_direction;
 use super::motion::turned;
 use super::scatter::{rays_of_pixel, scattered};
@@ -56,7 +58,7 @@ pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, r
             }
             continue;
         }
-        let surface = surface_at(records, &ray, &hit);
+        let surface = detailed(records, camera, &ray.direction, &hit, surface_at(records, &ray, &hit));
         let viewer = -ray.direction.normalize();
         if index == 0 {
             let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
@@ -128,7 +130,7 @@ pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32
     turned(&direction, camera.motion.axis, share * camera.motion.angle)
 }
 
-/// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
+/// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
 fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
     let globals = &records.globals;
     let sun = sunlight(records, surface, camera.sun_samples, seed);
@@ -142,5 +144,8 @@ fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: 
         let irradiance = Bands::from(globals.earth_bands) * globals.earth_irradiance;
         radiance += irradiance.component_mul(&reflect(records, surface, &earth, viewer));
     }
-    radiance
+    if records.lamps.is_empty() {
+        return radiance;
+    }
+    radiance + lamps_on(records, surface, viewer, [camera.sun_samples, seed], sun.share)
 }

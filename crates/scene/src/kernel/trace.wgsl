@@ -29,6 +29,7 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
     let middle = row_middle(row);
     let rays = select(1u, view.samples + 1u, view.samples > 1u);
     var pixel = Pixel(vec3(0.0), FAR, vec3(0.0), 0u);
+    let pixel_size = max(view.inverse_focal.x, view.inverse_focal.y);
     for (var index = 0u; index < rays; index++) {
         var within = vec3(0.0, 0.0, middle);
         var light_seed = seed;
@@ -52,7 +53,7 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
             }
             continue;
         }
-        let surface = surface_at(ray, hit);
+        let surface = detailed(ray.direction, pixel_size, hit, surface_at(ray, hit));
         let viewer = -normalize(ray.direction);
         if index == 0u {
             let bounces = rays_of_pixel(view.bounce_rays, column, row);
@@ -113,7 +114,7 @@ fn camera_direction(place: vec2<f32>) -> vec3<f32> {
     return turned(direction, view.motion.axis, shutter * view.motion.angle);
 }
 
-// Radiance of the Sun's and the Earth's own light toward the viewer, W/(m² sr).
+// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
 fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     let sun = sunlight(surface, view.sun_samples, seed);
     var radiance = vec3(0.0);
@@ -125,5 +126,5 @@ fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
     if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
         radiance += globals.earth_bands * globals.earth_irradiance * reflect_toward(surface, earth, viewer);
     }
-    return radiance;
+    return radiance + lamps_on(surface, viewer, view.sun_samples, seed, sun.share);
 }

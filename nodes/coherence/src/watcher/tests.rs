@@ -92,6 +92,7 @@ fn state(sequence: u64) -> WorldState {
         wheels: Vec::new(),
         edits: vec![edit(sequence)],
         loose_rocks: Vec::new(),
+        lamp_levels: Vec::new(),
         sun_direction: Vector3::x(),
     }
 }

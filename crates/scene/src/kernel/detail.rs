@@ -1,0 +1,111 @@
+//! Slopes and albedo of the ground finer than its grid: value noise on lattices that halve
+//! from octave to octave, counted in whole cells from the map's origin, so that a place
+//! has the same noise in every window and on every device. An octave fades out where a
+//! pixel holds less than two of its cells, so that nothing shimmers with distance.
+
+use nalgebra::{Vector2, Vector3};
+
+use super::chance::scramble;
+use super::surface::Surface;
+use super::{GROUND, Hit, least, most};
+use crate::record::{CameraRecord, Records};
+
+/// Octaves below the finest grid: of 2 cm, down to 0.3 mm.
+const FINEST_OCTAVE: i32 = 6;
+
+/// Octaves above it, where a coarser grid was met.
+const COARSEST_OCTAVE: i32 = -10;
+
+/// 1 over the standard deviations of the noise's values and of its slopes along an axis.
+const VALUE_SCALE: f32 = 2.212;
+const SLOPE_SCALE: f32 = 1.159;
+
+/// The least cosine by which a pixel's footprint is drawn out.
+const GRAZING: f32 = 0.05;
+
+/// The ground that a camera's ray of direction `direction` has met, in detail; any other
+/// surface as it is.
+#[must_use]
+pub fn detailed(
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    direction: &Vector3<f32>,
+    hit: &Hit,
+    surface: Surface,
+) -> Surface {
+    let globals = &records.globals;
+    if hit.instance != GROUND || (globals.detail_slope == 0.0 && globals.detail_mottle == 0.0) {
+        return surface;
+    }
+    let length = direction.norm();
+    let facing = most(-surface.normal.dot(direction) / length, GRAZING);
+    let pixel = most(camera.inverse_focal[0], camera.inverse_focal[1]);
+    let finest = &records.levels[0];
+    let footprint = hit.t * length * pixel * finest.inverse_spacing / facing;
+    let cells = records.levels[hit.part as usize].spacing * finest.inverse_spacing;
+    let place = [0, 1].map(|axis| (surface.point[axis] - finest.origin[axis]) * finest.inverse_spacing);
+    add_octaves(records, place, [cells, footprint], surface)
+}
+
+/// Adds the octaves between a grid of `cells` and a `footprint`, both in cells of the
+/// finest grid, as is `place` from its first post.
+fn add_octaves(records: &Records<'_>, place: [f32; 2], [cells, footprint]: [f32; 2], mut surface: Surface) -> Surface {
+    let globals = &records.globals;
+    let mut slope = Vector2::zeros();
+    let mut octave = COARSEST_OCTAVE;
+    let mut cell = 1024.0;
+    let mut amplitude = globals.detail_slope * globals.detail_gain.powf(octave as f32);
+    while octave <= FINEST_OCTAVE && cell > footprint {
+        // The grid itself holds what is at least its spacing.
+        if cell < 0.75 * cells {
+            let shown = least(cell / footprint - 1.0, 1.0);
+            let [value, along_x, along_y] = noise(place, globals.detail_origin, octave);
+            slope += Vector2::new(along_x, along_y) * (amplitude * SLOPE_SCALE * shown);
+            surface.shade *= 1.0 + globals.detail_mottle * VALUE_SCALE * shown * value;
+        }
+        octave += 1;
+        cell *= 0.5;
+        amplitude *= globals.detail_gain;
+    }
+    let n = surface.normal;
+    surface.normal = Vector3::new(n.x - slope.x * n.z, n.y - slope.y * n.z, n.z).normalize();
+    surface
+}
+
+/// Value noise of an octave, −1…1, and its slopes a cell along x and y (of other chance
+/// than the value).
+fn noise(place: [f32; 2], origin: [i32; 2], octave: i32) -> [f32; 3] {
+    let (x, u) = cell_of(place[0], origin[0], octave);
+    let (y, v) = cell_of(place[1], origin[1], octave);
+    let salt = scramble(octave as u32);
+    let rows = [scramble(y.wrapping_add(salt)), scramble(y.wrapping_add(1).wrapping_add(salt))];
+    let corner = |row: usize, right: u32| scramble(x.wrapping_add(right).wrapping_add(rows[row]));
+    let corners = [corner(0, 0), corner(0, 1), corner(1, 0), corner(1, 1)];
+    let value = blend(corners.map(|bits| (bits & 0xffff) as f32 * (1.0 / 32768.0) - 1.0), u, v);
+    let height = blend(corners.map(|bits| (bits >> 16) as f32 * (1.0 / 32768.0) - 1.0), u, v);
+    [value[0], height[1], height[2]]
+}
+
+/// The cell of an octave, wrapped, and the place within it, 0…1.
+fn cell_of(place: f32, origin: i32, octave: i32) -> (u32, f32) {
+    let whole = place.floor();
+    let post = (whole as i32).wrapping_add(origin);
+    let within = place - whole;
+    if octave < 0 {
+        let shift = octave.unsigned_abs();
+        let rest = (post & ((1 << shift) - 1)) as f32;
+        return ((post >> shift) as u32, (rest + within) / (1 << shift) as f32);
+    }
+    let scaled = within * (1 << octave) as f32;
+    let cell = (post << octave).wrapping_add(scaled.floor() as i32);
+    (cell as u32, scaled - scaled.floor())
+}
+
+/// Between four corners by Perlin's quintic: the value and its slopes.
+fn blend([a, b, c, d]: [f32; 4], u: f32, v: f32) -> [f32; 3] {
+    let fade = |t: f32| t * t * t * (t * (6.0 * t - 15.0) + 10.0);
+    let rate = |t: f32| 30.0 * t * t * (t - 1.0) * (t - 1.0);
+    let [right, up, both] = [b - a, c - a, a - b - c + d];
+    let [fu, fv] = [fade(u), fade(v)];
+    [a + right * fu + up * fv + both * fu * fv, rate(u) * (right + both * fv), rate(v) * (up + both * fu)]
+}
