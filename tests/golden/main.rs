@@ -91,6 +91,11 @@ fn the_polar_site_looks_as_it_did() {
 }
 
 #[test]
+fn the_night_by_headlights_looks_as_it_did() {
+    compare("night_headlights", &photograph(&scenario("night", None), 0.5));
+}
+
+#[test]
 fn hadley_looks_as_it_did() {
     let Some(data) = data_dir() else { return skip("SELENE_DATA names no folder with the Hadley terrain model") };
     compare("hadley_start", &photograph(&scenario("hadley", Some(data)), 0.5));

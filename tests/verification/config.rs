@@ -86,6 +86,16 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
 }
 
 #[test]
+fn a_scenario_lights_lamps_that_the_rover_has_within_their_range() {
+    let night = Changed::new("night");
+    let lit = night.load("name: headlight_left, level: 1", "name: headlight_left, level: 0.25").expect("loads");
+    let levels: Vec<_> = lit.rover.lamps().iter().map(|lamp| lamp.spec.level).collect();
+    assert_eq!(levels, [0.25, 1.0]);
+    night.is_refused("name: headlight_left", "name: tail_light", &["tail_light", "headlight_left, headlight_right"]);
+    night.is_refused("headlight_left, level: 1", "headlight_left, level: 1.5", &["line", "1.5", "0 to 1"]);
+}
+
+#[test]
 fn loose_rocks_that_cannot_be_are_refused() {
     let rocks = Changed::new("curiosity_rocks");
     let size = "diameter_m: 0.15";

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_sim::{Actuator, Command, Driver, JointCommand, JointTrajectory, TrajectoryPoint};
+use selene_sim::{Actuator, Command, Driver, JointCommand, JointTrajectory, LampCommand, TrajectoryPoint};
 use selene_vehicle::{Ackermann, BodyTwist, JointState, RoverModel, Targets, wheel_targets};
 
 /// Sums of a few doubles of order 1.
@@ -262,4 +262,19 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
         let refusal = cab.refusal(command);
         assert!(refusal.contains(reason), "{refusal}");
     }
+}
+
+#[test]
+fn a_lamp_is_as_bright_as_it_was_told_last_and_no_drive_heeds_it() {
+    let lamp = |name: &str, level| Command::Lamp(LampCommand { lamp: name.to_owned(), level });
+    let mut cab = Cab::of("viper");
+    assert_eq!(cab.driver.lamp_levels(), [0.0, 0.0]);
+    cab.take(lamp("headlight_right", 0.7), 0.0).take(lamp("headlight_left", 1.0), 0.0);
+    cab.take(lamp("headlight_left", 0.25), 9.0);
+    assert_eq!(cab.driver.lamp_levels(), [0.25, 0.7]);
+    assert!(!cab.driver.has_driven());
+    assert!(cab.refusal(lamp("headlight_left", 1.01)).contains("1.01 is not allowed: must be 0 to 1"));
+    assert!(cab.refusal(lamp("headlight_left", f64::NAN)).contains("NaN"));
+    assert!(cab.refusal(lamp("tail_light", 1.0)).contains("headlight_left, headlight_right"));
+    assert_eq!(cab.driver.lamp_levels(), [0.25, 0.7]);
 }

@@ -51,13 +51,17 @@ pub fn detailed(
 /// finest grid, as is `place` from its first post.
 fn add_octaves(records: &Records<'_>, place: [f32; 2], [cells, footprint]: [f32; 2], mut surface: Surface) -> Surface {
     let globals = &records.globals;
+    // The grid itself holds what is at least its spacing.
+    let largest = 0.75 * cells;
+    if largest <= footprint {
+        return surface;
+    }
     let mut slope = Vector2::zeros();
     let mut octave = COARSEST_OCTAVE;
     let mut cell = 1024.0;
     let mut amplitude = globals.detail_slope * globals.detail_gain.powf(octave as f32);
     while octave <= FINEST_OCTAVE && cell > footprint {
-        // The grid itself holds what is at least its spacing.
-        if cell < 0.75 * cells {
+        if cell < largest {
             let shown = least(cell / footprint - 1.0, 1.0);
             let [value, along_x, along_y] = noise(place, globals.detail_origin, octave);
             slope += Vector2::new(along_x, along_y) * (amplitude * SLOPE_SCALE * shown);

@@ -25,13 +25,17 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
 // finest grid, as is `place` from its first post.
 fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, bare: Surface) -> Surface {
     var surface = bare;
+    // The grid itself holds what is at least its spacing.
+    let largest = 0.75 * cells;
+    if largest <= footprint {
+        return surface;
+    }
     var slope = vec2(0.0);
     var octave = COARSEST_OCTAVE;
     var cell = 1024.0;
     var amplitude = globals.detail_slope * pow(globals.detail_gain, f32(octave));
     while octave <= FINEST_OCTAVE && cell > footprint {
-        // The grid itself holds what is at least its spacing.
-        if cell < 0.75 * cells {
+        if cell < largest {
             let shown = min(cell / footprint - 1.0, 1.0);
             let of_octave = noise(place, octave);
             slope += of_octave.yz * (amplitude * SLOPE_SCALE * shown);

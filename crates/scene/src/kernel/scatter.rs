@@ -19,8 +19,8 @@ use crate::record::Records;
 /// A cosine to divide by.
 const LEAST_COS: f32 = 1e-4;
 
-/// Facets are at least this rough for scattered light.
-const BLUR_ALPHA: f32 = 0.25;
+/// Facets are this rough for scattered light.
+const BLUR_ALPHA: f32 = 1.0;
 
 /// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
 const FIRST_NUMBER: u32 = 2;

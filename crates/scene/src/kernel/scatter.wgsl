@@ -2,7 +2,7 @@
 
 const LEAST_COS: f32 = 1e-4;
 const FIRST_NUMBER: u32 = 2u;
-const BLUR_ALPHA: f32 = 0.25;
+const BLUR_ALPHA: f32 = 1.0;
 
 // Rays that a pixel has of those of its square of two by two.
 fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {

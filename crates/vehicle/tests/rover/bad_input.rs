@@ -279,3 +279,25 @@ fn drives_and_wheels_that_cannot_be_are_refused() {
         &["front_left_suspension", "no `suspension`"],
     );
 }
+
+#[test]
+fn a_lamp_that_cannot_be_is_refused() {
+    let flux = "flux_w: 12, rgb: [0.01, 0.04, 0.95], inner_deg: 6";
+    yaml_refusal("lamp-dark", flux, "flux_w: 0, rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["0", "more than 0"]);
+    yaml_refusal("lamp-fluxes", flux, "flux_w: 12, flux_lm: 900, inner_deg: 6", &["flux_w and flux_lm", "give one"]);
+    yaml_refusal("lamp-none", flux, "rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["neither flux_w nor flux_lm"]);
+    yaml_refusal("lamp-black", flux, "flux_w: 12, rgb: [0, 0, 0], inner_deg: 6", &["[0.0, 0.0, 0.0]", "more than 0"]);
+    yaml_refusal(
+        "lamp-colours",
+        flux,
+        "flux_w: 12, rgb: [0, 0, 1], temperature_k: 5000, inner_deg: 6",
+        &["one or none"],
+    );
+    yaml_refusal("lamp-inside-out", "inner_deg: 6, outer_deg: 32", "inner_deg: 40, outer_deg: 32", &["40", "0 to 32"]);
+    yaml_refusal("lamp-name", "name: headlight_left", "name: Head-light", &["Head-light", "small letters"]);
+    yaml_refusal("lamp-link", "link: headlight_left", "link: roof_rack", &["roof_rack", "headlight_right"]);
+    yaml_refusal("finish", "material: lens, roughness: 0.1", "material: lens, roughness: 0.01", &["0.01", "0.1 to 1"]);
+    yaml_refusal("finish-of", "material: lens, roughness", "material: velvet, roughness", &["velvet", "mli_gold"]);
+    let twice = YAML.replacen("name: headlight_right", "name: headlight_left", 1);
+    has_all(&Folder::new("lamp-twice").refusal(&twice, URDF), &["two lamps", "headlight_left"]);
+}
