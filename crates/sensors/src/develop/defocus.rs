@@ -148,7 +148,7 @@ mod tests {
             let away = if depth_m.is_finite() { (depth_m - focus_m).abs() / depth_m } else { 1.0 };
             let diameter = 0.025 * 0.025 * away / (2.0 * 4e-6 * (focus_m - 0.025));
             let reach = (diameter / 2.0).floor();
-            assert!(reach >= 4.0 && reach < 30.0, "{diameter}");
+            assert!((4.0..30.0).contains(&reach), "{diameter}");
             let bell = |k: f64| if k.abs() <= reach { (-18.0 * (k / diameter).powi(2)).exp() } else { 0.0 };
             let sum: f64 = (-30..=30).map(|k| bell(f64::from(k))).sum();
             for (i, value) in point.iter().enumerate() {
