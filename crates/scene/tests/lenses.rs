@@ -34,7 +34,7 @@ fn cameras() -> Vec<(&'static str, CameraView)> {
     let euroc = LensModel::PlumbBob([-0.28340811, 0.07395907, 0.00019359, 1.76187114e-05, 0.0]);
     let freiburg = LensModel::PlumbBob([0.2624, -0.9531, -0.0054, 0.0026, 1.1633]);
     let kitti = LensModel::PlumbBob([-0.3728755, 0.2037299, 0.002219027, 0.001383707, -0.07233722]);
-    let kinect = LensModel::RationalPolynomial([0.5127, -2.7526, 0.00062, -0.00011, 1.6024, 0.3926, -2.5718, 1.5265]);
+    let kinect = LensModel::RationalPolynomial([0.5127, -2.7526, 0.00062, -0.00011, 1.6024, 0.3941, -2.5718, 1.5265]);
     let tum_vi = LensModel::Equidistant([0.0034823894, 0.0007150348, -0.0020532361, 0.00020293673]);
     let middle = |width: f64, height: f64| [0.5 * (width - 1.0), 0.5 * (height - 1.0)];
     let square = middle(640.0, 640.0);
