@@ -3,7 +3,8 @@
 //! over the plane (`lattice`), made tile by tile from the coarser level's tiles
 //! (`patch`), with craters and rocks drawn by place (`crater_field`, `rock_field`).
 //! The map origin, where the rover starts, is post (0, 0) of every level, at height
-//! zero. The coarsest level of a site with data is one fixed window.
+//! zero. The coarsest level of a site with data is theirs within one square, and made up beyond
+//! (`beyond`).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use selene_base::input::InputError;
 
+use crate::beyond::{Edge, border_m};
 use crate::crater_profile::Profiles;
 use crate::data::Data;
 use crate::error::TerrainError;
@@ -32,8 +34,8 @@ pub struct Landscape {
     spec: SiteSpec,
     seed: u64,
     data: Option<Data>,
-    /// The coarsest level of a site with data.
-    fixed: Option<Level>,
+    /// The coarsest level of a site with data, and what made-up ground lacks at its border.
+    fixed: Option<(Level, Edge)>,
     /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
     pub(crate) lift_m: f32,
     /// How each level is bent at the start.
@@ -115,8 +117,7 @@ impl Landscape {
     }
 
     /// The windows whose first posts are `first`, one for each level, finest first;
-    /// missing tiles are made in parallel. The coarsest level of a site with data stays
-    /// where it is.
+    /// missing tiles are made in parallel.
     ///
     /// # Panics
     /// When `first` has fewer entries than there are levels.
@@ -165,8 +166,9 @@ impl Landscape {
         Posts { first, count: self.spec.levels[level].posts() }
     }
 
-    fn is_fixed(&self, level: usize) -> bool {
-        self.fixed.is_some() && level + 1 == self.spec.levels.len()
+    /// The square of a level that data and their surroundings fill.
+    fn fixed(&self, level: usize) -> Option<&(Level, Edge)> {
+        self.fixed.as_ref().filter(|_| level + 1 == self.spec.levels.len())
     }
 
     /// How many times coarser the next level is.
@@ -175,15 +177,23 @@ impl Landscape {
     }
 
     /// The whole coarsest level of a site with data.
-    fn around_data(&self) -> Option<Level> {
+    fn around_data(&self) -> Option<(Level, Edge)> {
         let data = self.data.as_ref()?;
+        let posts = Posts::around_origin(self.spec.levels[self.spec.levels.len() - 1].posts() / 2);
+        let mut level = self.made_up(posts);
+        let made_up_m = border_m(&level);
+        data.put_into(&mut level);
+        let edge = Edge::new(&level, &made_up_m);
+        Some((level, edge))
+    }
+
+    /// The coarsest level of a site with data as it would be without them.
+    pub(crate) fn made_up(&self, posts: Posts) -> Level {
         let coarsest = self.spec.levels.len() - 1;
-        let posts = Posts::around_origin(self.spec.levels[coarsest].posts() / 2);
         let mut level = self.unbent(coarsest, posts, None);
         let small = self.craters(coarsest, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
         small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
-        data.put_into(&mut level);
-        Some(level)
+        level
     }
 
     /// Height of a procedural site's origin before it is put at zero, m.
@@ -200,8 +210,8 @@ impl Landscape {
         let mut bends = Vec::new();
         let mut coarse: Option<Level> = None;
         for level in (0..self.spec.levels.len()).rev() {
-            if self.is_fixed(level) {
-                coarse = self.fixed.clone();
+            if let Some((fixed, _)) = self.fixed(level) {
+                coarse = Some(fixed.clone());
                 continue;
             }
             let mut around = self.unbent(level, posts, coarse.as_ref());
@@ -218,14 +228,14 @@ impl Landscape {
     /// Makes the tiles that windows need and the store lacks, coarse ones first.
     fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) {
         let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
-        for &(level, posts) in wanted.iter().filter(|(level, _)| !self.is_fixed(*level)) {
-            needed[level].extend(posts.tiles(TILE_POSTS));
+        for &(level, posts) in wanted {
+            needed[level].extend(self.tiles_of(level, posts));
         }
         let mut missing = vec![Vec::new(); needed.len()];
         for level in 0..needed.len() {
             missing[level] = needed[level].iter().copied().filter(|&at| !tiles.touch((level, at))).collect();
-            if level + 1 < needed.len() && !self.is_fixed(level + 1) {
-                let coarse = |&at: &[i64; 2]| tile(at).refined_from(self.ratio(level)).tiles(TILE_POSTS);
+            if level + 1 < needed.len() {
+                let coarse = |&at: &[i64; 2]| self.tiles_of(level + 1, tile(at).refined_from(self.ratio(level)));
                 let coarser: Vec<_> = missing[level].iter().flat_map(coarse).collect();
                 needed[level + 1].extend(coarser);
             }
@@ -237,7 +247,18 @@ impl Landscape {
         }
     }
 
+    /// The tiles that hold some of a level's posts, but those of which data hold them all.
+    fn tiles_of(&self, level: usize, posts: Posts) -> impl Iterator<Item = [i64; 2]> {
+        let square = self.fixed(level).map(|(fixed, _)| Posts::of(fixed));
+        let is_there = square.is_some_and(|square| posts.is_within(&square));
+        let tiles = posts.tiles(TILE_POSTS).filter(move |_| !is_there);
+        tiles.filter(move |&at| square.is_none_or(|square| !tile(at).is_within(&square)))
+    }
+
     fn tile(&self, tiles: &TileStore, level: usize, posts: Posts) -> Patch {
+        if let Some((fixed, edge)) = self.fixed(level) {
+            return self.beyond_data(fixed, edge, posts);
+        }
         let has_coarser = level + 1 < self.spec.levels.len();
         let coarse = has_coarser.then(|| {
             let posts = posts.refined_from(self.ratio(level));
@@ -247,22 +268,21 @@ impl Landscape {
     }
 
     fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
-        match &self.fixed {
-            Some(fixed) if self.is_fixed(level) => fixed.clone(),
+        match self.fixed(level) {
+            Some((fixed, _)) if posts == Posts::of(fixed) => fixed.clone(),
             _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
         }
     }
 
-    /// Posts of a level put together from its tiles, which are there; beyond a fixed
-    /// level its outermost posts go on.
+    /// Posts of a level put together from its tiles, which are there, and from data's square.
     fn gathered(&self, tiles: &TileStore, level: usize, posts: Posts, of: fn(&Patch) -> Option<&Level>) -> Level {
         let grid = posts.grid(self.spec.levels[level].spacing_m);
         let mut heights_m = vec![0.0; posts.count * posts.count];
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
             let at = [posts.first[0], posts.first[1] + i as i64];
-            match &self.fixed {
-                Some(fixed) if self.is_fixed(level) => copy_clamped(row, at, fixed),
-                _ => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
+            copy_row(row, at, |key| tiles.get((level, key)).and_then(of));
+            if let Some((fixed, _)) = self.fixed(level) {
+                copy_inside(row, at, fixed);
             }
         });
         Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
@@ -286,14 +306,14 @@ fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2
     }
 }
 
-/// Copies posts of a level, the outermost ones for those beyond it.
-fn copy_clamped(row: &mut [f32], at: [i64; 2], level: &Level) {
-    let Posts { first, count } = Posts::of(level);
-    let within = |post: i64, first: i64| (post - first).clamp(0, count as i64 - 1) as usize;
-    let line = within(at[1], first[1]) * count;
-    for (i, height) in row.iter_mut().enumerate() {
-        *height = level.heights_m[line + within(at[0] + i as i64, first[0])];
-    }
+/// Copies the posts that a level has.
+fn copy_inside(row: &mut [f32], [column, line]: [i64; 2], level: &Level) {
+    let square = Posts::of(level);
+    let end = (square.first[0] + square.count as i64).min(column + row.len() as i64);
+    let start = column.max(square.first[0]);
+    let Some(from) = square.index([start, line]).filter(|_| start < end) else { return };
+    let count = (end - start) as usize;
+    row[(start - column) as usize..][..count].copy_from_slice(&level.heights_m[from..from + count]);
 }
 
 fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Path>) -> Result<Data, TerrainError> {
