@@ -7,3 +7,4 @@ mod elevation;
 mod processes;
 mod program;
 mod sky;
+mod vision;

@@ -76,8 +76,8 @@ pub struct ScenarioSpec {
     #[serde(default)]
     pub loose_from_site: Option<LooseFromSiteSpec>,
     /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square
-    /// around the map's origin. Else the rover drives on as far as there is ground:
-    /// made-up ground has no end, measured ground the square's border.
+    /// around the map's origin. Else the rover drives on: made-up ground has no end, and
+    /// around measured ground it is made up.
     #[garde(skip)]
     #[serde(default)]
     pub end_at_site_border: bool,
@@ -345,7 +345,7 @@ impl Scenario {
         }
     }
 
-    /// The start and the waypoints must be where the windows of detailed ground can go, loose
+    /// The start and the waypoints must be where windows of detailed ground can be, loose
     /// rocks on the window around the start.
     fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
         let plan = WindowPlan::of(&self.site);
@@ -357,9 +357,9 @@ impl Scenario {
         for (what, [x, y]) in std::iter::once(("start", start)).chain(waypoints) {
             let at_home = x.abs() < reach_m && y.abs() < reach_m;
             if !at_home && !plan.has(plan.place_of(x, y)) {
-                let reach_m = 0.5 * self.site.side_m();
                 let told = format!(
-                    "{what} ({x}, {y}) m is off the site's ground, which reaches {reach_m} m from 0 less the width of the finer levels"
+                    "{what} ({x}, {y}) m is too far from 0: tiles of this site's finest level are numbered for some {:.0} km each way",
+                    plan.reach_m() / 1000.0
                 );
                 return Err(InputError::content(path, told));
             }

@@ -3,7 +3,8 @@
 //! over the plane (`lattice`), made tile by tile from the coarser level's tiles
 //! (`patch`), with craters and rocks drawn by place (`crater_field`, `rock_field`).
 //! The map origin, where the rover starts, is post (0, 0) of every level, at height
-//! zero. The coarsest level of a site with data is one fixed window.
+//! zero. Levels of a site that have data (the coarsest, at least) are theirs within one square
+//! each, and made up beyond (`beyond`).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use selene_base::input::InputError;
 
+use crate::beyond::{Edge, border_m};
 use crate::crater_profile::Profiles;
 use crate::data::Data;
 use crate::error::TerrainError;
@@ -33,8 +35,8 @@ pub struct Landscape {
     seed: u64,
     /// What was measured of the coarsest levels, finest first.
     data: Vec<Data>,
-    /// Those levels, with what is made up around the data.
-    fixed: Vec<Level>,
+    /// Those levels, with what is made up around the data, and what made-up ground lacks at their borders.
+    fixed: Vec<(Level, Edge)>,
     /// What is taken off a procedural site's coarsest level, m: its origin lies at zero.
     pub(crate) lift_m: f32,
     /// How each level is bent at the start.
@@ -124,8 +126,7 @@ impl Landscape {
     }
 
     /// The windows whose first posts are `first`, one for each level, finest first;
-    /// missing tiles are made in parallel. The coarsest level of a site with data stays
-    /// where it is.
+    /// missing tiles are made in parallel.
     ///
     /// # Panics
     /// When `first` has fewer entries than there are levels.
@@ -174,13 +175,13 @@ impl Landscape {
         Posts { first, count: self.spec.levels[level].posts() }
     }
 
-    /// Whether a level has data and stays where it is.
+    /// Whether a level has data.
     pub(crate) fn is_fixed(&self, level: usize) -> bool {
         level + self.data.len() >= self.spec.levels.len()
     }
 
-    /// A level that has data.
-    fn fixed(&self, level: usize) -> Option<&Level> {
+    /// The square of a level that data and their surroundings fill.
+    fn fixed(&self, level: usize) -> Option<&(Level, Edge)> {
         let finest = self.spec.levels.len() - self.fixed.len();
         level.checked_sub(finest).and_then(|at| self.fixed.get(at))
     }
@@ -191,19 +192,27 @@ impl Landscape {
     }
 
     /// The whole levels of a site that have data, made from coarse to fine.
-    fn around_data(&self) -> Vec<Level> {
-        let mut made: Vec<Level> = Vec::new();
+    fn around_data(&self) -> Vec<(Level, Edge)> {
+        let mut made: Vec<(Level, Edge)> = Vec::new();
         let finest = self.spec.levels.len() - self.data.len();
         for (at, data) in (finest..self.spec.levels.len()).zip(&self.data).rev() {
             let posts = Posts::around_origin(self.spec.levels[at].posts() / 2);
-            let mut level = self.unbent(at, posts, made.last());
-            let small = self.craters(at, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
-            small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
+            let mut level = self.made_up(at, posts, made.last().map(|(coarse, _)| coarse));
+            let made_up_m = border_m(&level);
             data.put_into(&mut level);
-            made.push(level);
+            let edge = Edge::new(&level, &made_up_m);
+            made.push((level, edge));
         }
         made.reverse();
         made
+    }
+
+    /// A level that has data as it would be without them; `coarse` has the coarser level around it.
+    pub(crate) fn made_up(&self, at: usize, posts: Posts, coarse: Option<&Level>) -> Level {
+        let mut level = self.unbent(at, posts, coarse);
+        let small = self.craters(at, &level, 0.0..crate::patch::CRATER_POSTS_REFINED);
+        small.iter().for_each(|crater| crater.stamp(&self.profiles, &mut level));
+        level
     }
 
     /// Height of a procedural site's origin before it is put at zero, m.
@@ -220,7 +229,7 @@ impl Landscape {
         let mut bends = Vec::new();
         let mut coarse: Option<Level> = None;
         for level in (0..self.spec.levels.len()).rev() {
-            if let Some(fixed) = self.fixed(level) {
+            if let Some((fixed, _)) = self.fixed(level) {
                 coarse = Some(fixed.clone());
                 continue;
             }
@@ -238,14 +247,14 @@ impl Landscape {
     /// Makes the tiles that windows need and the store lacks, coarse ones first.
     fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) {
         let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
-        for &(level, posts) in wanted.iter().filter(|(level, _)| !self.is_fixed(*level)) {
-            needed[level].extend(posts.tiles(TILE_POSTS));
+        for &(level, posts) in wanted {
+            needed[level].extend(self.tiles_of(level, posts));
         }
         let mut missing = vec![Vec::new(); needed.len()];
         for level in 0..needed.len() {
             missing[level] = needed[level].iter().copied().filter(|&at| !tiles.touch((level, at))).collect();
-            if level + 1 < needed.len() && !self.is_fixed(level + 1) {
-                let coarse = |&at: &[i64; 2]| tile(at).refined_from(self.ratio(level)).tiles(TILE_POSTS);
+            if level + 1 < needed.len() {
+                let coarse = |&at: &[i64; 2]| self.tiles_of(level + 1, tile(at).refined_from(self.ratio(level)));
                 let coarser: Vec<_> = missing[level].iter().flat_map(coarse).collect();
                 needed[level + 1].extend(coarser);
             }
@@ -257,32 +266,42 @@ impl Landscape {
         }
     }
 
+    /// The tiles that hold some of a level's posts, but those of which data hold them all.
+    fn tiles_of(&self, level: usize, posts: Posts) -> impl Iterator<Item = [i64; 2]> {
+        let square = self.fixed(level).map(|(fixed, _)| Posts::of(fixed));
+        let is_there = square.is_some_and(|square| posts.is_within(&square));
+        let tiles = posts.tiles(TILE_POSTS).filter(move |_| !is_there);
+        tiles.filter(move |&at| square.is_none_or(|square| !tile(at).is_within(&square)))
+    }
+
     fn tile(&self, tiles: &TileStore, level: usize, posts: Posts) -> Patch {
         let has_coarser = level + 1 < self.spec.levels.len();
         let coarse = has_coarser.then(|| {
             let posts = posts.refined_from(self.ratio(level));
             self.gathered(tiles, level + 1, posts, |patch| patch.base.as_ref())
         });
-        self.patch(level, posts, coarse.as_ref())
+        match self.fixed(level) {
+            Some((fixed, edge)) => edge.patch(fixed, self.made_up(level, posts, coarse.as_ref())),
+            None => self.patch(level, posts, coarse.as_ref()),
+        }
     }
 
     fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
         match self.fixed(level) {
-            Some(fixed) => fixed.clone(),
-            None => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
+            Some((fixed, _)) if posts == Posts::of(fixed) => fixed.clone(),
+            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
         }
     }
 
-    /// Posts of a level put together from its tiles, which are there; beyond a fixed
-    /// level its outermost posts go on.
+    /// Posts of a level put together from its tiles, which are there, and from data's square.
     fn gathered(&self, tiles: &TileStore, level: usize, posts: Posts, of: fn(&Patch) -> Option<&Level>) -> Level {
         let grid = posts.grid(self.spec.levels[level].spacing_m);
         let mut heights_m = vec![0.0; posts.count * posts.count];
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
             let at = [posts.first[0], posts.first[1] + i as i64];
-            match self.fixed(level) {
-                Some(fixed) => copy_clamped(row, at, fixed),
-                None => copy_row(row, at, |key| tiles.get((level, key)).and_then(of)),
+            copy_row(row, at, |key| tiles.get((level, key)).and_then(of));
+            if let Some((fixed, _)) = self.fixed(level) {
+                copy_inside(row, at, fixed);
             }
         });
         Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
@@ -306,14 +325,14 @@ fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2
     }
 }
 
-/// Copies posts of a level, the outermost ones for those beyond it.
-fn copy_clamped(row: &mut [f32], at: [i64; 2], level: &Level) {
-    let Posts { first, count } = Posts::of(level);
-    let within = |post: i64, first: i64| (post - first).clamp(0, count as i64 - 1) as usize;
-    let line = within(at[1], first[1]) * count;
-    for (i, height) in row.iter_mut().enumerate() {
-        *height = level.heights_m[line + within(at[0] + i as i64, first[0])];
-    }
+/// Copies the posts that a level has.
+fn copy_inside(row: &mut [f32], [column, line]: [i64; 2], level: &Level) {
+    let square = Posts::of(level);
+    let end = (square.first[0] + square.count as i64).min(column + row.len() as i64);
+    let start = column.max(square.first[0]);
+    let Some(from) = square.index([start, line]).filter(|_| start < end) else { return };
+    let count = (end - start) as usize;
+    row[(start - column) as usize..][..count].copy_from_slice(&level.heights_m[from..from + count]);
 }
 
 fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Path>) -> Result<Data, TerrainError> {

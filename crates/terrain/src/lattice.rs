@@ -25,6 +25,21 @@ impl Posts {
         Self { first: [-(reach as i64); 2], count: 2 * reach + 1 }
     }
 
+    /// Place of a post in a window's heights; none outside.
+    pub(crate) fn index(&self, at: [i64; 2]) -> Option<usize> {
+        let along = |axis: usize| {
+            let post = usize::try_from(at[axis] - self.first[axis]).ok()?;
+            (post < self.count).then_some(post)
+        };
+        Some(along(1)? * self.count + along(0)?)
+    }
+
+    /// Whether another square has all of its posts.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        let last = self.first.map(|first| first + self.count as i64 - 1);
+        other.index(self.first).is_some() && other.index(last).is_some()
+    }
+
     pub(crate) fn grid(&self, spacing_m: f64) -> Grid {
         Grid { origin_m: self.first.map(|post| post as f64 * spacing_m), spacing_m, posts: self.count }
     }

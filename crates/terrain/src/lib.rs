@@ -1,6 +1,7 @@
 //! The ground: elevation sources, levels of detail, rocks and ruts. One surface
 //! that wheels, rays and truth share.
 
+mod beyond;
 mod cell;
 mod check;
 mod crater;

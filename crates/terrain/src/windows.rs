@@ -36,25 +36,27 @@ pub struct WindowPlan {
 struct Steps {
     spacing_m: f64,
     posts: i64,
-    /// Posts that it moves by at once; zero for a window that stays.
+    /// Posts that it moves by at once.
     step_posts: i64,
+    /// Whether it stays around the map's origin as long as the finer windows lie on it.
+    stays: bool,
 }
 
 impl WindowPlan {
-    /// The plan for levels given finest first, of which the coarsest `staying` are all
-    /// the data there are.
+    /// The plan for levels given finest first. The coarsest `measured` stay on their data as long
+    /// as the finer windows do, so that data are seen from wherever they are.
     #[must_use]
-    pub fn new(levels: &[LevelSpec], staying: usize) -> Self {
+    pub fn new(levels: &[LevelSpec], measured: usize) -> Self {
         let steps = |(i, level): (usize, &LevelSpec)| {
             let coarser = levels.get(i + 1);
-            let stays = i + staying >= levels.len();
-            let step_posts = if stays { 0 } else { step_posts(level, coarser, i == 0) };
-            Steps { spacing_m: level.spacing_m, posts: level.posts() as i64, step_posts }
+            let step_posts = step_posts(level, coarser, i == 0);
+            let stays = i + measured >= levels.len() && i > 0;
+            Steps { spacing_m: level.spacing_m, posts: level.posts() as i64, step_posts, stays }
         };
         Self { levels: levels.iter().enumerate().map(steps).collect() }
     }
 
-    /// The plan of a site: measured windows stay.
+    /// The plan of a site.
     #[must_use]
     pub fn of(site: &SiteSpec) -> Self {
         Self::new(&site.levels, site.measured_levels())
@@ -76,8 +78,16 @@ impl WindowPlan {
     #[must_use]
     pub fn first_posts(&self, place: Place) -> Vec<[i64; 2]> {
         let middle_m = place.map(|steps| f64::from(steps) * self.step_m());
-        let first = |level: &Steps| middle_m.map(|m| level.middle_posts(m) - (level.posts - 1) / 2);
-        self.levels.iter().map(first).collect()
+        let mut firsts: Vec<[i64; 2]> = Vec::with_capacity(self.levels.len());
+        for (i, level) in self.levels.iter().enumerate() {
+            let finer = i.checked_sub(1).map(|finer| (self.levels[finer], firsts[finer]));
+            let first = match finer {
+                Some((finer, at)) if level.stays => at.map(|first| level.under(finer.span_m(first))),
+                _ => middle_m.map(|m| level.middle_posts(m) - (level.posts - 1) / 2),
+            };
+            firsts.push(first);
+        }
+        firsts
     }
 
     /// The place whose finest window has its middle nearest to (x, y).
@@ -86,8 +96,13 @@ impl WindowPlan {
         [x, y].map(|m| (m / self.step_m()).round() as i32)
     }
 
-    /// Whether there are windows at a place: within the numbering of tiles, and every
-    /// window within those that stay.
+    /// How far from the map's origin there are windows, about, m.
+    #[must_use]
+    pub fn reach_m(&self) -> f64 {
+        (TILE_MAX / 2 * TILE_NODES as i64) as f64 * self.levels[0].spacing_m
+    }
+
+    /// Whether there are windows at a place: within the numbering of tiles.
     #[must_use]
     pub fn has(&self, place: Place) -> bool {
         let numbered = |steps: i32| (i64::from(steps).abs() + STEPS_ACROSS as i64) * self.step_tiles() < TILE_MAX / 2;
@@ -107,7 +122,16 @@ impl Steps {
     /// The post nearest to `middle_m` that the window's middle can be on.
     fn middle_posts(&self, middle_m: f64) -> i64 {
         let step_m = self.step_posts as f64 * self.spacing_m;
-        if self.step_posts == 0 { 0 } else { (middle_m / step_m).round() as i64 * self.step_posts }
+        (middle_m / step_m).round() as i64 * self.step_posts
+    }
+
+    /// The first post nearest to that around the map's origin from which on a finer window lies on it.
+    fn under(&self, [low_m, high_m]: [f64; 2]) -> i64 {
+        let home = -(self.posts - 1) / 2;
+        let [from_m, to_m] = self.span_m(home);
+        let margin_m = MARGIN_POSTS * self.spacing_m;
+        let steps = |over_m: f64| (over_m.max(0.0) / (self.step_posts as f64 * self.spacing_m)).ceil() as i64;
+        home + (steps(high_m + margin_m - to_m) - steps(from_m + margin_m - low_m)) * self.step_posts
     }
 
     fn span_m(&self, first: i64) -> [f64; 2] {
@@ -183,11 +207,21 @@ mod tests {
     }
 
     #[test]
+    fn the_window_on_data_stays_until_finer_ones_leave_it() {
+        let plan = WindowPlan::new(&levels(), 1);
+        let first = |x: f64| plan.first_posts(plan.place_of(x, 0.0))[2];
+        // Half of 2048 m less half of 204 m, a margin of 8 m, and steps of the windows.
+        assert_eq!([first(0.0), first(880.0), first(-880.0)], [[-512, -512]; 3]);
+        assert_eq!([first(960.0), first(-960.0)], [[-384, -512], [-640, -512]]);
+    }
+
+    #[test]
     fn windows_nest_wherever_they_are() {
         let plan = WindowPlan::new(&levels(), 1);
         let within = |x: f64, y: f64| plan.has(plan.place_of(x, y));
         assert!((-90..=90).all(|i| within(f64::from(i) * 10.0, f64::from(i) * -7.0)));
-        assert!(!within(1020.0, 0.0) && !within(0.0, -1e9));
+        assert!((-40..=40).all(|i| within(f64::from(i) * 317.0, f64::from(i) * -101.0)));
+        assert!(!within(0.0, -1e9));
         let endless = WindowPlan::new(&levels(), 0);
         assert!((-40..=40).all(|i| endless.has(endless.place_of(f64::from(i) * 317.0, f64::from(i) * -101.0))));
     }

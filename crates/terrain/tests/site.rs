@@ -305,3 +305,33 @@ fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
     assert!(known > 500, "{known} posts on the file");
     assert!(ground.height_m(0.0, 0.0).expect("inside").abs() < 0.05);
 }
+
+#[test]
+fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() {
+    let Some(data_dir) = data_dir() else { return };
+    let mut ground =
+        Ground::generate(&spec("hadley.yaml"), &site_file("hadley.yaml"), Some(&data_dir), 1).expect("data");
+    let home = ground.levels().last().expect("a level").clone();
+    ground.go_to(1100.0, -20.0);
+    let level = ground.levels().last().expect("a level").clone();
+    assert!(level.origin_m[0] > home.origin_m[0] && level.posts == home.posts);
+    let shift = ((level.origin_m[0] - home.origin_m[0]) / home.spacing_m).round() as usize;
+    let row = |level: &Level, row: usize| level.heights_m[row * level.posts..][..level.posts].to_vec();
+    let (mut at_border_m, mut inside_m) = (0.0_f32, 0.0_f32);
+    for line in 0..home.posts {
+        let (old, new) = (row(&home, line), row(&level, line));
+        assert!(old[shift..] == new[..home.posts - shift], "what the square has stays to the bit");
+        let border = home.posts - shift;
+        at_border_m = at_border_m.max((new[border] - new[border - 1]).abs());
+        inside_m = new[border - 40..border].windows(2).fold(inside_m, |most, pair| most.max((pair[1] - pair[0]).abs()));
+        assert!(new.iter().all(|height_m| height_m.abs() < 500.0), "made-up ground stays near the site's");
+    }
+    assert!(at_border_m <= 1.5 * inside_m, "{at_border_m} m at the border, {inside_m} m inside");
+    for [x, y] in [[1500.0, 700.0], [-4000.0, 9000.0]] {
+        ground.go_to(x, y);
+        let far = ground.height_m(x, y).expect("ground");
+        let mut other = ground.clone();
+        other.go_to(x + 30.0, y - 20.0);
+        assert!((other.height_m(x, y).expect("ground") - far).abs() < 1e-6 || other.place() == ground.place());
+    }
+}

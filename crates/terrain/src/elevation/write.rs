@@ -2,13 +2,13 @@
 //! projection in user-defined keys as GDAL writes and reads them.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use flate2::write::ZlibEncoder;
 use tiff::TiffResult;
-use tiff::encoder::colortype::Gray32Float;
-use tiff::encoder::{Compression as TiffCompression, DeflateLevel, DirectoryEncoder, TiffEncoder, TiffKind};
-use tiff::tags::Tag;
+use tiff::encoder::{DirectoryEncoder, TiffEncoder, TiffKind};
+use tiff::tags::{CompressionMethod, PhotometricInterpretation, SampleFormat, Tag};
 
 use super::crs::Crs;
 use super::dem::Dem;
@@ -16,6 +16,8 @@ use super::error::ElevationError;
 use super::geokeys::GeoKeys;
 use super::transform::GeoTransform;
 
+/// Bytes of a strip before it is packed.
+const STRIP_BYTES: usize = 1 << 20;
 /// The tag in which GDAL keeps what a band is.
 const GDAL_METADATA: u16 = 42112;
 
@@ -76,22 +78,57 @@ fn write(
     compression: Compression,
     mut row: impl FnMut(usize, &mut [f32]),
 ) -> TiffResult<()> {
-    let compression = match compression {
-        Compression::None => TiffCompression::Uncompressed,
-        Compression::Deflate => TiffCompression::Deflate(DeflateLevel::Balanced),
-    };
-    let mut encoder = TiffEncoder::new(file)?.with_compression(compression);
     let [columns, rows] = head.shape;
-    let mut image = encoder.new_image::<Gray32Float>(u32::try_from(columns)?, u32::try_from(rows)?)?;
-    georeference(head, image.encoder())?;
-    let mut next = 0..rows;
-    loop {
-        let mut strip = vec![f32::NAN; usize::try_from(image.next_strip_sample_count())?];
-        if strip.is_empty() {
-            return image.finish();
+    let strip_rows = (STRIP_BYTES / (4 * columns.max(1))).clamp(1, rows.max(1));
+    let mut encoder = TiffEncoder::new(file)?;
+    let mut directory = encoder.image_directory()?;
+    describe(head, compression, strip_rows, &mut directory)?;
+    georeference(head, &mut directory)?;
+    let (mut offsets, mut sizes) = (Vec::new(), Vec::new());
+    for first in (0..rows).step_by(strip_rows) {
+        let mut strip = vec![f32::NAN; strip_rows.min(rows - first) * columns];
+        strip.chunks_mut(columns).zip(first..).for_each(|(values, at)| row(at, values));
+        let bytes = packed(&strip, compression)?;
+        offsets.push(u32::try_from(directory.write_data(&bytes[..])?)?);
+        sizes.push(u32::try_from(bytes.len())?);
+    }
+    directory.write_tag(Tag::StripOffsets, &offsets[..])?;
+    directory.write_tag(Tag::StripByteCounts, &sizes[..])?;
+    directory.finish()
+}
+
+/// What the samples are and how they lie.
+fn describe<K: TiffKind>(
+    head: &RasterHead,
+    compression: Compression,
+    strip_rows: usize,
+    directory: &mut DirectoryEncoder<'_, BufWriter<File>, K>,
+) -> TiffResult<()> {
+    let [columns, rows] = head.shape;
+    let compression = match compression {
+        Compression::None => CompressionMethod::None,
+        Compression::Deflate => CompressionMethod::Deflate,
+    };
+    directory.write_tag(Tag::ImageWidth, u32::try_from(columns)?)?;
+    directory.write_tag(Tag::ImageLength, u32::try_from(rows)?)?;
+    directory.write_tag(Tag::BitsPerSample, 32_u16)?;
+    directory.write_tag(Tag::SampleFormat, SampleFormat::IEEEFP.to_u16())?;
+    directory.write_tag(Tag::SamplesPerPixel, 1_u16)?;
+    directory.write_tag(Tag::PhotometricInterpretation, PhotometricInterpretation::BlackIsZero.to_u16())?;
+    directory.write_tag(Tag::Compression, compression.to_u16())?;
+    directory.write_tag(Tag::RowsPerStrip, u32::try_from(strip_rows)?)
+}
+
+/// A strip's bytes. The `tiff` crate packs whole images alone: its `write_strip` does not.
+fn packed(strip: &[f32], compression: Compression) -> TiffResult<Vec<u8>> {
+    let bytes: Vec<u8> = strip.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    match compression {
+        Compression::None => Ok(bytes),
+        Compression::Deflate => {
+            let mut packed = ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            packed.write_all(&bytes)?;
+            Ok(packed.finish()?)
         }
-        strip.chunks_mut(columns).zip(&mut next).for_each(|(values, at)| row(at, values));
-        image.write_strip(&strip)?;
     }
 }
 

@@ -1,0 +1,85 @@
+"""OpenCV looks at Selene's pictures: depth by semi-global matching, and calibration.
+
+  vision.py stereo FOLDER B     left.png, right.png, depth.f32 (metres, row by row), camera.json
+  vision.py calibrate FOLDER    chessboard_*.png, camera.json
+
+prints one JSON object.
+"""
+
+import glob
+import json
+import os
+import sys
+
+import cv2
+import numpy as np
+
+
+def camera(folder):
+    with open(os.path.join(folder, "camera.json")) as file:
+        return json.load(file)
+
+
+def stereo(folder):
+    info = camera(folder)
+    left, right = (cv2.imread(os.path.join(folder, side), cv2.IMREAD_GRAYSCALE) for side in ("left.png", "right.png"))
+    truth = np.fromfile(os.path.join(folder, "depth.f32"), "<f4").reshape(left.shape)
+    window = 7
+    matcher = cv2.StereoSGBM_create(
+        minDisparity=0, numDisparities=128, blockSize=window, P1=8 * window**2, P2=32 * window**2,
+        disp12MaxDiff=1, uniquenessRatio=10, speckleWindowSize=100, speckleRange=2, mode=cv2.STEREO_SGBM_MODE_HH,
+    )
+    disparity = matcher.compute(left, right).astype(np.float64) / 16.0
+    matched = (disparity > 1.0) & np.isfinite(truth)
+    depth = info["fx_px"] * info["baseline_m"] / disparity[matched]
+    errors = np.abs(depth - truth[matched]) / truth[matched]
+    return {
+        "median_error": float(np.median(errors)),
+        "matched_share": float(matched.sum() / np.isfinite(truth).sum()),
+        "nearest_m": float(truth[matched].min()),
+        "farthest_m": float(truth[matched].max()),
+    }
+
+
+def calibrate(folder):
+    info = camera(folder)
+    size = (info["corners"][0], info["corners"][1])
+    board = np.zeros((size[0] * size[1], 3), np.float32)
+    board[:, :2] = np.mgrid[0 : size[0], 0 : size[1]].T.reshape(-1, 2) * info["square_m"]
+    boards, corners, shape = [], [], None
+    for path in sorted(glob.glob(os.path.join(folder, "chessboard_*.png"))):
+        picture = cv2.imread(path, cv2.IMREAD_GRAYSCALE)
+        shape = picture.shape[::-1]
+        flags = cv2.CALIB_CB_ACCURACY | cv2.CALIB_CB_NORMALIZE_IMAGE
+        found, places = cv2.findChessboardCornersSB(picture, size, flags=flags)
+        if found:
+            boards.append(board)
+            corners.append(places.reshape(-1, 1, 2))
+    error, k, d, _, _ = cv2.calibrateCamera(boards, corners, shape, None, None)
+    # Where both lenses put directions that fall into the part of the image that boards were in.
+    true_k = np.array(info["k"]).reshape(3, 3)
+    true_d = np.array(info["d"])
+    seen = np.concatenate([places.reshape(-1, 2) for places in corners])
+    rays = cv2.undistortPoints(seen.reshape(-1, 1, 2), true_k, true_d).reshape(-1, 2)
+    space = np.column_stack([rays, np.ones(len(rays))])
+    none = np.zeros(3)
+    ours = cv2.projectPoints(space, none, none, true_k, true_d)[0].reshape(-1, 2)
+    straight = cv2.projectPoints(space, none, none, true_k, np.zeros(5))[0].reshape(-1, 2)
+    fitted = cv2.projectPoints(space, none, none, true_k, d)[0].reshape(-1, 2)
+    most = np.linalg.norm(ours - straight, axis=1).max()
+    return {
+        "boards": len(boards),
+        "reprojection_px": float(error),
+        "k": k.flatten().tolist(),
+        "distortion_most_px": float(most),
+        "distortion_error_px": float(np.linalg.norm(ours - fitted, axis=1).max()),
+        "distortion_error_rms_px": float(np.sqrt((np.linalg.norm(ours - fitted, axis=1) ** 2).mean())),
+    }
+
+
+def main():
+    what, folder = sys.argv[1:3]
+    print(json.dumps({"stereo": stereo, "calibrate": calibrate}[what](folder)))
+
+
+main()

@@ -1,0 +1,169 @@
+//! OpenCV takes Selene's pictures for a camera's: its semi-global matching finds depth on a
+//! stereo pair of textured ground, its calibration gives back a lens from chessboards.
+
+use std::path::Path;
+
+use image::{GrayImage, ImageBuffer};
+use nalgebra::{Point3, Rotation3, UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_base::input::load_yaml;
+use selene_base::random::{RngExt, Stream, stream};
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Mesh, Scene, Sun, Tracer,
+};
+use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
+use selene_terrain::{Ground, SiteSpec};
+use selene_tests::repository_file;
+use serde_json::{Value, json};
+
+use crate::program::{folder, peer, succeeded};
+
+/// As asked of semi-global matching.
+const MEDIAN_DEPTH_ERROR: f64 = 0.01;
+/// As asked of the calibration, of its numbers and of the distortion at its most.
+const CALIBRATION_ERROR: f64 = 0.005;
+
+/// Runs `vision.py` on a folder; none where there is no OpenCV.
+fn seen_by_opencv(what: &str, folder: &Path) -> Option<Value> {
+    let mut script = peer("vision.py")?;
+    let output = script.arg(what).arg(folder).output().expect("python");
+    succeeded("vision.py", &output);
+    Some(serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+fn number(of: &Value, key: &str) -> f64 {
+    of[key].as_f64().unwrap_or_else(|| panic!("{key} in {of}"))
+}
+
+fn sun(elevation_deg: f64) -> Sun {
+    let (sin, cos) = elevation_deg.to_radians().sin_cos();
+    Sun {
+        direction_to_sun: Vector3::new(0.3 * cos, 0.954 * cos, sin),
+        irradiance_w_m2: 1361.0,
+        angular_radius_rad: 0.00465,
+    }
+}
+
+/// An optical frame at `eye` that looks at `target`, its x axis level.
+fn looking(eye: Vector3<f64>, target: Vector3<f64>) -> Pose {
+    let forward = (target - eye).normalize();
+    let right = forward.cross(&Vector3::z()).normalize();
+    let rotation = Rotation3::from_basis_unchecked(&[right, forward.cross(&right), forward]);
+    Pose::from_parts(eye.into(), UnitQuaternion::from_rotation_matrix(&rotation))
+}
+
+fn navcam(file: &str) -> CameraSpec {
+    match SensorSpec::load(&repository_file("config/sensor").join(file)).expect("good") {
+        SensorSpec::Camera(spec) => spec,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Traces and develops a camera's picture, noise included; what it was made of stays in `frame`.
+fn picture(spec: &CameraSpec, scene: &Scene, pose: Pose, frame: &mut CameraFrame) -> GrayImage {
+    CpuTracer.camera(scene, &spec.frame_view(pose, 1, 0), frame).expect("traced");
+    let image = Pipeline::new(spec, 1).expect("stages").develop(frame, None, 0).expect("an image");
+    GrayImage::from_raw(image.width, image.height, image.data).expect("mono8")
+}
+
+#[test]
+fn semi_global_matching_finds_the_depth_of_a_stereo_pair() {
+    let file = repository_file("config/site/polar.yaml");
+    let site: SiteSpec = load_yaml(&file).expect("site");
+    let ground = Ground::generate(&site, &file, None, 1).expect("ground");
+    let mut scene = Scene::new(&ground, sun(25.0));
+    scene.set_surface(&site);
+    let (left, right) = (navcam("navcam_left.yaml"), navcam("navcam_right.yaml"));
+    let eye = Vector3::new(0.0, 0.0, ground.height_m(0.0, 0.0).expect("ground") + 1.8);
+    let pose = looking(eye, eye + Vector3::new(5.0, 1.0, -1.8));
+    let out = folder("stereo");
+    let mut frame = CameraFrame::default();
+    let beside = pose * Pose::translation(right.stereo_baseline_m, 0.0, 0.0);
+    picture(&right, &scene, beside, &mut frame).save(out.join("right.png")).expect("saved");
+    picture(&left, &scene, pose, &mut frame).save(out.join("left.png")).expect("saved");
+    let depth: Vec<u8> = frame.depth_m.iter().flat_map(|depth_m| depth_m.to_le_bytes()).collect();
+    std::fs::write(out.join("depth.f32"), depth).expect("written");
+    let info = json!({"fx_px": left.intrinsics().fx_px, "baseline_m": right.stereo_baseline_m});
+    std::fs::write(out.join("camera.json"), info.to_string()).expect("written");
+    let Some(found) = seen_by_opencv("stereo", &out) else { return };
+    println!("{found}");
+    assert!(number(&found, "matched_share") > 0.5, "{found}");
+    assert!(number(&found, "median_error") < MEDIAN_DEPTH_ERROR, "{found}");
+}
+
+/// Inner corners along x and y, and the side of a square, m.
+const CORNERS: [usize; 2] = [9, 6];
+const SQUARE_M: f64 = 0.03;
+
+/// The white or the black squares of the board with its border, in the plane z = 0; inner corner
+/// (0, 0) is the origin.
+fn squares(black: bool) -> Mesh {
+    let mut mesh = Mesh { vertices: Vec::new(), triangles: Vec::new() };
+    let [columns, rows] = CORNERS.map(|corners| corners as i32);
+    for (column, row) in (-2..=columns).flat_map(|column| (-2..=rows).map(move |row| (column, row))) {
+        let on_board = (-1..columns).contains(&column) && (-1..rows).contains(&row);
+        if black != (on_board && (column + row).rem_euclid(2) == 0) {
+            continue;
+        }
+        let first = mesh.vertices.len() as u32;
+        let corner = |[i, j]: [i32; 2]| [column + i, row + j].map(|at| (f64::from(at) * SQUARE_M) as f32);
+        for [x, y] in [[0, 0], [1, 0], [1, 1], [0, 1]].map(corner) {
+            mesh.vertices.push([x, y, 0.0]);
+        }
+        mesh.triangles.extend([[first, first + 1, first + 2], [first, first + 2, first + 3]]);
+    }
+    mesh
+}
+
+/// A camera that looks at about the middle of the board from about half a metre off, turned and shifted.
+fn somewhere(rng: &mut Stream) -> Pose {
+    let middle = Point3::new(0.5 * 8.0 * SQUARE_M, 0.5 * 5.0 * SQUARE_M, 0.0);
+    let mut even = |reach: f64| rng.random_range(-reach..reach);
+    let distance_m = 0.36 + even(0.1);
+    let turn = UnitQuaternion::from_euler_angles(even(0.6), even(0.6), even(0.5));
+    let aside = Vector3::new(even(0.07), even(0.05), 0.0);
+    // Optical z looks down on the board.
+    let over = UnitQuaternion::from_euler_angles(std::f64::consts::PI, 0.0, 0.0);
+    Pose::from_parts(middle.coords.into(), turn) * Pose::from_parts((aside + Vector3::z() * distance_m).into(), over)
+}
+
+#[test]
+fn calibration_on_chessboards_gives_back_the_lens() {
+    const D: [f64; 5] = [-0.28, 0.09, 0.0006, -0.0004, -0.01];
+    const PICTURES: usize = 30;
+    let ground = Ground::flat(0.5, 40.0);
+    let mut scene = Scene::new(&ground, sun(60.0));
+    for (black, albedo) in [(true, 0.04), (false, 0.8)] {
+        let mesh = scene.add_mesh(&squares(black)).expect("a mesh");
+        let board = Pose::translation(0.0, 0.0, 5.0);
+        scene.add_instance(mesh, &board, Class::Rover, &Material::Lambert { albedo }).expect("room");
+    }
+    let out = folder("chessboards");
+    let mut rng = stream(3, "chessboards");
+    let light = LightSampling::POINT;
+    let middle = CameraView::pinhole(Pose::identity(), [640, 480], 60_f64.to_radians());
+    let [fx_px, fy_px, cx_px, cy_px] = [middle.fx_px, 1.01 * middle.fx_px, middle.cx_px + 6.3, middle.cy_px - 4.1];
+    for index in 0..PICTURES {
+        let pose = Pose::translation(0.0, 0.0, 5.0) * somewhere(&mut rng);
+        let lens = Lens::new(LensModel::PlumbBob(D));
+        let view =
+            CameraView { world_from_optical: pose, fx_px, fy_px, cx_px, cy_px, lens, samples: 16, light, ..middle };
+        let mut frame = CameraFrame::default();
+        CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
+        let grey = frame.radiance.iter().map(|l| (l[1] * 2.2).min(255.0) as u8).collect();
+        let image: GrayImage = ImageBuffer::from_raw(view.width, view.height, grey).expect("an image");
+        image.save(out.join(format!("chessboard_{index:02}.png"))).expect("saved");
+    }
+    let k = [fx_px, 0.0, cx_px, 0.0, fy_px, cy_px, 0.0, 0.0, 1.0];
+    let info = json!({"corners": CORNERS, "square_m": SQUARE_M, "k": k, "d": D});
+    std::fs::write(out.join("camera.json"), info.to_string()).expect("written");
+    let Some(found) = seen_by_opencv("calibrate", &out) else { return };
+    println!("{found}");
+    assert!(number(&found, "boards") > 0.8 * PICTURES as f64, "{found}");
+    for i in [0, 2, 4, 5] {
+        let fitted = found["k"][i].as_f64().expect("a number");
+        assert!((fitted / k[i] - 1.0).abs() < CALIBRATION_ERROR, "k[{i}] {fitted} for {}", k[i]);
+    }
+    let most_px = number(&found, "distortion_most_px");
+    assert!(number(&found, "distortion_error_rms_px") < CALIBRATION_ERROR * most_px, "{found}");
+}
