@@ -37,7 +37,7 @@ fn sorato_front() -> CameraSpec {
 }
 
 /// A picture from about the start, the Sun in it at a low elevation.
-fn take(spec: &CameraSpec, ground: &Ground, index: u64) -> Option<Picture> {
+fn take(spec: &CameraSpec, ground: &Ground, scene: &mut Scene, index: u64) -> Option<Picture> {
     let mut rng = stream(index, "sun detector");
     let [x, y] = [0, 1].map(|_| rng.random_range(-15.0..15.0));
     let (yaw, off, up) =
@@ -45,7 +45,7 @@ fn take(spec: &CameraSpec, ground: &Ground, index: u64) -> Option<Picture> {
     let azimuth: f64 = yaw + off;
     let direction_to_sun = Vector3::new(azimuth.cos() * f64::cos(up), azimuth.sin() * f64::cos(up), f64::sin(up));
     let sun = Sun { direction_to_sun, irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
-    let scene = Scene::new(ground, sun);
+    scene.set_sun(sun);
     let at_m = Vector3::new(x, y, ground.height_m(x, y)? + 0.33);
     // z forward, x right, y down.
     let optical =
@@ -53,9 +53,9 @@ fn take(spec: &CameraSpec, ground: &Ground, index: u64) -> Option<Picture> {
     let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw) * UnitQuaternion::from_rotation_matrix(&optical);
     let view = spec.frame_view(Pose::from_parts(at_m.into(), rotation), 1, index);
     let mut frame = CameraFrame::default();
-    CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
+    CpuTracer.camera(scene, &view, &mut frame).expect("traced");
     // Hidden by a hill: the paper's method knows no answer there.
-    let sight = sun_in_sight(&mut CpuTracer, &scene, &view).expect("traced")?;
+    let sight = sun_in_sight(&mut CpuTracer, scene, &view).expect("traced")?;
     if sight.irradiance_w_m2 < 0.5 * sun.irradiance_w_m2 {
         return None;
     }
@@ -123,7 +123,10 @@ fn the_sun_is_found_through_its_flare_in_every_picture_and_gives_the_heading() {
     let scenario = scenario("polar", None);
     let ground = scenario.generate_ground().expect("ground");
     let spec = sorato_front();
-    let pictures: Vec<Picture> = (0..).filter_map(|index| take(&spec, &ground, index)).take(PICTURES).collect();
+    let noon = Sun { direction_to_sun: Vector3::z(), irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
+    let mut scene = Scene::new(&ground, noon);
+    let pictures: Vec<Picture> =
+        (0..).filter_map(|index| take(&spec, &ground, &mut scene, index)).take(PICTURES).collect();
     for disc_px in DISCS_PX {
         let all: Vec<[f64; 2]> = pictures.iter().map(|picture| errors(picture, disc_px)).collect();
         let found = all.iter().filter(|[_, away]| *away < FOUND_RAD).count();

@@ -34,7 +34,7 @@ pub struct DustSpec {
 
 impl Default for DustSpec {
     fn default() -> Self {
-        Self { spots: 12, radius: 0.02, opacity: 0.25, scatter: 0.1 }
+        Self { spots: 12, radius: 0.02, opacity: 0.25, scatter: 0.03 }
     }
 }
 
