@@ -1,6 +1,8 @@
-//! The shadow of a gnomon, a post of known height on level ground: its middle, where half of the
-//! Sun's light is left, ends at h / tan e; it is wholly dark up to h / tan(e + r) and the
-//! light is whole from h / tan(e − r) on, for a disc of radius r at an elevation e.
+//! The shadow of a gnomon, a post of known height on level ground: where half of the Sun's disc is
+//! hidden it ends at h / tan e; it is wholly dark up to h / tan(e + r) and the light is whole
+//! from h / tan(e − r) on, for a disc of radius r at an elevation e. A low Sun's upper half
+//! lights the ground more than its lower one, so that half of the light is there a little before
+//! half of the disc: a part at elevation ε gives sin ε.
 
 mod common;
 
@@ -59,6 +61,21 @@ fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     (0..COLUMNS as usize).map(|column| (x_m(column), share(column))).collect()
 }
 
+/// Where the ground has half of the light, m: the disc's parts in chords from the top, each with the
+/// darkening toward the limb and the sine of its elevation.
+fn half_light_m(e: f64, r: f64) -> f64 {
+    const CHORDS: i32 = 20_000;
+    let chord = |i: i32| 1.0 - (f64::from(i) + 0.5) / f64::from(CHORDS) * 2.0;
+    let light = |i: i32| (1.0 - chord(i).powi(2)).powf(0.5 * (LIMB_EXPONENT + 1.0)) * (e + r * chord(i)).sin();
+    let all: f64 = (0..CHORDS).map(light).sum();
+    let mut lit = 0.0;
+    let half = (0..CHORDS).find(|&i| {
+        lit += light(i);
+        lit >= 0.5 * all
+    });
+    HEIGHT_M / (e + r * chord(half.expect("half of them"))).tan()
+}
+
 /// Where the light first reaches a share, between two pixels.
 fn crossing_m(profile: &[(f64, f64)], share: f64) -> f64 {
     let at = profile.iter().position(|(_, light)| *light >= share).expect("it does");
@@ -71,7 +88,9 @@ fn the_shadow_ends_at_height_over_tangent_and_its_penumbra_is_as_wide_as_the_dis
     for elevation_deg in [1.5_f64, 3.0, 8.0, 20.0, 45.0] {
         let e = elevation_deg.to_radians();
         let r = sun(e, PI).angular_radius_rad;
-        let [dark_m, half_m, whole_m] = [e + r, e, e - r].map(|angle| HEIGHT_M / angle.tan());
+        let [dark_m, middle_m, whole_m] = [e + r, e, e - r].map(|angle| HEIGHT_M / angle.tan());
+        let half_m = half_light_m(e, r);
+        assert!(elevation_deg < 8.0 || (half_m - middle_m).abs() < HALF_TOLERANCE * (whole_m - dark_m));
         let width_m = whole_m - dark_m;
         let profile = profile(e, 0.5 * (dark_m + whole_m), width_m);
         let found_half_m = crossing_m(&profile, 0.5);
@@ -79,7 +98,7 @@ fn the_shadow_ends_at_height_over_tangent_and_its_penumbra_is_as_wide_as_the_dis
         let first_lit_m = profile.iter().find(|(_, share)| *share > 1e-6).expect("light").0;
         let last_shaded_m = profile.iter().rfind(|(_, share)| *share < 1.0 - 1e-6).expect("shade").0;
         println!(
-            "{elevation_deg}°: half at {found_half_m:.4} of {half_m:.4} m, penumbra {first_lit_m:.4} to {last_shaded_m:.4} m of {dark_m:.4} to {whole_m:.4} m"
+            "{elevation_deg}°: half at {found_half_m:.4} of {half_m:.4} m (disc {middle_m:.4}), penumbra {first_lit_m:.4} to {last_shaded_m:.4} m of {dark_m:.4} to {whole_m:.4} m"
         );
         assert!((found_half_m - half_m).abs() < HALF_TOLERANCE * width_m, "{elevation_deg}°: {found_half_m} {half_m}");
         assert!((first_lit_m - dark_m).abs() < END_TOLERANCE * width_m, "{elevation_deg}°: {first_lit_m} {dark_m}");
