@@ -10,7 +10,9 @@ use std::f64::consts::PI;
 
 use common::{look, sun};
 use selene_base::Pose;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, primitives};
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, LightSampling, Material, Scene, Tracer, primitives,
+};
 use selene_terrain::Ground;
 
 const HEIGHT_M: f64 = 1.0;
