@@ -10,28 +10,36 @@ use std::f64::consts::PI;
 
 use common::{look, sun};
 use selene_base::Pose;
-use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, primitives};
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, LightSampling, Material, Scene, Tracer, primitives,
+};
 use selene_terrain::Ground;
 
-const HEIGHT_M: f64 = 1.0;
-/// So broad that the disc does not look past its sides: 46 m away it is 0.43 m wide.
-const BREADTH_M: f64 = 1.2;
+const HEIGHT_M: f64 = 5.0;
+/// So broad that the disc does not look past its sides: 232 m away it is 2.2 m wide.
+const BREADTH_M: f64 = 6.0;
 const COLUMNS: u32 = 300;
 /// Eight rows of 512 samples a column.
 const ROWS: u32 = 8;
 const SAMPLES: u32 = 512;
 /// The penumbra fills two thirds of the picture.
 const VIEW_WIDTHS: f64 = 1.5;
-/// The half-light point, in penumbra widths: 4096 samples err by 0.008 in the share of light,
-/// which grows from 0 to 1 over one width, and shadow rays start 0.15 mm above the ground.
-const HALF_TOLERANCE: f64 = 0.012;
-/// The ends, in penumbra widths: the limb's outermost hundredth of the diameter holds less than
-/// one sample in 4096, and a pixel is 1/200 of the width.
-const END_TOLERANCE: f64 = 0.02;
+/// The half-light point, in penumbra widths: the share of light, which grows from 0 to 1 over one
+/// width, is good to 0.02 (tests/penumbra); shadows are a millimetre short, 0.01 of the width at 45°.
+const HALF_TOLERANCE: f64 = 0.025;
+/// The ends, in penumbra widths: the limb's outermost 4 % of the diameter hold 0.7 % of the light, so
+/// that few samples fall there.
+const END_TOLERANCE: f64 = 0.04;
+
+/// Level ground as wide as the shadow needs.
+fn open(elevation_rad: f64) -> Scene {
+    let side_m = (3.0 * HEIGHT_M / elevation_rad.tan()).max(16.0);
+    Scene::new(&Ground::flat(0.25, side_m), sun(elevation_rad, PI))
+}
 
 /// The ground with a post whose edge stands over x = 0; the Sun is at −x.
 fn scene(elevation_rad: f64) -> Scene {
-    let mut scene = Scene::new(&Ground::flat(0.25, 120.0), sun(elevation_rad, PI));
+    let mut scene = open(elevation_rad);
     let post = scene.add_mesh(&primitives::cuboid([0.2, BREADTH_M, HEIGHT_M])).expect("a mesh");
     let pose = Pose::translation(-0.1, 0.0, 0.5 * HEIGHT_M);
     scene.add_instance(post, &pose, Class::Rover, &Material::Lambert { albedo: 0.3 }).expect("room");
@@ -41,7 +49,7 @@ fn scene(elevation_rad: f64) -> Scene {
 /// Share of the whole light on the ground by distance from the post, m.
 fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     let metres_a_pixel = VIEW_WIDTHS * width_m / f64::from(COLUMNS);
-    let height_m = 20.0;
+    let height_m = width_m.max(2.0);
     let straight_down = look([middle_m, 0.0, height_m], [middle_m, 0.0, 0.0], COLUMNS, ROWS);
     let [fx_px, fy_px] = [height_m / metres_a_pixel; 2];
     let light = LightSampling { sun_samples: SAMPLES, bounce_rays: 0, seed: 0 };
@@ -51,8 +59,7 @@ fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
         CpuTracer.camera(scene, &view, &mut frame).expect("traced");
         frame.radiance
     };
-    let open = Scene::new(&Ground::flat(0.25, 120.0), sun(elevation_rad, PI));
-    let (shaded, whole) = (radiance(&scene(elevation_rad)), radiance(&open));
+    let (shaded, whole) = (radiance(&scene(elevation_rad)), radiance(&open(elevation_rad)));
     let share = |column: usize| {
         let pixels = (0..ROWS as usize).map(|row| row * COLUMNS as usize + column);
         pixels.map(|pixel| f64::from(shaded[pixel][0] / whole[pixel][0])).sum::<f64>() / f64::from(ROWS)
