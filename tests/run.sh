@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
-# a Python venv with foreign DDS and bag readers, libclang for the r2r bindings), then
+# a Python venv with foreign DDS and bag readers, GDAL and OpenCV, libclang for the r2r bindings), then
 # checks format, lints and documentation, and runs every test.
 #
 #   tests/run.sh                  everything
@@ -14,6 +14,7 @@ system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvul
 python_packages=(
   cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
   rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24
+  opencv-python-headless==5.0.0.93
 )
 
 step "system packages"

@@ -1,5 +1,5 @@
 //! Foreign programs that know nothing of Selene: a Cyclone DDS participant, two bag
-//! readers and GDAL, in Python (`tests/run.sh` installs them). The real program is run.
+//! readers, GDAL and OpenCV, in Python (`tests/run.sh` installs them). The real program is run.
 
 mod bag;
 mod dds;

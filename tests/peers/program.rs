@@ -36,7 +36,7 @@ pub(crate) fn selene() -> Command {
 pub(crate) fn peer(script: &str) -> Option<Command> {
     let Some(python) = std::env::var_os("SELENE_PEERS_PYTHON") else {
         skip_peer(
-            "SELENE_PEERS_PYTHON names no Python with cyclonedds, rosbags, mcap-ros2-support and rasterio; tests/run.sh does",
+            "SELENE_PEERS_PYTHON names no Python with cyclonedds, rosbags, mcap-ros2-support, rasterio and opencv; tests/run.sh does",
         );
         return None;
     };

@@ -73,7 +73,6 @@ def calibrate(folder):
         "k": k.flatten().tolist(),
         "distortion_most_px": float(most),
         "distortion_error_px": float(np.linalg.norm(ours - fitted, axis=1).max()),
-        "distortion_error_rms_px": float(np.sqrt((np.linalg.norm(ours - fitted, axis=1) ** 2).mean())),
     }
 
 

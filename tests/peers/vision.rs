@@ -119,9 +119,9 @@ fn squares(black: bool) -> Mesh {
 fn somewhere(rng: &mut Stream) -> Pose {
     let middle = Point3::new(0.5 * 8.0 * SQUARE_M, 0.5 * 5.0 * SQUARE_M, 0.0);
     let mut even = |reach: f64| rng.random_range(-reach..reach);
-    let distance_m = 0.36 + even(0.1);
-    let turn = UnitQuaternion::from_euler_angles(even(0.6), even(0.6), even(0.5));
-    let aside = Vector3::new(even(0.07), even(0.05), 0.0);
+    let distance_m = 0.42 + even(0.08);
+    let turn = UnitQuaternion::from_euler_angles(even(0.5), even(0.5), even(0.5));
+    let aside = Vector3::new(even(0.04), even(0.03), 0.0);
     // Optical z looks down on the board.
     let over = UnitQuaternion::from_euler_angles(std::f64::consts::PI, 0.0, 0.0);
     Pose::from_parts(middle.coords.into(), turn) * Pose::from_parts((aside + Vector3::z() * distance_m).into(), over)
@@ -130,7 +130,7 @@ fn somewhere(rng: &mut Stream) -> Pose {
 #[test]
 fn calibration_on_chessboards_gives_back_the_lens() {
     const D: [f64; 5] = [-0.28, 0.09, 0.0006, -0.0004, -0.01];
-    const PICTURES: usize = 30;
+    const PICTURES: usize = 20;
     let ground = Ground::flat(0.5, 40.0);
     let mut scene = Scene::new(&ground, sun(60.0));
     for (black, albedo) in [(true, 0.04), (false, 0.8)] {
@@ -159,11 +159,11 @@ fn calibration_on_chessboards_gives_back_the_lens() {
     std::fs::write(out.join("camera.json"), info.to_string()).expect("written");
     let Some(found) = seen_by_opencv("calibrate", &out) else { return };
     println!("{found}");
-    assert!(number(&found, "boards") > 0.8 * PICTURES as f64, "{found}");
+    assert!(number(&found, "boards") >= 0.8 * PICTURES as f64, "{found}");
     for i in [0, 2, 4, 5] {
         let fitted = found["k"][i].as_f64().expect("a number");
         assert!((fitted / k[i] - 1.0).abs() < CALIBRATION_ERROR, "k[{i}] {fitted} for {}", k[i]);
     }
     let most_px = number(&found, "distortion_most_px");
-    assert!(number(&found, "distortion_error_rms_px") < CALIBRATION_ERROR * most_px, "{found}");
+    assert!(number(&found, "distortion_error_px") < CALIBRATION_ERROR * most_px, "{found}");
 }

@@ -6,7 +6,7 @@ use common::{bumpy_ground, look, sun};
 use nalgebra::{Point3, Vector3};
 use selene_base::random::{RngExt, stream};
 use selene_scene::{Beam, BeamReturn, Class, CpuTracer, Material, Scene, Tracer, primitives};
-use selene_terrain::{Ground, Rock};
+use selene_terrain::{Ground, Level, Rock};
 
 /// Numbers are `f32`: a few parts in 10^6 of the 20 m that these rays go, times the
 /// steepness at which they meet the ground.
@@ -135,6 +135,22 @@ fn vertical_rays_give_the_height_of_the_ground() {
         let [x, y, z] = beam.origin_m;
         let height = ground.height_m(x, y).expect("on the site");
         assert!((z - f64::from(got.range_m) - height).abs() < HEIGHT_TOLERANCE_M, "at {x} {y}");
+    }
+}
+
+/// Coarse levels may stand above a finer one that lies on them: nothing of them is there.
+#[test]
+fn a_ray_that_starts_on_a_finer_level_does_not_meet_the_coarser_ones_under_it() {
+    let level = |half: f64, spacing: f64, z: f64| {
+        let posts = (2.0 * half / spacing).round() as usize + 1;
+        Level::sample([-half, -half], spacing, posts, move |_, _| z)
+    };
+    let ground = Ground::new(vec![level(5.0, 0.1, 0.0), level(20.0, 0.5, 0.0), level(80.0, 2.0, 1.0)], vec![], vec![]);
+    let up = |x: f64, dx: f32| Beam { origin_m: [x, 0.3, 0.01], direction: [dx * 0.94, 0.0, 0.342] };
+    for got in
+        trace(&Scene::new(&ground, sun(0.2, 0.0)), &[up(12.0, -1.0), up(-12.0, 1.0), up(12.0, 1.0), up(2.0, 1.0)])
+    {
+        assert!(got == BeamReturn::NONE, "{got:?}");
     }
 }
 

@@ -231,7 +231,7 @@ mod tests {
                 "navcam_left.yaml",
                 "truth: ",
                 "samples: 0\n  truth: ",
-                vec!["line 22", "samples", "value 0", "1 to 1024"],
+                vec!["line 21", "samples", "value 0", "1 to 1024"],
             ),
             (
                 "navcam_left.yaml",

@@ -8,7 +8,7 @@ use selene_base::SimTime;
 use selene_camera::{Darkroom, Exposure};
 use selene_coherence::Interval;
 use selene_scene::CpuTracer;
-use selene_sensors::{CameraSpec, DepthUnit, RollingShutter, Sample, SensorSpec, TruthSpec};
+use selene_sensors::{CameraSpec, DepthUnit, Pipeline, RollingShutter, Sample, SensorSpec, TruthSpec};
 use selene_sim::{LoadOptions, Scenario, World, WorldState};
 
 /// A blurred image takes the camera's way over 40 ms as even, though the rover has just begun
@@ -88,10 +88,11 @@ fn all_truth_stands_beside_an_image_with_its_stamp_size_and_frame() {
     let (scenario, spec) = scenario_with(|_| {});
     let link = scenario.link_index(&spec.link);
     let mut run = Run::new(&scenario);
+    let pipeline = Pipeline::new(&spec, scenario.seed).expect("stages");
     let mut expose = |index, time| {
         let sample = Sample { index, instant: SimTime::from_secs_f64(time) };
         run.until(sample.instant);
-        run.darkroom.expose(&spec, link, sample).expect("an image")
+        run.darkroom.expose(&pipeline, link, sample).expect("an image")
     };
     let (first, second) = (expose(0, 0.45), expose(1, 0.5));
     let encodings: Vec<_> = second.truth.iter().map(|image| image.encoding.as_str()).collect();
@@ -131,7 +132,10 @@ fn an_image_waits_for_its_last_row_and_truth_is_that_of_the_stamp() {
     let last_row = SimTime::from_secs_f64(0.52 + 89.0 * 5e-4);
     assert_eq!(run.darkroom.exposed_at(&rolling, sample), last_row);
     run.until(last_row);
-    let mut expose = |spec: &CameraSpec| run.darkroom.expose(spec, link, sample).expect("an image");
+    let mut expose = |spec: &CameraSpec| {
+        let pipeline = Pipeline::new(spec, scenario.seed).expect("stages");
+        run.darkroom.expose(&pipeline, link, sample).expect("an image")
+    };
     let [sharp, blurred, rolled] = [expose(&still), expose(&global), expose(&rolling)];
     assert!(blurred.image.data != sharp.image.data);
     assert_like_depth(&sharp, &blurred);

@@ -92,10 +92,11 @@ fn below_top(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until
     if ray.direction.z > 0.0 { [from, least(until, t)] } else { [most(from, t), until] }
 }
 
-/// First hit on one level for t in `[from, until]`, or `FAR`.
+/// First hit on one level for t in `[from, until]`, or `FAR`; none where that is one instant,
+/// as on coarse levels for a ray that starts on a finer one, below them perhaps.
 fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32; 2], start_mip: u32) -> f32 {
     let [from, until] = below_top(records, level, ray, span);
-    if from > until {
+    if from >= until {
         return FAR;
     }
     let r = grid_ray(level, ray);

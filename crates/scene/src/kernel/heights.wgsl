@@ -81,7 +81,7 @@ fn below_top(index: u32, ray: Ray, span: vec2<f32>) -> vec2<f32> {
 // First hit on one level for t in [span.x, span.y], or FAR.
 fn march_level(index: u32, ray: Ray, whole: vec2<f32>, start_mip: u32) -> f32 {
     let span = below_top(index, ray, whole);
-    if span.x > span.y {
+    if span.x >= span.y {
         return FAR;
     }
     let r = grid_ray(index, ray);
