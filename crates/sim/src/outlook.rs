@@ -2,6 +2,7 @@
 //! the background from `ASK_STEPS` on; a whole step from the window's middle the
 //! ground goes there, at an instant that depends on the rover alone. Should the windows
 //! not be ready by then they are waited for, so that what is stepped on is always the same.
+//! A rover that drives along the line between two places has both made ready, once.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,10 +15,14 @@ const ASK_STEPS: f64 = 0.25;
 /// Distance at which the ground goes on.
 const GO_STEPS: f64 = 1.0;
 
+/// Places made ready at once.
+const COMING_MAX: usize = 2;
+
 /// Makes ready the next place.
 #[derive(Debug, Default)]
 pub(crate) struct Outlook {
-    coming: Option<Coming>,
+    /// The one asked for last at the end.
+    coming: Vec<Coming>,
 }
 
 /// A place in the making.
@@ -40,14 +45,14 @@ impl Outlook {
             return surroundings.plan().has(place).then(|| self.windows(surroundings, place));
         }
         if farthest >= ASK_STEPS {
-            let there = heading_for(from_middle, velocity_m_s) + middle;
-            self.ask(surroundings, [there.x as i32, there.y as i32]);
+            let there = heading_for(from_middle, velocity_m_s).map(|steps| steps + middle);
+            there.into_iter().for_each(|there| self.ask(surroundings, [there.x as i32, there.y as i32]));
         }
         None
     }
 
     fn ask(&mut self, surroundings: &Arc<Surroundings>, place: Place) {
-        let is_known = self.coming.as_ref().is_some_and(|coming| coming.place == place);
+        let is_known = self.coming.iter().any(|coming| coming.place == place);
         if is_known || !surroundings.plan().has(place) {
             return;
         }
@@ -56,25 +61,27 @@ impl Outlook {
         // Nobody waits for what was asked in vain; a thread that cannot start leaves the work for later.
         let work = move || drop(sender.send(source.vicinity(place).owned()));
         let started = std::thread::Builder::new().name("ground ahead".into()).spawn(work);
-        self.coming = started.is_ok().then_some(Coming { place, made });
+        if started.is_ok() {
+            self.coming.push(Coming { place, made });
+        }
+        if self.coming.len() > COMING_MAX {
+            self.coming.remove(0);
+        }
     }
 
     fn windows(&mut self, surroundings: &Surroundings, place: Place) -> Vicinity {
-        let ready =
-            self.coming.take().filter(|coming| coming.place == place).and_then(|coming| coming.made.recv().ok());
+        let mut coming = std::mem::take(&mut self.coming).into_iter();
+        let ready = coming.find(|coming| coming.place == place).and_then(|coming| coming.made.recv().ok());
         ready.unwrap_or_else(|| surroundings.vicinity(place).owned())
     }
 }
 
-/// The steps that a rover will be asked to go, if it goes on as it does.
-fn heading_for(from_middle: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Vector2<f64> {
-    let axis = from_middle.iamax();
-    let outward = velocity_m_s[axis] * from_middle[axis].signum();
-    let left = GO_STEPS - from_middle[axis].abs();
-    let drift = if outward > 0.0 { velocity_m_s * (left / outward) } else { Vector2::zeros() };
-    let mut there = from_middle + drift;
-    there[axis] = from_middle[axis].signum();
-    there.map(f64::round)
+/// The steps that a rover will be asked to go, if it goes on as it does: those nearest to where it
+/// is `GO_STEPS` off the middle along either axis first; none while it stands.
+fn heading_for(from_middle: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Option<Vector2<f64>> {
+    let until = |(at, velocity): (&f64, &f64)| (GO_STEPS - at * velocity.signum()) / velocity.abs();
+    let first = from_middle.iter().zip(&velocity_m_s).map(until).fold(f64::INFINITY, f64::min);
+    first.is_finite().then(|| (from_middle + velocity_m_s * first).map(f64::round))
 }
 
 #[cfg(test)]
@@ -84,9 +91,14 @@ mod tests {
 
     #[test]
     fn a_rover_is_expected_where_it_drives() {
-        let there = |at: [f64; 2], velocity: [f64; 2]| heading_for(Vector2::from(at), Vector2::from(velocity));
+        let there = |at: [f64; 2], velocity: [f64; 2]| {
+            heading_for(Vector2::from(at), Vector2::from(velocity)).expect("it moves")
+        };
         assert_eq!(there([0.5, 0.0], [0.2, 0.0]), Vector2::new(1.0, 0.0));
         assert_eq!(there([-0.5, 0.45], [-0.1, 0.1]), Vector2::new(-1.0, 1.0));
-        assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(0.0, -1.0));
+        assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(1.0, -1.0));
+        // A slow drift to the side does not come first, however near that border is.
+        assert_eq!(there([0.3, 0.9], [0.2, 1e-6]), Vector2::new(1.0, 1.0));
+        assert_eq!(heading_for(Vector2::new(0.4, 0.3), Vector2::zeros()), None);
     }
 }
