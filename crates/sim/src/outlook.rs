@@ -1,5 +1,5 @@
 //! The ground ahead of the rover. The windows of the place that it drives toward are made in
-//! the background from `ASK_STEPS` on; a whole step from the window's middle the
+//! the background as soon as it drives; a whole step from the window's middle the
 //! ground goes there, at an instant that depends on the rover alone. Should the windows
 //! not be ready by then they are waited for, so that what is stepped on is always the same.
 //! A rover that drives along the line between two places has both made ready, once.
@@ -10,9 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use nalgebra::Vector2;
 use selene_terrain::{Ground, Place, Surroundings, Vicinity};
 
-/// Distance from the window's middle, in its steps, from which the next place is made ready.
-const ASK_STEPS: f64 = 0.25;
-/// Distance at which the ground goes on.
+/// Distance from the window's middle, in its steps, at which the ground goes on.
 const GO_STEPS: f64 = 1.0;
 
 /// Places made ready at once.
@@ -39,14 +37,12 @@ impl Outlook {
         let step_m = surroundings.plan().step_m();
         let middle = Vector2::from(ground.place().map(f64::from));
         let from_middle = at_m / step_m - middle;
-        let farthest = from_middle.amax();
-        if farthest >= GO_STEPS {
+        if from_middle.amax() >= GO_STEPS {
             let place = surroundings.plan().place_of(at_m.x, at_m.y);
             return surroundings.plan().has(place).then(|| self.windows(surroundings, place));
         }
-        if farthest >= ASK_STEPS {
-            let there = heading_for(from_middle, velocity_m_s).map(|steps| steps + middle);
-            there.into_iter().for_each(|there| self.ask(surroundings, [there.x as i32, there.y as i32]));
+        if let Some(there) = heading_for(from_middle, velocity_m_s) {
+            self.ask(surroundings, [there.x + middle.x, there.y + middle.y].map(|steps| steps as i32));
         }
         None
     }
