@@ -13,6 +13,9 @@ use selene_terrain::{Ground, Place, Surroundings, Vicinity};
 /// Distance from the window's middle, in its steps, at which the ground goes on.
 const GO_STEPS: f64 = 1.0;
 
+/// So far ahead the rover is looked after, s: one that trembles where it stands goes nowhere.
+const AHEAD_S: f64 = 60.0;
+
 /// Places made ready at once.
 const COMING_MAX: usize = 2;
 
@@ -41,7 +44,7 @@ impl Outlook {
             let place = surroundings.plan().place_of(at_m.x, at_m.y);
             return surroundings.plan().has(place).then(|| self.windows(surroundings, place));
         }
-        if let Some(there) = heading_for(from_middle, velocity_m_s) {
+        if let Some(there) = heading_for(from_middle, velocity_m_s / step_m) {
             self.ask(surroundings, [there.x + middle.x, there.y + middle.y].map(|steps| steps as i32));
         }
         None
@@ -73,11 +76,11 @@ impl Outlook {
 }
 
 /// The steps that a rover will be asked to go, if it goes on as it does: those nearest to where it
-/// is `GO_STEPS` off the middle along either axis first; none while it stands.
-fn heading_for(from_middle: Vector2<f64>, velocity_m_s: Vector2<f64>) -> Option<Vector2<f64>> {
-    let until = |(at, velocity): (&f64, &f64)| (GO_STEPS - at * velocity.signum()) / velocity.abs();
-    let first = from_middle.iter().zip(&velocity_m_s).map(until).fold(f64::INFINITY, f64::min);
-    first.is_finite().then(|| (from_middle + velocity_m_s * first).map(f64::round))
+/// is `GO_STEPS` off the middle along either axis first; none where that is later than `AHEAD_S`.
+fn heading_for(from_middle: Vector2<f64>, steps_a_second: Vector2<f64>) -> Option<Vector2<f64>> {
+    let until = |(at, speed): (&f64, &f64)| (GO_STEPS - at * speed.signum()) / speed.abs();
+    let first_s = from_middle.iter().zip(&steps_a_second).map(until).fold(f64::INFINITY, f64::min);
+    (first_s < AHEAD_S).then(|| (from_middle + steps_a_second * first_s).map(f64::round))
 }
 
 #[cfg(test)]
@@ -95,6 +98,8 @@ mod tests {
         assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(1.0, -1.0));
         // A slow drift to the side does not come first, however near that border is.
         assert_eq!(there([0.3, 0.9], [0.2, 1e-6]), Vector2::new(1.0, 1.0));
-        assert_eq!(heading_for(Vector2::new(0.4, 0.3), Vector2::zeros()), None);
+        for trembling in [[0.0, 0.0], [1e-4, -2e-4]] {
+            assert_eq!(heading_for(Vector2::new(0.4, 0.3), Vector2::from(trembling)), None);
+        }
     }
 }
