@@ -69,6 +69,11 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), ground.loose_rocks().len());
     let grids = grids.lock().expect("lock");
     let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
+    assert_occupied_by(grid, told);
+}
+
+/// The grid of the asked 8 × 6 m is all on the ground, and occupied where loose rocks stand.
+fn assert_occupied_by(grid: &nav_msgs::OccupancyGrid, told: &[selene_msgs::Rock]) {
     assert_eq!((grid.info.width, grid.info.height, grid.data.len()), (80, 60, 80 * 60));
     assert_eq!((grid.info.origin.position.x, grid.info.origin.position.y), (-4.0, -3.0));
     assert!(grid.data.iter().all(|cost| (0..=100).contains(cost)), "all of it is on the ground");

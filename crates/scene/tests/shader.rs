@@ -36,7 +36,7 @@ fn kernels_are_valid_wgsl_with_their_three_entry_points() {
 }
 
 #[test]
-fn records_have_the_same_bytes_in_rust_and_wgsl() {
+fn records_of_the_scene_have_the_same_bytes_in_rust_and_wgsl() {
     let m = &module();
     assert_same_layout!(
         m,
@@ -76,6 +76,11 @@ fn records_have_the_same_bytes_in_rust_and_wgsl() {
             moving_from
         }
     );
+}
+
+#[test]
+fn records_of_cameras_and_beams_have_the_same_bytes_in_rust_and_wgsl() {
+    let m = &module();
     assert_same_layout!(
         m,
         "Camera",

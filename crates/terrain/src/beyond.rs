@@ -6,6 +6,7 @@
 use crate::lattice::Posts;
 use crate::level::Level;
 use crate::patch::Patch;
+use crate::seam::smoothstep;
 
 /// The border of a square of posts, and what made-up ground lacks there.
 #[derive(Debug)]
@@ -78,11 +79,6 @@ impl Edge {
         };
         (up_to(start + count) - up_to(start)) / count as f64
     }
-}
-
-fn smoothstep(t: f64) -> f64 {
-    let t = t.clamp(0.0, 1.0);
-    t * t * (3.0 - 2.0 * t)
 }
 
 #[cfg(test)]

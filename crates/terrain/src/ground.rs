@@ -424,12 +424,6 @@ fn local(home: [i64; 2], posts: usize, tile: TileAt, node: usize) -> Option<[usi
 #[cfg(test)]
 mod tests {
     use super::{Edit, Ground, Node};
-    use crate::level::Level;
-    use crate::seam;
-    use crate::site::LevelSpec;
-    use crate::surroundings::Surroundings;
-    use crate::windows::{Vicinity, WindowPlan};
-    use std::sync::Arc;
 
     #[test]
     fn a_follower_that_applies_the_edits_has_the_same_ground() {
@@ -451,21 +445,8 @@ mod tests {
         0.3 * (0.4 * x).sin() * (0.3 * y).cos() + 0.05 * (2.1 * x + 0.7 * y).sin()
     }
 
-    /// Two levels of hills without end, 16 m and 60 m wide.
     fn endless() -> Ground {
-        let specs = [(0.05, 16.0), (0.4, 64.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m });
-        let plan = WindowPlan::new(&specs, 0);
-        let make = move |firsts: &[[i64; 2]]| {
-            let level = |(spec, first): (&LevelSpec, &[i64; 2])| {
-                let origin_m = first.map(|post| post as f64 * spec.spacing_m);
-                Level::sample(origin_m, spec.spacing_m, spec.posts(), hills)
-            };
-            let mut levels: Vec<_> = specs.iter().zip(firsts).map(level).collect();
-            let coarse = levels[1].clone();
-            seam::join(&mut levels[0], &coarse);
-            Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
-        };
-        Ground::around_origin(Arc::new(Surroundings::new(plan, Vec::new(), make)))
+        crate::hills::endless(hills)
     }
 
     fn go(ground: &mut Ground, place: [i32; 2]) {

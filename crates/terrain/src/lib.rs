@@ -14,6 +14,8 @@ pub mod elevation;
 mod error;
 mod extend;
 mod ground;
+#[cfg(test)]
+mod hills;
 mod horizon;
 mod icosphere;
 mod landform;

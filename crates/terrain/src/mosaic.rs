@@ -274,32 +274,14 @@ fn height_over_m([a, b, c]: [Vector3<f64>; 3], x: f64, y: f64) -> Option<f64> {
 mod tests {
     use super::{Mosaic, MosaicLayer, height_over_m};
     use crate::ground::{Ground, Node};
-    use crate::level::Level;
-    use crate::seam;
-    use crate::site::LevelSpec;
-    use crate::surroundings::Surroundings;
-    use crate::windows::{Vicinity, WindowPlan};
     use nalgebra::Vector3;
-    use std::sync::Arc;
 
     fn hills(x: f64, y: f64) -> f64 {
         0.3 * (0.4 * x).sin() * (0.3 * y).cos()
     }
 
-    /// Two levels of hills without end, 16 m and 64 m wide.
     fn endless() -> Ground {
-        let specs = [(0.05, 16.0), (0.4, 64.0)].map(|(spacing_m, side_m)| LevelSpec { spacing_m, side_m });
-        let make = move |firsts: &[[i64; 2]]| {
-            let level = |(spec, first): (&LevelSpec, &[i64; 2])| {
-                let origin_m = first.map(|post| post as f64 * spec.spacing_m);
-                Level::sample(origin_m, spec.spacing_m, spec.posts(), hills)
-            };
-            let mut levels: Vec<_> = specs.iter().zip(firsts).map(level).collect();
-            let coarse = levels[1].clone();
-            seam::join(&mut levels[0], &coarse);
-            Vicinity::new([0, 0], levels.into_iter().map(Arc::new).collect(), Vec::new(), &[])
-        };
-        Ground::around_origin(Arc::new(Surroundings::new(WindowPlan::new(&specs, 0), Vec::new(), make)))
+        crate::hills::endless(hills)
     }
 
     /// A trench 0.1 m deep and three posts wide along y = 1 m.

@@ -49,7 +49,8 @@ fn weigh(grid: Grid, coarse: &Level, at: [usize; 2], last: usize, seam: usize, h
     (coarse_m + weight * (f64::from(height_m) - coarse_m)) as f32
 }
 
-fn smoothstep(t: f64) -> f64 {
+/// From 0 at t = 0 to 1 at t = 1, level at both ends.
+pub(crate) fn smoothstep(t: f64) -> f64 {
     let t = t.clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
