@@ -3,9 +3,13 @@
 //! ground goes there, at an instant that depends on the rover alone. Should the windows
 //! not be ready by then they are waited for, so that what is stepped on is always the same.
 //! A rover that drives along the line between two places has both made ready, once.
+//!
+//! Coarse windows move seldom, several levels at once at worst: between two places the
+//! maker looks at those farther along the same way, and makes the coarse windows they need.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use nalgebra::Vector2;
 use selene_terrain::{Ground, Place, Surroundings, Vicinity};
@@ -19,18 +23,31 @@ const AHEAD_S: f64 = 60.0;
 /// Places made ready at once.
 const COMING_MAX: usize = 2;
 
+/// Places beyond the next one whose coarse windows are made ahead.
+const FORESEEN: i32 = 6;
+
 /// Makes ready the next place.
 #[derive(Debug, Default)]
 pub(crate) struct Outlook {
-    /// The one asked for last at the end.
-    coming: Vec<Coming>,
+    maker: Option<Maker>,
+    /// Asked of the maker, the one asked for last at the end.
+    coming: Vec<Place>,
+    /// Those of them that it has told.
+    ready: Vec<Vicinity>,
 }
 
-/// A place in the making.
+/// A thread that makes places; it ends with its orders.
 #[derive(Debug)]
-struct Coming {
-    place: Place,
+struct Maker {
+    orders: Sender<Order>,
     made: Receiver<Vicinity>,
+}
+
+/// A place to make, and those that may follow.
+#[derive(Debug)]
+struct Order {
+    next: Place,
+    later: VecDeque<Place>,
 }
 
 impl Outlook {
@@ -45,33 +62,78 @@ impl Outlook {
             return surroundings.plan().has(place).then(|| self.windows(surroundings, place));
         }
         if let Some(there) = heading_for(from_middle, velocity_m_s / step_m) {
-            self.ask(surroundings, [there.x + middle.x, there.y + middle.y].map(|steps| steps as i32));
+            self.ask(surroundings, ground.place(), [there.x, there.y].map(|steps| steps as i32));
         }
         None
     }
 
-    fn ask(&mut self, surroundings: &Arc<Surroundings>, place: Place) {
-        let is_known = self.coming.iter().any(|coming| coming.place == place);
-        if is_known || !surroundings.plan().has(place) {
+    /// Has the place made that lies `steps` from where the ground is.
+    fn ask(&mut self, surroundings: &Arc<Surroundings>, from: Place, steps: [i32; 2]) {
+        let along = |times: i32| [0, 1].map(|axis| from[axis] + times * steps[axis]);
+        let next = along(1);
+        if self.coming.contains(&next) || !surroundings.plan().has(next) {
             return;
         }
-        let (sender, made) = channel();
-        let source = Arc::clone(surroundings);
-        // Nobody waits for what was asked in vain; a thread that cannot start leaves the work for later.
-        let work = move || drop(sender.send(source.vicinity(place).owned()));
-        let started = std::thread::Builder::new().name("ground ahead".into()).spawn(work);
-        if started.is_ok() {
-            self.coming.push(Coming { place, made });
+        if self.maker.is_none() {
+            self.maker = Maker::start(surroundings);
+        }
+        let Some(maker) = &self.maker else { return };
+        let order = Order { next, later: (2..=1 + FORESEEN).map(along).collect() };
+        if maker.orders.send(order).is_ok() {
+            self.coming.push(next);
         }
         if self.coming.len() > COMING_MAX {
             self.coming.remove(0);
         }
+        // Nobody waits for what was asked in vain.
+        self.ready.extend(maker.made.try_iter());
+        self.ready.retain(|windows| self.coming.contains(&windows.place()));
     }
 
     fn windows(&mut self, surroundings: &Surroundings, place: Place) -> Vicinity {
-        let mut coming = std::mem::take(&mut self.coming).into_iter();
-        let ready = coming.find(|coming| coming.place == place).and_then(|coming| coming.made.recv().ok());
-        ready.unwrap_or_else(|| surroundings.vicinity(place).owned())
+        let is_coming = std::mem::take(&mut self.coming).contains(&place);
+        let ready = std::mem::take(&mut self.ready).into_iter();
+        // A maker that came to grief sends no more and leaves its work to who waits.
+        let made = self.maker.iter().filter(|_| is_coming).flat_map(|maker| maker.made.iter());
+        let there = ready.chain(made).find(|windows| windows.place() == place);
+        there.unwrap_or_else(|| surroundings.vicinity(place).owned())
+    }
+}
+
+impl Maker {
+    /// None where a thread cannot start: the work is left for later.
+    fn start(surroundings: &Arc<Surroundings>) -> Option<Self> {
+        let (orders, taken) = channel();
+        let (sender, made) = channel();
+        let source = Arc::clone(surroundings);
+        let work = move || work(&source, &taken, &sender);
+        std::thread::Builder::new().name("ground ahead".into()).spawn(work).ok()?;
+        Some(Self { orders, made })
+    }
+}
+
+/// Makes places in the order in which they are asked for; between two orders a part of what later ones need.
+fn work(source: &Surroundings, orders: &Receiver<Order>, made: &Sender<Vicinity>) {
+    let mut later = VecDeque::new();
+    loop {
+        let order = match later.front() {
+            Some(_) => orders.try_recv(),
+            None => orders.recv().map_err(|_| TryRecvError::Disconnected),
+        };
+        match (order, later.front()) {
+            (Ok(order), _) => {
+                if made.send(source.vicinity(order.next).owned()).is_err() {
+                    return;
+                }
+                later = order.later;
+            }
+            (Err(TryRecvError::Empty), Some(&place)) => {
+                if !source.foresee(place) {
+                    later.pop_front();
+                }
+            }
+            (Err(_), _) => return,
+        }
     }
 }
 

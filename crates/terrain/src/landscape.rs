@@ -45,6 +45,20 @@ pub struct Landscape {
     profiles: Profiles,
 }
 
+/// A window of a level that was made before: its posts are known but those on its seam.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) level: &'a Level,
+    /// Width of the seam.
+    pub(crate) seam_posts: usize,
+}
+
+impl Known<'_> {
+    fn posts(&self) -> Posts {
+        Posts::of(self.level).inner(self.seam_posts)
+    }
+}
+
 /// What windows show: levels before they are joined at their seams, and rocks on them.
 #[derive(Clone, Debug)]
 pub struct Windows {
@@ -137,8 +151,8 @@ impl Landscape {
     }
 
     fn levels_of(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) -> Vec<Level> {
-        self.make(tiles, wanted);
-        let levels = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts)).collect();
+        self.make(tiles, wanted, None);
+        let levels = wanted.iter().map(|&(level, posts)| self.shown(tiles, level, posts, None)).collect();
         tiles.trim();
         levels
     }
@@ -164,9 +178,20 @@ impl Landscape {
     /// # Panics
     /// When there is no such level.
     pub fn window_level(&self, tiles: &mut TileStore, level: usize, first: [i64; 2]) -> Level {
+        self.window_beside(tiles, level, first, None)
+    }
+
+    /// The same, with posts taken over from a window of the same level.
+    pub(crate) fn window_beside(
+        &self,
+        tiles: &mut TileStore,
+        level: usize,
+        first: [i64; 2],
+        known: Option<Known>,
+    ) -> Level {
         let posts = self.posts(level, first);
-        self.make(tiles, &[(level, posts)]);
-        let shown = self.shown(tiles, level, posts);
+        self.make(tiles, &[(level, posts)], known);
+        let shown = self.shown(tiles, level, posts, known);
         tiles.trim();
         shown
     }
@@ -244,11 +269,12 @@ impl Landscape {
         bends
     }
 
-    /// Makes the tiles that windows need and the store lacks, coarse ones first.
-    fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)]) {
+    /// Makes the tiles that windows need beside what is `known` and the store lacks, coarse ones first.
+    fn make(&self, tiles: &mut TileStore, wanted: &[(usize, Posts)], known: Option<Known>) {
         let mut needed = vec![BTreeSet::new(); self.spec.levels.len()];
         for &(level, posts) in wanted {
-            needed[level].extend(self.tiles_of(level, posts));
+            let is_known = |at: [i64; 2]| known.is_some_and(|known| known.posts().has_shared(&posts, &tile(at)));
+            needed[level].extend(self.tiles_of(level, posts).filter(|&at| !is_known(at)));
         }
         let mut missing = vec![Vec::new(); needed.len()];
         for level in 0..needed.len() {
@@ -278,7 +304,7 @@ impl Landscape {
         let has_coarser = level + 1 < self.spec.levels.len();
         let coarse = has_coarser.then(|| {
             let posts = posts.refined_from(self.ratio(level));
-            self.gathered(tiles, level + 1, posts, |patch| patch.base.as_ref())
+            self.gathered(tiles, level + 1, posts, |patch| patch.base.as_ref(), None)
         });
         match self.fixed(level) {
             Some((fixed, edge)) => edge.patch(fixed, self.made_up(level, posts, coarse.as_ref())),
@@ -286,23 +312,29 @@ impl Landscape {
         }
     }
 
-    fn shown(&self, tiles: &TileStore, level: usize, posts: Posts) -> Level {
+    fn shown(&self, tiles: &TileStore, level: usize, posts: Posts, known: Option<Known>) -> Level {
         match self.fixed(level) {
             Some((fixed, _)) if posts == Posts::of(fixed) => fixed.clone(),
-            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface)),
+            _ => self.gathered(tiles, level, posts, |patch| Some(&patch.surface), known),
         }
     }
 
-    /// Posts of a level put together from its tiles, which are there, and from data's square.
-    fn gathered(&self, tiles: &TileStore, level: usize, posts: Posts, of: fn(&Patch) -> Option<&Level>) -> Level {
+    /// Posts of a level put together from its tiles, which are there, from data's square and what is known.
+    fn gathered(
+        &self,
+        tiles: &TileStore,
+        level: usize,
+        posts: Posts,
+        of: fn(&Patch) -> Option<&Level>,
+        known: Option<Known>,
+    ) -> Level {
+        let fixed = self.fixed(level).map(|(fixed, _)| Known { level: fixed, seam_posts: 0 });
         let grid = posts.grid(self.spec.levels[level].spacing_m);
         let mut heights_m = vec![0.0; posts.count * posts.count];
         heights_m.par_chunks_mut(posts.count).with_min_len(64).enumerate().for_each(|(i, row)| {
             let at = [posts.first[0], posts.first[1] + i as i64];
             copy_row(row, at, |key| tiles.get((level, key)).and_then(of));
-            if let Some((fixed, _)) = self.fixed(level) {
-                copy_inside(row, at, fixed);
-            }
+            fixed.iter().chain(&known).for_each(|known| copy_known(row, at, known));
         });
         Level { origin_m: grid.origin_m, spacing_m: grid.spacing_m, posts: grid.posts, heights_m }
     }
@@ -325,14 +357,15 @@ fn copy_row<'a>(row: &mut [f32], [column, line]: [i64; 2], tile: impl Fn([i64; 2
     }
 }
 
-/// Copies the posts that a level has.
-fn copy_inside(row: &mut [f32], [column, line]: [i64; 2], level: &Level) {
-    let square = Posts::of(level);
+/// Copies the posts that are known.
+fn copy_known(row: &mut [f32], [column, line]: [i64; 2], known: &Known) {
+    let square = known.posts();
     let end = (square.first[0] + square.count as i64).min(column + row.len() as i64);
     let start = column.max(square.first[0]);
-    let Some(from) = square.index([start, line]).filter(|_| start < end) else { return };
+    let is_known = start < end && square.index([start, line]).is_some();
+    let Some(from) = Posts::of(known.level).index([start, line]).filter(|_| is_known) else { return };
     let count = (end - start) as usize;
-    row[(start - column) as usize..][..count].copy_from_slice(&level.heights_m[from..from + count]);
+    row[(start - column) as usize..][..count].copy_from_slice(&known.level.heights_m[from..from + count]);
 }
 
 fn load(raster: &RasterSpec, spec: &SiteSpec, site: &Path, data_dir: Option<&Path>) -> Result<Data, TerrainError> {

@@ -40,6 +40,25 @@ impl Posts {
         other.index(self.first).is_some() && other.index(last).is_some()
     }
 
+    /// Whether it has all posts that two others share.
+    pub(crate) fn has_shared(&self, one: &Self, other: &Self) -> bool {
+        (0..2).all(|axis| {
+            let first = one.first[axis].max(other.first[axis]);
+            let end = one.end(axis).min(other.end(axis));
+            first >= self.first[axis] && end <= self.end(axis)
+        })
+    }
+
+    /// Its posts but the outermost.
+    pub(crate) fn inner(&self, margin: usize) -> Self {
+        Self { first: self.first.map(|post| post + margin as i64), count: self.count.saturating_sub(2 * margin) }
+    }
+
+    /// The post after the last along an axis.
+    fn end(&self, axis: usize) -> i64 {
+        self.first[axis] + self.count as i64
+    }
+
     pub(crate) fn grid(&self, spacing_m: f64) -> Grid {
         Grid { origin_m: self.first.map(|post| post as f64 * spacing_m), spacing_m, posts: self.count }
     }
@@ -86,6 +105,16 @@ mod tests {
         let posts = Posts { first: [-1, 255], count: 258 };
         let tiles: Vec<_> = posts.tiles(256).collect();
         assert_eq!(tiles, [[-1, 0], [0, 0], [1, 0], [-1, 1], [0, 1], [1, 1], [-1, 2], [0, 2], [1, 2]]);
+    }
+
+    #[test]
+    fn what_two_squares_share_is_had_or_not() {
+        let [window, tile] = [([0, 0], 100), ([90, 40], 20)].map(|(first, count)| Posts { first, count });
+        let had = |first: [i64; 2], count: usize| Posts { first, count }.has_shared(&window, &tile);
+        assert!(had([90, 40], 20) && had([80, 0], 60));
+        assert!(!had([91, 40], 20) && !had([89, 40], 10) && !had([90, 40], 19));
+        assert_eq!(window.inner(30), Posts { first: [30, 30], count: 40 });
+        assert_eq!(window.inner(60).count, 0);
     }
 
     #[test]

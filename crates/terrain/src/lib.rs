@@ -58,6 +58,6 @@ pub use site::{
     RidgeSpec, RiseSpec, SiteSpec,
 };
 pub use surface::{DetailSpec, HapkeSpec, SurfaceSpec};
-pub use surroundings::Surroundings;
+pub use surroundings::{Make, Surroundings};
 pub use tile_store::TileStore;
 pub use windows::{Place, Vicinity, WindowPlan};

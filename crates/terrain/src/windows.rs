@@ -176,6 +176,18 @@ impl Vicinity {
         Self { place, levels, rocks: Arc::new(rocks), rock_grid }
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Its levels before anything pressed them, finest first, each joined to the next.
+    #[must_use]
+    pub fn levels(&self) -> &[Arc<Level>] {
+        &self.levels
+    }
+
     /// The same with a finest level that nobody else holds: to be entered without copying.
     #[must_use]
     pub fn owned(mut self) -> Self {

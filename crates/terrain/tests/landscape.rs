@@ -105,6 +105,19 @@ fn a_place_come_to_step_by_step_is_the_place_come_to_at_once() {
 }
 
 #[test]
+fn a_place_foreseen_part_by_part_is_the_place_come_to_at_once() {
+    let along = Surroundings::of(land(3));
+    let levels = along.vicinity([0, 0]).levels().len();
+    for place in [[1, 0], [9, 1], [40, -60]] {
+        let parts = std::iter::repeat_with(|| along.foresee(place)).take_while(|more| *more).count();
+        assert!(parts < levels && (parts > 0) == (place != [1, 0]), "{place:?} took {parts} parts");
+        let at_once = Surroundings::of(land(3)).vicinity(place);
+        assert!(along.vicinity(place).levels() == at_once.levels(), "{place:?}");
+        assert!(!along.foresee(place), "{place:?} is there");
+    }
+}
+
+#[test]
 fn a_store_keeps_within_its_limit_between_uses() {
     const LIMIT: usize = 8 << 20;
     let (land, mut tiles) = (land(3), TileStore::new(LIMIT));
