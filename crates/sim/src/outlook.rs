@@ -6,12 +6,15 @@
 //!
 //! Coarse windows move seldom, several levels at once at worst: between two places the
 //! maker looks at those farther along the same way, and makes the coarse windows they need.
+//! It works on all cores but one: a heartbeat that shares its core waits for milliseconds.
 
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use nalgebra::Vector2;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use selene_terrain::{Ground, Place, Surroundings, Vicinity};
 
 /// Distance from the window's middle, in its steps, at which the ground goes on.
@@ -36,11 +39,12 @@ pub(crate) struct Outlook {
     ready: Vec<Vicinity>,
 }
 
-/// A thread that makes places; it ends with its orders.
+/// Threads that make places; they end with their orders.
 #[derive(Debug)]
 struct Maker {
     orders: Sender<Order>,
     made: Receiver<Vicinity>,
+    _pool: ThreadPool,
 }
 
 /// A place to make, and those that may follow.
@@ -101,14 +105,16 @@ impl Outlook {
 }
 
 impl Maker {
-    /// None where a thread cannot start: the work is left for later.
+    /// None where threads cannot start: the work is left for later.
     fn start(surroundings: &Arc<Surroundings>) -> Option<Self> {
         let (orders, taken) = channel();
         let (sender, made) = channel();
         let source = Arc::clone(surroundings);
-        let work = move || work(&source, &taken, &sender);
-        std::thread::Builder::new().name("ground ahead".into()).spawn(work).ok()?;
-        Some(Self { orders, made })
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
+        let pool = threads.thread_name(|i| format!("ground ahead {i}")).build().ok()?;
+        pool.spawn(move || work(&source, &taken, &sender));
+        Some(Self { orders, made, _pool: pool })
     }
 }
 
