@@ -75,9 +75,13 @@ impl SoilMemory {
         self.take_back();
     }
 
-    /// Unpacks the tiles that lie on the window.
+    /// Unpacks the tiles that lie on the window: looks there alone, however many lie elsewhere.
     fn take_back(&mut self) {
-        let back: Vec<_> = self.far.keys().copied().filter_map(|at| Some((at, self.index(at)?))).collect();
+        let across = self.tiles_a_row as i64;
+        let [column, row] = self.from_home;
+        let on_row = |row: i64| self.far.range([row, column]..[row, column + across]);
+        let keys = (row..row + across).flat_map(|row| on_row(row).map(|(&at, _)| at));
+        let back: Vec<_> = keys.filter_map(|at| Some((at, self.index(at)?))).collect();
         for (at, index) in back {
             self.tiles[index] = self.far.remove(&at).map(|tile| tile.unpack());
         }

@@ -156,7 +156,7 @@ impl Ground {
     /// Goes to another place: ruts come along.
     pub fn enter(&mut self, windows: Vicinity) {
         let mut ruts = std::mem::take(&mut self.ruts);
-        ruts.pack(|tile, node| self.held_height_m(tile, node));
+        ruts.pack(&self.tiles(), |tile, node| self.held_height_m(tile, node));
         let is_loose = |rock: &Rock| self.loose_rocks.binary_search_by_key(&rock.id, |loose| loose.id).is_ok();
         if windows.rocks.iter().any(is_loose) {
             let fixed: Vec<_> = windows.rocks.iter().filter(|rock| !is_loose(rock)).cloned().collect();

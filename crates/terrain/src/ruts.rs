@@ -71,9 +71,11 @@ impl Ruts {
         self.tiles.iter().flat_map(edits).collect()
     }
 
-    /// Takes heights from a window that is about to go; those it holds are told by `height_m`.
-    pub(crate) fn pack(&mut self, height_m: impl Fn(TileAt, usize) -> f32) {
-        for (&tile, ruts) in &mut self.tiles {
+    /// Takes heights from a window of these tiles that is about to go; those it holds are told by `height_m`.
+    /// Takes no longer however many ruts lie elsewhere.
+    pub(crate) fn pack(&mut self, tiles: &BTreeSet<TileAt>, height_m: impl Fn(TileAt, usize) -> f32) {
+        for &tile in tiles {
+            let Some(ruts) = self.tiles.get_mut(&tile) else { continue };
             if ruts.heights_m.is_none() {
                 ruts.heights_m = Some(marked(&ruts.marks).map(|node| height_m(tile, node)).collect());
             }
@@ -157,7 +159,7 @@ mod tests {
         for node in [4095, 0, 64, 63] {
             ruts.insert(TILE, node, 0.0, true);
         }
-        ruts.pack(|_, node| node as f32);
+        ruts.pack(&BTreeSet::from([TILE]), |_, node| node as f32);
         ruts.insert(TILE, 5, 5.5, false);
         ruts.insert(TILE, 64, -1.0, false);
         let told: Vec<_> = ruts.all(|_, _| f32::NAN).iter().map(|edit| (edit.node, edit.height_m)).collect();
