@@ -19,6 +19,7 @@ mod pyramid;
 pub mod record;
 mod scene;
 mod sweep;
+mod tile;
 mod tracer;
 mod tree;
 pub mod view;

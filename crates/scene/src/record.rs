@@ -7,6 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 use selene_base::Pose;
 
+use crate::kernel::FAR;
 use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, BeamReturn, CameraView};
 
@@ -279,6 +280,11 @@ pub struct TruthRecord {
     pub sun_share: f32,
     /// Nothing.
     pub pad: [u32; 3],
+}
+
+impl PixelRecord {
+    /// Of a pixel that sees nothing.
+    pub const NOTHING: Self = Self { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
 }
 
 impl TruthRecord {
