@@ -3,6 +3,7 @@
 
 mod boxes;
 mod changes;
+mod clear;
 mod cpu;
 mod detail;
 mod finish;

@@ -343,6 +343,9 @@ pub struct Records<'a> {
     pub motions: &'a [MotionRecord],
     /// The share of the span at which everything is looked at.
     pub shutter: f32,
+    /// Rays from surfaces toward the sky meet no ground farther than this, m; `FAR` where no
+    /// more is known.
+    pub ground_reach: f32,
     /// Lamps that shine.
     pub lamps: &'a [LampRecord],
     /// Where the scene's frame lies in the map frame, m.

@@ -53,7 +53,10 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
 /// as the inverse of its least and its greatest direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    from: [Vector3<f32>; 2],
+    /// Least and greatest origin.
+    pub from: [Vector3<f32>; 2],
+    /// Least and greatest direction.
+    pub toward: [Vector3<f32>; 2],
     low: Vector3<f32>,
     high: Vector3<f32>,
     t_max: f32,
@@ -62,8 +65,8 @@ pub struct Bundle {
 impl Bundle {
     /// Of origins and of directions, least and greatest along each axis.
     #[must_use]
-    pub fn new(from: [Vector3<f32>; 2], [least, greatest]: [Vector3<f32>; 2], t_max: f32) -> Self {
-        Self { from, low: inverse(&least), high: inverse(&greatest), t_max }
+    pub fn new(from: [Vector3<f32>; 2], toward: [Vector3<f32>; 2], t_max: f32) -> Self {
+        Self { from, toward, low: inverse(&toward[0]), high: inverse(&toward[1]), t_max }
     }
 
     /// The cone about a ray of unit direction that widens by `spread` a metre to all sides.
