@@ -61,6 +61,9 @@ pub fn trace_heights_within(records: &Records<'_>, ray: &Ray, span: [f32; 2], st
         if t < FAR {
             return (t, index as u32);
         }
+        if here[0] < here[1] && here[1] >= span[1] {
+            return (FAR, 0);
+        }
         finer = here;
     }
     (FAR, 0)
