@@ -1,13 +1,14 @@
-//! The kernels on the CPU: rayon over pixels and beams. Every pixel is computed by
-//! itself, so the image is the same for any number of threads.
+//! The kernels on the CPU: rayon over strips of the image and over beams. What a pixel sees
+//! hangs on nothing but the pixel, so the image is the same for any number of threads.
 
 use rayon::prelude::*;
 
 use crate::kernel::FAR;
-use crate::kernel::trace::{beam_return, camera_pixel};
+use crate::kernel::trace::beam_return;
 use crate::kernel::truth::truth_pixel;
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, TruthRecord, split_code};
 use crate::scene::Scene;
+use crate::tile::{TILE, TileTracer};
 use crate::tracer::{TraceError, Tracer};
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
 
@@ -28,19 +29,25 @@ impl Tracer for CpuTracer {
         frame.resize(view.width, view.height);
         let records = scene.records();
         let camera = CameraRecord::new(view, records.middle_m);
-        let columns = view.width as usize;
-        let light = frame.radiance.par_chunks_mut(columns).zip(frame.scattered.par_chunks_mut(columns));
-        let rows = light
-            .zip(frame.depth_m.par_chunks_mut(columns))
-            .zip(frame.class.par_chunks_mut(columns).zip(frame.instance.par_chunks_mut(columns)))
+        let strip = view.width as usize * TILE;
+        let light = frame.radiance.par_chunks_mut(strip).zip(frame.scattered.par_chunks_mut(strip));
+        let strips = light
+            .zip(frame.depth_m.par_chunks_mut(strip))
+            .zip(frame.class.par_chunks_mut(strip).zip(frame.instance.par_chunks_mut(strip)))
             .enumerate();
-        rows.for_each(|(row, (((radiance, scattered), depth_m), (class, instance)))| {
-            for column in 0..columns {
-                let pixel = camera_pixel(&records, &camera, column as u32, row as u32);
-                radiance[column] = pixel.radiance;
-                scattered[column] = pixel.scattered;
-                depth_m[column] = depth_of(&pixel);
-                [class[column], instance[column]] = split_code(pixel.code);
+        strips.for_each(|(number, (((radiance, scattered), depth_m), (class, instance)))| {
+            let first = (number * TILE) as u32;
+            let rows = first..view.height.min(first + TILE as u32);
+            let mut tile = TileTracer::default();
+            for left in (0..view.width).step_by(TILE) {
+                let columns = left..view.width.min(left + TILE as u32);
+                tile.trace(&records, &camera, [columns, rows.clone()], |[column, row], pixel| {
+                    let at = (row - first) as usize * view.width as usize + column as usize;
+                    radiance[at] = pixel.radiance;
+                    scattered[at] = pixel.scattered;
+                    depth_m[at] = depth_of(pixel);
+                    [class[at], instance[at]] = split_code(pixel.code);
+                });
             }
         });
         frame.finish(scene, view);

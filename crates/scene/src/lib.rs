@@ -3,6 +3,7 @@
 
 mod boxes;
 mod changes;
+mod clear;
 mod cpu;
 mod detail;
 mod finish;
@@ -19,6 +20,7 @@ mod pyramid;
 pub mod record;
 mod scene;
 mod sweep;
+mod tile;
 mod tracer;
 mod tree;
 pub mod view;

@@ -7,6 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use nalgebra::Vector3;
 use selene_base::Pose;
 
+use crate::kernel::FAR;
 use crate::light::{EARTH_BANDS, Earth, Sun};
 use crate::view::{Beam, BeamReturn, CameraView};
 
@@ -281,6 +282,11 @@ pub struct TruthRecord {
     pub pad: [u32; 3],
 }
 
+impl PixelRecord {
+    /// Of a pixel that sees nothing.
+    pub const NOTHING: Self = Self { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
+}
+
 impl TruthRecord {
     /// Of a pixel that sees nothing.
     pub const NOTHING: Self = Self { normal: [0.0; 3], albedo: 0.0, sun_share: 0.0, pad: [0; 3] };
@@ -337,6 +343,9 @@ pub struct Records<'a> {
     pub motions: &'a [MotionRecord],
     /// The share of the span at which everything is looked at.
     pub shutter: f32,
+    /// Rays from surfaces toward the sky meet no ground farther than this, m; `FAR` where no
+    /// more is known.
+    pub ground_reach: f32,
     /// Lamps that shine.
     pub lamps: &'a [LampRecord],
     /// Where the scene's frame lies in the map frame, m.

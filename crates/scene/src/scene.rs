@@ -13,6 +13,7 @@ use selene_terrain::{Edit, Ground, Rock, SiteSpec, SurfaceSpec};
 use crate::boxes::Solid;
 use crate::changes;
 use crate::detail::Detail;
+use crate::kernel::FAR;
 use crate::lamp::{LAMPS_MAX, Lamp};
 use crate::light::{Earth, Star, Sun};
 use crate::material::{HapkeParams, Material};
@@ -404,6 +405,7 @@ impl Scene {
             materials: &self.materials,
             motions: &self.motions,
             shutter: 0.0,
+            ground_reach: FAR,
             lamps: &self.lamp_records,
             middle_m: self.pyramid.middle_m,
         }

@@ -49,28 +49,43 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
-/// A cone about a ray of unit direction that widens by `spread` a metre to all sides,
-/// as the inverse of the least and the greatest direction along each axis.
-struct Cone {
-    origin: Vector3<f32>,
+/// Rays from anywhere in a box in directions of a box, as far as `t_max`: each axis by itself,
+/// as the inverse of its least and its greatest direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundle {
+    /// Least and greatest origin.
+    pub from: [Vector3<f32>; 2],
+    /// Least and greatest direction.
+    pub toward: [Vector3<f32>; 2],
     low: Vector3<f32>,
     high: Vector3<f32>,
+    t_max: f32,
 }
 
-fn cone_about(ray: &Ray, spread: f32) -> Cone {
-    let sides = Vector3::repeat(spread);
-    Cone { origin: ray.origin, low: inverse(&(ray.direction - sides)), high: inverse(&(ray.direction + sides)) }
+impl Bundle {
+    /// Of origins and of directions, least and greatest along each axis.
+    #[must_use]
+    pub fn new(from: [Vector3<f32>; 2], toward: [Vector3<f32>; 2], t_max: f32) -> Self {
+        Self { from, toward, low: inverse(&toward[0]), high: inverse(&toward[1]), t_max }
+    }
+
+    /// The cone about a ray of unit direction that widens by `spread` a metre to all sides.
+    #[must_use]
+    pub fn cone(ray: &Ray, spread: f32) -> Self {
+        let sides = Vector3::repeat(spread);
+        Self::new([ray.origin; 2], [ray.direction - sides, ray.direction + sides], FAR)
+    }
 }
 
 /// Whether the box of an instance comes into the cone about a ray of unit direction
 /// that widens by `spread` a metre.
 #[must_use]
 pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bool {
-    let cone = cone_about(ray, spread);
+    let cone = Bundle::cone(ray, spread);
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !cone_meets_box(n, &cone) {
+        if !bundle_meets_box(n, &cone) {
             node = n.escape as usize;
             continue;
         }
@@ -87,13 +102,13 @@ pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bo
 /// one walk serves them all.
 #[must_use]
 pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions: &[Vector3<f32>]) -> u32 {
-    let cone = cone_about(ray, spread);
+    let cone = Bundle::cone(ray, spread);
     let open = Hit { t: FAR, instance: 0, part: 0 };
     let mut hidden = 0;
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !cone_meets_box(n, &cone) {
+        if !bundle_meets_box(n, &cone) {
             node = n.escape as usize;
             continue;
         }
@@ -110,18 +125,40 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
     hidden
 }
 
-/// Whether at some t ≥ 0 the cone's square section comes to the box: on each axis it
+/// The leaves of the trees of instances that rays of a bundle may meet, in the trees' order and
+/// as one tree; false, and not all of them, where there are more than `most_leaves`.
+pub fn leaves_met(records: &Records<'_>, bundle: &Bundle, most_leaves: usize, leaves: &mut Vec<NodeRecord>) -> bool {
+    leaves.clear();
+    let mut node = 0;
+    while node < records.instance_nodes.len() {
+        let n = &records.instance_nodes[node];
+        if !bundle_meets_box(n, bundle) {
+            node = n.escape as usize;
+            continue;
+        }
+        if n.leaf != 0 {
+            if leaves.len() == most_leaves {
+                return false;
+            }
+            leaves.push(NodeRecord { escape: leaves.len() as u32 + 1, ..*n });
+        }
+        node += 1;
+    }
+    true
+}
+
+/// Whether at some t ≥ 0 the bundle's section comes to the box: on each axis it
 /// is past the lower side by the greatest direction and not past the upper by the least.
-fn cone_meets_box(node: &NodeRecord, cone: &Cone) -> bool {
-    let past_min = (Vector3::from(node.min) - cone.origin).component_mul(&cone.high);
-    let past_max = (Vector3::from(node.max) - cone.origin).component_mul(&cone.low);
-    let [mut enter, mut leave] = [0.0, FAR];
+fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle) -> bool {
+    let past_min = (Vector3::from(node.min) - bundle.from[1]).component_mul(&bundle.high);
+    let past_max = (Vector3::from(node.max) - bundle.from[0]).component_mul(&bundle.low);
+    let [mut enter, mut leave] = [0.0, bundle.t_max];
     for axis in 0..3 {
         let [a, b] = [past_min[axis], past_max[axis]];
-        enter = most(enter, if cone.high[axis] > 0.0 { a } else { 0.0 });
-        leave = least(leave, if cone.high[axis] > 0.0 { FAR } else { a });
-        enter = most(enter, if cone.low[axis] > 0.0 { 0.0 } else { b });
-        leave = least(leave, if cone.low[axis] > 0.0 { b } else { FAR });
+        enter = most(enter, if bundle.high[axis] > 0.0 { a } else { 0.0 });
+        leave = least(leave, if bundle.high[axis] > 0.0 { FAR } else { a });
+        enter = most(enter, if bundle.low[axis] > 0.0 { 0.0 } else { b });
+        leave = least(leave, if bundle.low[axis] > 0.0 { b } else { FAR });
     }
     enter <= leave
 }

@@ -15,6 +15,13 @@ const ENTRY_MIP: u32 = 7;
 /// A direction's component below this does not move the ray.
 const STILL: f32 = 1e-20;
 
+/// Where rays begin: the mip is that of the level there.
+#[derive(Clone, Copy)]
+struct Start {
+    t: f32,
+    mip: u32,
+}
+
 /// A ray in a level's grid: positions in cells, heights in metres.
 struct GridRay {
     x: f32,
@@ -28,23 +35,34 @@ struct GridRay {
 }
 
 /// Nearest hit on the ground within (0, `t_max`): t and the level, or `FAR`.
-/// In the order of the ray: from outside through the coarse levels into the finest,
-/// then out again. `start_mip` is where a ray that starts on a level begins.
+/// `start_mip` is where a ray that starts on a level begins.
 #[must_use]
 pub fn trace_heights(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
-    let mut finer = level_interval(&records.levels[0], ray, t_max);
-    if finer[0] > 0.0 || finer[1] <= 0.0 {
-        let hit = trace_inward(records, ray, t_max, start_mip);
+    trace_heights_within(records, ray, [0.0, t_max], start_mip)
+}
+
+/// As `trace_heights`, for a ray that is known to be above ground before the span of t.
+/// In the order of the ray: from outside through the coarse levels into the finest,
+/// then out again.
+#[must_use]
+pub fn trace_heights_within(records: &Records<'_>, ray: &Ray, span: [f32; 2], start_mip: u32) -> (f32, u32) {
+    let start = Start { t: span[0], mip: start_mip };
+    let mut finer = level_interval(&records.levels[0], ray, span);
+    if finer[0] > start.t || finer[1] <= start.t {
+        let hit = trace_inward(records, ray, span, start);
         if hit.0 < FAR {
             return hit;
         }
     }
     for (index, level) in records.levels.iter().enumerate() {
-        let here = level_interval(level, ray, t_max);
+        let here = level_interval(level, ray, span);
         let from = if index > 0 && finer[0] < finer[1] { most(here[0], finer[1]) } else { here[0] };
-        let t = march_level(records, level, ray, [from, here[1]], start_mip);
+        let t = march_level(records, level, ray, [from, here[1]], start);
         if t < FAR {
             return (t, index as u32);
+        }
+        if here[0] < here[1] && here[1] >= span[1] {
+            return (FAR, 0);
         }
         finer = here;
     }
@@ -52,13 +70,13 @@ pub fn trace_heights(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u3
 }
 
 /// Nearest hit on each level's part before the ray comes to the next finer level.
-fn trace_inward(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) -> (f32, u32) {
+fn trace_inward(records: &Records<'_>, ray: &Ray, span: [f32; 2], start: Start) -> (f32, u32) {
     for index in (1..records.levels.len()).rev() {
-        let here = level_interval(&records.levels[index], ray, t_max);
-        let finer = level_interval(&records.levels[index - 1], ray, t_max);
+        let here = level_interval(&records.levels[index], ray, span);
+        let finer = level_interval(&records.levels[index - 1], ray, span);
         if finer[0] < finer[1] {
-            let span = [here[0], least(here[1], finer[0])];
-            let t = march_level(records, &records.levels[index], ray, span, start_mip);
+            let until = least(here[1], finer[0]);
+            let t = march_level(records, &records.levels[index], ray, [here[0], until], start);
             if t < FAR {
                 return (t, index as u32);
             }
@@ -67,12 +85,12 @@ fn trace_inward(records: &Records<'_>, ray: &Ray, t_max: f32, start_mip: u32) ->
     (FAR, 0)
 }
 
-/// Where the ray is above (or below) the level's rectangle, cut to (0, `t_max`).
-fn level_interval(level: &LevelRecord, ray: &Ray, t_max: f32) -> [f32; 2] {
+/// Where the ray is above (or below) the level's rectangle, cut to `span`.
+fn level_interval(level: &LevelRecord, ray: &Ray, span: [f32; 2]) -> [f32; 2] {
     let side = level.cells as f32 * level.spacing;
     let x = slab_interval(level.origin[0] - ray.origin.x, side, ray.direction.x);
     let y = slab_interval(level.origin[1] - ray.origin.y, side, ray.direction.y);
-    [most(most(x[0], y[0]), 0.0), least(least(x[1], y[1]), t_max)]
+    [most(most(x[0], y[0]), span[0]), least(least(x[1], y[1]), span[1])]
 }
 
 /// Where a coordinate that moves by `rate` is between `low` and `low + side`.
@@ -94,7 +112,7 @@ fn below_top(records: &Records<'_>, level: &LevelRecord, ray: &Ray, [from, until
 
 /// First hit on one level for t in `[from, until]`, or `FAR`; none where that is one instant,
 /// as on coarse levels for a ray that starts on a finer one, below them perhaps.
-fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32; 2], start_mip: u32) -> f32 {
+fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32; 2], start: Start) -> f32 {
     let [from, until] = below_top(records, level, ray, span);
     if from >= until {
         return FAR;
@@ -103,7 +121,7 @@ fn march_level(records: &Records<'_>, level: &LevelRecord, ray: &Ray, span: [f32
     let last = level.cells - 1;
     let [up_x, up_y] = [u32::from(r.dx >= 0.0), u32::from(r.dy >= 0.0)];
     let mut t = from;
-    let mut mip = level.top_mip.min(if from > 0.0 { ENTRY_MIP } else { start_mip });
+    let mut mip = level.top_mip.min(if from > start.t { ENTRY_MIP } else { start.mip });
     let mut x = cell_of(r.x + t * r.dx, 0, last);
     let mut y = cell_of(r.y + t * r.dy, 0, last);
     loop {
@@ -179,7 +197,7 @@ fn cell_within(coordinate: f32, mip_cell: u32, mip: u32, last: u32) -> u32 {
 }
 
 /// Highest post of a cell of a mip.
-fn mip_max(records: &Records<'_>, level: &LevelRecord, mip: u32, cx: u32, cy: u32) -> f32 {
+pub(crate) fn mip_max(records: &Records<'_>, level: &LevelRecord, mip: u32, cx: u32, cy: u32) -> f32 {
     let side = ((level.cells - 1) >> mip) + 1;
     let first = level.mips.as_flattened()[mip as usize];
     records.heights[(first + cy * side + cx) as usize]

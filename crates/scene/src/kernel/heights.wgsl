@@ -31,6 +31,9 @@ fn trace_heights(ray: Ray, t_max: f32, start_mip: u32) -> GroundHit {
         if t < FAR {
             return GroundHit(t, index);
         }
+        if here.x < here.y && here.y >= t_max {
+            break;
+        }
         finer = here;
     }
     return GroundHit(FAR, 0u);

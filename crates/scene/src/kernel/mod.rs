@@ -70,7 +70,7 @@ pub(crate) fn least(a: f32, b: f32) -> f32 {
 
 /// The greater of two numbers, as `least`.
 #[inline(always)]
-fn most(a: f32, b: f32) -> f32 {
+pub(crate) fn most(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 

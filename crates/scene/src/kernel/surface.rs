@@ -84,7 +84,8 @@ pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
 #[must_use]
 pub fn ground_beyond(records: &Records<'_>, surface: &Surface, direction: Vector3<f32>, from: f32) -> f32 {
     let ray = surface.ray(direction);
-    trace_heights(records, &Ray { origin: ray.origin + direction * from, direction }, FAR, SURFACE_MIP).0
+    let beyond = Ray { origin: ray.origin + direction * from, direction };
+    trace_heights(records, &beyond, records.ground_reach - from, SURFACE_MIP).0
 }
 
 /// Whether the ground stands between a surface and what lies in `direction`.

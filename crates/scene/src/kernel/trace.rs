@@ -16,7 +16,7 @@ use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
 use super::surface::{SENSOR_MIP, Surface, faces_openly, reflect, surface_at, trace_nearest};
-use super::{Bands, FAR, Ray, SUN_BAND};
+use super::{Bands, FAR, Hit, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
 /// First of a pixel's numbers that its samples are shifted by; light takes those before.
@@ -25,54 +25,107 @@ const SHIFT_NUMBER: u32 = 4096;
 /// Samples' seeds are so far apart.
 const SEED_STEP: u32 = 0x9e37_79b9;
 
+/// What a ray of the camera has met.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight {
+    /// How far along the ray, in its direction's length.
+    pub t: f32,
+    /// Toward where the ray came from, unit.
+    pub viewer: Vector3<f32>,
+    /// In detail.
+    pub surface: Surface,
+}
+
+impl Sight {
+    /// Of the camera's ray that has met `hit`; none where that is nothing.
+    #[must_use]
+    pub fn of(records: &Records<'_>, camera: &CameraRecord, ray: &Ray, hit: &Hit) -> Option<Self> {
+        if hit.t >= FAR {
+            return None;
+        }
+        let surface = detailed(records, camera, &ray.direction, hit, surface_at(records, ray, hit));
+        Some(Self { t: hit.t, viewer: -ray.direction.normalize(), surface })
+    }
+}
+
 /// What the pixel at (`column`, `row`) sees: first by the ray through its centre, which with
 /// several samples gives no light, then by theirs.
 #[must_use]
 pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, row: u32) -> PixelRecord {
-    let seed = pixel_seed(camera.seed, column, row);
     let middle = row_middle(camera, row);
-    let rays = if camera.samples > 1 { camera.samples + 1 } else { 1 };
-    let mut pixel = PixelRecord { radiance: [0.0; 3], depth: FAR, scattered: [0.0; 3], code: 0 };
-    let mut radiance = Bands::zeros();
-    for index in 0..rays {
-        let [x, y, shutter] = if index == 0 { [0.0, 0.0, middle] } else { sample(camera, middle, seed, index - 1) };
-        let at_its_instant;
-        let records = if camera.moves == 0 {
-            records
-        } else {
-            at_its_instant = Records { shutter, ..*records };
-            &at_its_instant
-        };
-        let ray = camera_ray(camera, shutter, column as f32 + x, row as f32 + y);
+    let records = &at_share(records, camera, middle);
+    let ray = camera_ray(camera, middle, column as f32, row as f32);
+    if ray.direction == Vector3::zeros() {
+        return PixelRecord::NOTHING;
+    }
+    let hit = trace_nearest(records, &ray, SENSOR_MIP);
+    let sight = Sight::of(records, camera, &ray, &hit);
+    pixel_of(records, records, camera, [column, row], sight.as_ref())
+}
+
+/// The pixel whose centre has `sight`, of the instances in `records`; those that may stand before
+/// the Sun of what the centre sees are in `before_sun`.
+#[must_use]
+pub fn pixel_of(
+    records: &Records<'_>,
+    before_sun: &Records<'_>,
+    camera: &CameraRecord,
+    [column, row]: [u32; 2],
+    sight: Option<&Sight>,
+) -> PixelRecord {
+    let seed = pixel_seed(camera.seed, column, row);
+    let mut pixel = PixelRecord::NOTHING;
+    if let Some(Sight { t, viewer, surface }) = sight {
+        let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
+        pixel.depth = *t;
+        pixel.code = surface.code;
+        pixel.scattered = scattered(records, surface, viewer, rays, seed).into();
+    }
+    pixel.radiance = if camera.samples > 1 {
+        sampled(records, camera, [column, row], seed).into()
+    } else {
+        arriving([records, before_sun], camera, [column, row], sight, seed).into()
+    };
+    pixel
+}
+
+/// The mean radiance of a pixel's samples, W/(m² sr).
+fn sampled(records: &Records<'_>, camera: &CameraRecord, [column, row]: [u32; 2], seed: u32) -> Bands {
+    let middle = row_middle(camera, row);
+    let mut sum = Bands::zeros();
+    for index in 1..=camera.samples {
+        let [x, y, share] = sample(camera, middle, seed, index - 1);
+        let records = &at_share(records, camera, share);
+        let ray = camera_ray(camera, share, column as f32 + x, row as f32 + y);
         if ray.direction == Vector3::zeros() {
-            if index == 0 {
-                return pixel;
-            }
             continue;
         }
         let hit = trace_nearest(records, &ray, SENSOR_MIP);
-        let gives_light = index > 0 || rays == 1;
-        if hit.t >= FAR {
-            if gives_light {
-                radiance += sky_radiance(records, camera, column, row);
-            }
-            continue;
-        }
-        let surface = detailed(records, camera, &ray.direction, &hit, surface_at(records, &ray, &hit));
-        let viewer = -ray.direction.normalize();
-        if index == 0 {
-            let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
-            pixel.depth = hit.t;
-            pixel.code = surface.code;
-            pixel.scattered = scattered(records, &surface, &viewer, rays, seed).into();
-        }
-        if gives_light {
-            let seed = if index == 0 { seed } else { scramble(seed ^ index.wrapping_mul(SEED_STEP)) };
-            radiance += lit(records, camera, &surface, &viewer, seed);
-        }
+        let sight = Sight::of(records, camera, &ray, &hit);
+        let seed = scramble(seed ^ index.wrapping_mul(SEED_STEP));
+        sum += arriving([records; 2], camera, [column, row], sight.as_ref(), seed);
     }
-    pixel.radiance = (radiance / camera.samples as f32).into();
-    pixel
+    sum / camera.samples as f32
+}
+
+/// Radiance by way of one ray, W/(m² sr): of what it has met or of the sky.
+fn arriving(
+    [records, before_sun]: [&Records<'_>; 2],
+    camera: &CameraRecord,
+    [column, row]: [u32; 2],
+    sight: Option<&Sight>,
+    seed: u32,
+) -> Bands {
+    match sight {
+        Some(Sight { viewer, surface, .. }) => lit([records, before_sun], camera, surface, viewer, seed),
+        None => sky_radiance(records, camera, column, row),
+    }
+}
+
+/// The records at a share of the span.
+#[must_use]
+pub fn at_share<'a>(records: &Records<'a>, camera: &CameraRecord, share: f32) -> Records<'a> {
+    if camera.moves == 0 { *records } else { Records { shutter: share, ..*records } }
 }
 
 /// A sample's place from the pixel's centre, pixels, and its share of the span.
@@ -131,9 +184,15 @@ pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32
 }
 
 /// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
-fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
+fn lit(
+    [records, before_sun]: [&Records<'_>; 2],
+    camera: &CameraRecord,
+    surface: &Surface,
+    viewer: &Vector3<f32>,
+    seed: u32,
+) -> Bands {
     let globals = &records.globals;
-    let sun = sunlight(records, surface, camera.sun_samples, seed);
+    let sun = sunlight(before_sun, surface, camera.sun_samples, seed);
     let mut radiance = Bands::zeros();
     if sun.share > 0.0 {
         let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
