@@ -2,7 +2,7 @@
 //! of Hestroffer and Magnan (1998, A&A 333, 338), which a straight horizon cuts in closed
 //! form up to one integral. The Earth is a Lambert sphere: no clouds, no oceans, no glint.
 
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::FRAC_PI_2;
 
 use nalgebra::Vector3;
 use selene_base::lambert_phase;
