@@ -83,6 +83,9 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
     polar.is_refused("utc: \"2026-11-21", "utc: \"2026-13-21", &["2026-13-21", "line"]);
     polar.is_refused("namespace: \"\"", "namespace: \"9 lives\"", &["namespace", "9 lives"]);
     polar.is_refused("sensor/imu.yaml", "sensor/gps.yaml", &["gps", "two sensors"]);
+    let views = Changed::new("viper_views");
+    views.is_refused("sensor/viper_birdseye.yaml", "sensor/viper_wheel.yaml", &["viper_wheel_optical", "already"]);
+    views.is_refused("sensor/hazcam.yaml", "sensor/sorato_front.yaml", &["camera_front_optical", "no link"]);
 }
 
 #[test]

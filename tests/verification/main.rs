@@ -1,6 +1,7 @@
 //! Claims checked against an equation or a rule of the house.
 
 mod architecture;
+mod cameras;
 mod config;
 mod drive;
 mod endless;

@@ -5,12 +5,14 @@
 
 pub mod frames;
 pub mod input;
+mod phase;
 pub mod random;
 mod table;
 mod time;
 
 pub use frames::{Pose, Twist, Wrench};
 pub use input::InputError;
+pub use phase::lambert_phase;
 pub use table::Table;
 pub use time::SimTime;
 

@@ -12,6 +12,7 @@
 use std::f64::consts::PI;
 
 use nalgebra::Vector3;
+use selene_base::lambert_phase;
 
 /// α of the Sun's limb darkening at 0.55 µm: −0.023 + 0.292/0.55 (Hestroffer and
 /// Magnan 1998, for 0.42 to 1.1 µm).
@@ -78,13 +79,6 @@ impl Earth {
     }
 }
 
-/// Light of a Lambert sphere at a phase angle, rad, as a share of its light when
-/// full: (sin g + (π − g) cos g)/π (Russell 1916).
-#[must_use]
-pub fn lambert_phase(phase_angle_rad: f64) -> f64 {
-    (phase_angle_rad.sin() + (PI - phase_angle_rad) * phase_angle_rad.cos()) / PI
-}
-
 /// A star: a point of light.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Star {
@@ -122,17 +116,4 @@ impl Default for LightSampling {
 /// Projected solid angle of a disc on a surface that faces it, sr.
 fn disc_sr(angular_radius_rad: f64) -> f64 {
     PI * angular_radius_rad.sin().powi(2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lambert_phase;
-    use std::f64::consts::{FRAC_PI_2, PI};
-
-    #[test]
-    fn a_lambert_sphere_is_full_at_0_dark_at_180_and_1_over_pi_at_quarter() {
-        for (angle, expected) in [(0.0, 1.0), (FRAC_PI_2, 1.0 / PI), (PI, 0.0)] {
-            assert!((lambert_phase(angle) - expected).abs() < 1e-15, "{angle}");
-        }
-    }
 }

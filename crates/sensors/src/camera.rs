@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::Qos;
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
+use crate::mount::MountSpec;
 use crate::shutter::{RollingShutter, exposed_by_then};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
 use crate::truth::TruthSpec;
@@ -23,9 +24,13 @@ pub struct CameraSpec {
     /// Topic prefix and stream name.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The optical frame: z forward, x right, y down.
+    /// The optical frame: z forward, x right, y down; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
+    /// Where on that link it sits, if it has no link of its own. May be left out.
+    #[serde(default)]
+    #[garde(dive)]
+    pub mount: Option<MountSpec>,
     /// Columns.
     #[garde(custom(pixels))]
     pub width: u32,

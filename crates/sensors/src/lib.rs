@@ -10,6 +10,7 @@ pub mod develop;
 pub mod imu;
 pub mod lens;
 pub mod lidar;
+pub mod mount;
 mod noise;
 pub mod position;
 mod schedule;
@@ -22,8 +23,9 @@ pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, S
 pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};
+pub use mount::MountSpec;
 pub use noise::DriftSpec;
-pub use position::{Anchor, Fix, PositionSpec};
+pub use position::{Fix, PositionSpec};
 pub use schedule::{Sample, Schedule};
 pub use shutter::{RollingShutter, Shutter};
 pub use spec::{Qos, SensorSpec};

@@ -213,6 +213,12 @@ mod tests {
         for (file, from, to, parts) in [
             ("navcam_left.yaml", "width: 640", "width: 0", vec!["line 6", "width", "1 to 8192", "0"]),
             ("navcam_left.yaml", "fov_deg: 70", "fov_deg: 171", vec!["line 8", "171", "1 to 170"]),
+            (
+                "navcam_left.yaml",
+                "  width: 640\n",
+                "  width: 640\n  mount: {at_m: [0, 0, 1], look_at_m: [0, 0, 1]}\n",
+                vec!["line 7", "look_at_m", "[0.0, 0.0, 1.0]", "from at_m"],
+            ),
             ("navcam_left.yaml", "sun_samples: 4", "sun_samples: 33", vec!["line 26", "sun_samples", "33", "1 to 32"]),
             ("navcam_left.yaml", "bounce_rays: 0", "bounces: 1", vec!["line 27", "bounces", "bounce_rays"]),
             ("navcam_left.yaml", "f_number: 8", "f_number: 0", vec!["line 14", "f_number", "value 0", "0.5 to 64"]),

@@ -13,6 +13,7 @@ mod outlook;
 mod route;
 mod ruts_file;
 mod saved_ruts;
+mod sensors;
 mod scenario;
 mod sky;
 mod slope;

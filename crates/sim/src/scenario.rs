@@ -19,6 +19,7 @@ use serde::Deserialize;
 use crate::loose::{self, LooseFromSiteSpec, LooseRockSpec};
 use crate::route::RouteSpec;
 use crate::saved_ruts::{RutsError, SavedRuts};
+use crate::sensors;
 use crate::sky::SkySpec;
 use crate::world::BORDER_M;
 
@@ -146,6 +147,8 @@ pub struct LoadOptions {
     pub data_dir: Option<PathBuf>,
     /// Replaces the scenario's seed.
     pub seed: Option<u64>,
+    /// Replaces the instant at which simulated time is zero.
+    pub utc: Option<Utc>,
     /// Replaces the namespace of the rover's topics.
     pub namespace: Option<String>,
     /// Replace the start: map x, y and height above standing in m, heading in degrees.
@@ -235,16 +238,17 @@ impl Scenario {
         let folder = path.parent().unwrap_or(Path::new(""));
         let near = |file: &PathBuf| folder.join(file);
         let seed = options.seed.unwrap_or(spec.seed);
+        let utc = options.utc.unwrap_or(spec.utc);
         let site_file = near(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
         let mut rover = RoverModel::load(&near(&spec.rover.file))?;
         light_lamps(&mut rover, &spec.lamps, path)?;
-        let sensors = spec.sensors.iter().map(|file| load_sensor(&near(file), &rover)).collect::<Result<_, _>>()?;
-        let (sky, stars) = spec.sky.load(&site, spec.utc, path, options.data_dir.as_deref())?;
+        let sensors = sensors::load(&spec.sensors, folder, &mut rover)?;
+        let (sky, stars) = spec.sky.load(&site, utc, path, options.data_dir.as_deref())?;
         let mut scenario = Self {
             name: spec.name,
             seed,
-            utc: spec.utc,
+            utc,
             gravity_m_s2: spec.gravity_m_s2,
             step: SimTime::from_secs_f64(spec.step_s),
             heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
@@ -419,20 +423,6 @@ fn as_camera(sensor: &SensorSpec) -> Option<&CameraSpec> {
     }
 }
 
-fn load_sensor(path: &Path, rover: &RoverModel) -> Result<SensorSpec, InputError> {
-    let sensor = SensorSpec::load(path)?;
-    if let Some(link) = rover.link_index(sensor.link()) {
-        if matches!(sensor, SensorSpec::Imu(_)) && !fixed_to_base(rover, link) {
-            let what = format!("link: '{}' moves against base_link; an IMU's link must be fixed to it", sensor.link());
-            return Err(InputError::content(path, what));
-        }
-        return Ok(sensor);
-    }
-    let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
-    let what = format!("link: '{}' is no link of the rover; it has {}", sensor.link(), links.join(", "));
-    Err(InputError::content(path, what))
-}
-
 fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec], path: &Path) -> Result<(), InputError> {
     for LampLevelSpec { name, level } in levels {
         if !rover.set_lamp_level(name, *level) {
@@ -442,14 +432,6 @@ fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec], path: &Path) ->
         }
     }
     Ok(())
-}
-
-/// Whether only fixed joints lie between the base and a link.
-fn fixed_to_base(rover: &RoverModel, link: usize) -> bool {
-    rover.links()[link].joint.is_none_or(|joint| {
-        let joint = &rover.joints()[joint];
-        !joint.moves() && fixed_to_base(rover, joint.parent)
-    })
 }
 
 fn whole_steps(step_s: &f64) -> impl FnOnce(&f64, &()) -> garde::Result {

@@ -8,7 +8,7 @@ use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
 use crate::roles::Roles;
-use crate::shape::{Joint, Link};
+use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind};
 use crate::{VehicleError, tree, urdf};
 
@@ -205,6 +205,29 @@ impl RoverModel {
     pub fn set_lamp_level(&mut self, name: &str, level: f64) -> bool {
         let found = self.lamps.iter_mut().find(|lamp| lamp.spec.name == name);
         found.map(|lamp| lamp.spec.level = level).is_some()
+    }
+
+    /// Fixes a frame without mass and looks to the link with index `parent`, as its last link;
+    /// whether the name was free. It is not in `urdf_text`. A parent that is no link is refused
+    /// likewise.
+    pub fn add_frame(&mut self, name: &str, parent: usize, parent_from_frame: Pose) -> bool {
+        if parent >= self.links.len() || self.link_index(name).is_some() {
+            return false;
+        }
+        let (joint, child) = (self.joints.len(), self.links.len());
+        self.joints.push(Joint {
+            name: format!("{name}_mount"),
+            line: 0,
+            kind: JointKind::Fixed,
+            parent,
+            child,
+            parent_from_child_at_zero: parent_from_frame,
+            axis: Vector3::x_axis(),
+            limits: None,
+        });
+        let name = name.to_owned();
+        self.links.push(Link { name, inertial: None, visuals: Vec::new(), collisions: Vec::new(), joint: Some(joint) });
+        true
     }
 
     /// The finish of a material of the URDF.

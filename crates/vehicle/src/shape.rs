@@ -100,7 +100,7 @@ pub enum JointKind {
 pub struct Joint {
     /// Name.
     pub name: String,
-    /// Its line in the URDF, from 1.
+    /// Its line in the URDF, from 1; 0 where it is not from there.
     pub line: u32,
     /// How it moves.
     pub kind: JointKind,

@@ -3,15 +3,16 @@
 use selene_coherence::{Interval, NodeError, Outbox, qos_of};
 use selene_ros::sensor_msgs::NavSatFix;
 use selene_ros::transport::{Publisher, Transport};
-use selene_sensors::{Anchor, PositionSpec, Schedule};
+use selene_sensors::{PositionSpec, Schedule};
 use selene_sim::Scenario;
+use selene_terrain::elevation::MapFrame;
 
 use crate::messages;
 
 pub(crate) struct PositionReceiver {
     spec: PositionSpec,
     link: usize,
-    anchor: Anchor,
+    map: MapFrame,
     seed: u64,
     schedule: Schedule,
     outbox: Outbox<NavSatFix>,
@@ -29,7 +30,7 @@ impl PositionReceiver {
         let site = &scenario.site;
         Ok(Self {
             link: scenario.link_index(&spec.link),
-            anchor: Anchor::new(site.latitude_deg, site.longitude_deg, site.datum_m),
+            map: MapFrame::new(site.latitude_deg, site.longitude_deg, site.datum_m),
             seed: scenario.seed,
             schedule,
             outbox: Outbox::default(),
@@ -42,7 +43,7 @@ impl PositionReceiver {
         let (previous, next) = (&interval.previous, &interval.next);
         for sample in self.schedule.measured_in(interval.after(), next.time) {
             let antenna_m = previous.link_at(next, self.link, sample.instant).translation.vector;
-            let fix = self.spec.fix(&self.anchor, antenna_m, self.seed, sample);
+            let fix = self.spec.fix(&self.map, antenna_m, self.seed, sample);
             self.outbox
                 .put(self.schedule.handed_over(sample.instant), messages::fix(&self.spec.link, &fix, sample.instant));
         }

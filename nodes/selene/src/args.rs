@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
+use selene_sky::Utc;
 
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
@@ -111,6 +112,9 @@ pub(crate) struct WorldArgs {
     /// Replace the scenario's seed: other craters, rocks and noise
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Replace the instant at which simulated time is zero, such as 2026-11-21T12:00:00Z: another Sun, another Earth
+    #[arg(long, value_name = "UTC")]
+    pub(crate) utc: Option<Utc>,
     /// Replace the namespace of the rover's topics; `/` for none
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,

@@ -28,6 +28,7 @@ pub(crate) fn load_driven(file: Option<&Path>, world: &WorldArgs, ruts: Option<&
     let options = LoadOptions {
         data_dir: data_dir(world.data.as_deref()),
         seed: world.seed,
+        utc: world.utc,
         namespace: world.namespace.clone(),
         start: [world.x, world.y, world.z, world.yaw],
         ruts: ruts.map(Path::to_owned),

@@ -103,6 +103,8 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
     let camera = ["render", "config/scenario/polar.yaml", "--camera", "hazcam", "--at", "1", "--out", "x.png"];
     assert_refused(&run(&camera), &["hazcam", "navcam_left"]);
+    let some_day = ["render", "config/scenario/polar.yaml", "--utc", "tomorrow", "--at", "1", "--out", "x"];
+    assert_refused(&run(&some_day), &["--utc", "tomorrow"]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Auto exposure: the time, and where that does not do the gain, that puts a percentile of
 //! the lit ground at a share of the full scale. Lit means above 5 % of the ground's 99th
 //! percentile, so that a frame which is mostly shadow, as they are under a polar Sun, still
-//! shows its lit relief. Each frame is metered by itself.
+//! shows its lit relief. The rover's own parts do not count: foil that glints would leave the
+//! ground black. Each frame is metered by itself.
 
 use garde::Validate;
 use selene_base::input::within;
@@ -58,14 +59,18 @@ impl MeteringSpec {
         Exposure { exposure_s: (wanted_e / rate).max(self.shortest_s), gain: 1.0 }
     }
 
-    /// The lit ground's percentile, as irradiance behind f/1 in the bands together; 0 when
-    /// there is none.
+    /// The lit ground's percentile, as irradiance behind f/1 in the bands together; the rover's
+    /// where there is no ground in the frame, 0 where neither is.
     fn lit_ground(&self, frame: &CameraFrame) -> f64 {
         // An odd stride, so that it does not keep to one set of columns.
         let stride = (frame.class.len() / METERED_PIXELS) | 1;
-        let ground = (0..frame.class.len()).step_by(stride).filter(|i| frame.class[*i] != Class::Sky as u16);
-        let mut ground: Vec<f32> =
-            ground.map(|i| bands(frame, i).iter().sum()).filter(|l: &f32| l.is_finite()).collect();
+        let metered = || (0..frame.class.len()).step_by(stride);
+        let light = |i| Some(bands(frame, i).iter().sum()).filter(|l: &f32| l.is_finite());
+        let of = |class: &dyn Fn(u16) -> bool| metered().filter(|i| class(frame.class[*i])).filter_map(light).collect();
+        let mut ground: Vec<f32> = of(&|class| class != Class::Sky as u16 && class != Class::Rover as u16);
+        if ground.is_empty() {
+            ground = of(&|class| class == Class::Rover as u16);
+        }
         ground.sort_unstable_by(f32::total_cmp);
         let lit_above = LIT_SHARE * percentile(&ground, 0.99);
         let lit = &ground[ground.partition_point(|l| *l <= lit_above)..];

@@ -112,6 +112,23 @@ fn auto_exposure_shows_a_lit_strip_in_a_shadowed_frame_under_a_blinding_sun() {
 }
 
 #[test]
+fn a_rover_that_glints_does_not_darken_the_ground_and_is_metered_where_there_is_none() {
+    let mut spec = camera("navcam_left.yaml");
+    spec.stages = spec.stages.without("noise");
+    let seen = |radiance: f32, rover_from: usize| {
+        let mut frame = flat(&spec, radiance);
+        frame.radiance[rover_from..].fill([50.0; 3]);
+        frame.class[rover_from..].fill(Class::Rover as u16);
+        let image = Pipeline::new(&spec, 0).expect("stages").develop(&frame, None, 0).expect("an image");
+        [image.data[0], image.data[640 * 360 - 1]].map(|value| f64::from(value) / 255.0)
+    };
+    let [ground, rover] = seen(0.5, 640 * 100);
+    assert!((ground - 0.6).abs() < 0.01 && rover == 1.0, "{ground} {rover}");
+    let alone = seen(0.5, 0);
+    assert!(alone.iter().all(|value| (value - 0.6).abs() < 0.01), "{alone:?}");
+}
+
+#[test]
 fn in_the_dark_auto_exposure_is_the_longest_one_and_gain_makes_up_as_far_as_allowed() {
     let mut spec = camera("navcam_left.yaml");
     assert_eq!(developed(&spec, 0.0).exposure_s, spec.exposure_s);

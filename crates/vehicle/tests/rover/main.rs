@@ -5,11 +5,13 @@
 
 mod ackermann;
 mod bad_input;
+mod bad_urdf;
 mod driving;
 mod energy;
 mod ground;
 mod motors;
 mod platform;
+mod refusal;
 mod rovers;
 mod steering;
 mod suspension;

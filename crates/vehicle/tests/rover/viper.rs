@@ -89,3 +89,17 @@ fn the_mast_tops_out_at_two_and_a_half_metres_and_the_grousers_at_the_wheels_rad
         assert!((reach_m - wheel.radius_m).abs() < URDF_M, "{reach_m}");
     }
 }
+
+#[test]
+fn an_added_frame_is_carried_by_its_link_weighs_nothing_and_needs_a_free_name() {
+    let mut model = RoverModel::clone(&viper());
+    let (mass_kg, moving) = (model.mass_kg(), model.moving_joints().to_vec());
+    let wheel = model.wheels()[1].link;
+    let wheel_from_frame = selene_base::Pose::translation(0.1, -0.2, 0.3);
+    assert!(model.add_frame("spy", wheel, wheel_from_frame));
+    assert!(!model.add_frame("spy", wheel, wheel_from_frame) && !model.add_frame("mast", wheel, wheel_from_frame));
+    assert!(!model.add_frame("stray", model.links().len(), wheel_from_frame));
+    let poses = model.base_from_links_at_zero();
+    assert_eq!(poses[model.link_index("spy").unwrap()], poses[wheel] * wheel_from_frame);
+    assert_eq!((model.mass_kg(), model.moving_joints()), (mass_kg, &moving[..]));
+}

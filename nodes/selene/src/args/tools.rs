@@ -77,11 +77,12 @@ pub(crate) struct ValidateArgs {
     pub(crate) json: bool,
 }
 
-pub(super) const RENDER_EXAMPLES: &str = "Example:
+pub(super) const RENDER_EXAMPLES: &str = "Examples:
   selene render config/scenario/polar.yaml --camera navcam_left --at 5 --out out/view.png
+  selene render config/scenario/viper_views.yaml --at 12 --out out/views    every camera, each to out/views/NAME.png
 
-The rover follows the scenario's route until the instant asked for; the image is the one that the camera would publish \
-then, noise and ruts included.";
+The rover follows the scenario's route until the instant asked for; each image is the last one that its camera would \
+publish until then, noise and ruts included.";
 
 /// `selene render`.
 #[derive(Debug, Args)]
@@ -89,14 +90,14 @@ pub(crate) struct RenderArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
-    /// Name of one of the scenario's cameras
+    /// Name of one of the scenario's cameras [default: all of them]
     #[arg(long, value_name = "NAME")]
-    pub(crate) camera: String,
+    pub(crate) camera: Option<String>,
     /// Simulated seconds since the start
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) at: SimTime,
-    /// The PNG file to write
-    #[arg(long, value_name = "FILE.png")]
+    /// The PNG file to write; without --camera the folder for them, made if need be
+    #[arg(long, value_name = "FILE.png|DIR")]
     pub(crate) out: PathBuf,
     /// Begin on the driven ground that `selene run --save-ruts` left
     #[arg(long, value_name = "FILE")]

@@ -1,0 +1,86 @@
+//! Where a camera sits that has no link of its own: at one place of the link that carries it,
+//! looking at another. So a rover's description need not be changed for one more camera, be it
+//! a wheel's or one that flies along and shows the rover from outside. The scenario gives it
+//! the frame `<name>_optical`, fixed to that link.
+
+use garde::Validate;
+use nalgebra::{Rotation3, UnitQuaternion, Vector3};
+use selene_base::Pose;
+use serde::Deserialize;
+
+/// The least distance between the two places, m.
+const APART_MIN_M: f64 = 1e-3;
+/// Sine of the angle to the link's z axis below which a camera looks straight up or down.
+const UPRIGHT_SINE: f64 = 1e-6;
+
+/// Where a camera sits on a link and where it looks; both in the link's frame, m. The image's
+/// upper edge is that on the side of the link's z axis, or of its x axis where the camera looks
+/// straight up or down.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct MountSpec {
+    /// Its entrance pupil.
+    #[garde(custom(finite))]
+    pub at_m: [f64; 3],
+    /// What is in the middle of its image.
+    #[garde(custom(finite), custom(apart_from(&self.at_m)))]
+    pub look_at_m: [f64; 3],
+}
+
+impl MountSpec {
+    /// The optical frame (z forward, x right, y down) in the link's.
+    #[must_use]
+    pub fn link_from_optical(&self) -> Pose {
+        let at_m = Vector3::from(self.at_m);
+        let forward = (Vector3::from(self.look_at_m) - at_m).normalize();
+        let upright = forward.cross(&Vector3::z()).norm() > UPRIGHT_SINE;
+        let up = if upright { Vector3::z() } else { Vector3::x() };
+        let right = forward.cross(&up).normalize();
+        let rotation = Rotation3::from_basis_unchecked(&[right, forward.cross(&right), forward]);
+        Pose::from_parts(at_m.into(), UnitQuaternion::from_rotation_matrix(&rotation))
+    }
+}
+
+fn finite(place_m: &[f64; 3], (): &()) -> garde::Result {
+    if place_m.iter().all(|m| m.is_finite()) {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value {place_m:?} is not allowed: must be three finite numbers")))
+}
+
+fn apart_from(at_m: &[f64; 3]) -> impl FnOnce(&[f64; 3], &()) -> garde::Result {
+    let at_m = Vector3::from(*at_m);
+    move |look_at_m, ()| {
+        if (Vector3::from(*look_at_m) - at_m).norm() < APART_MIN_M {
+            let what = format!("value {look_at_m:?} is not allowed: must be {APART_MIN_M} m or more from at_m");
+            return Err(garde::Error::new(what));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MountSpec;
+    use nalgebra::{Point3, Vector3};
+
+    /// Rounding of unit vectors.
+    const TOLERANCE: f64 = 1e-12;
+
+    #[test]
+    fn what_it_looks_at_is_straight_ahead_and_the_horizon_level() {
+        let mount = MountSpec { at_m: [-3.0, 2.0, 1.5], look_at_m: [0.5, -0.5, 0.0] };
+        let optical_from_link = mount.link_from_optical().inverse();
+        let seen = optical_from_link * Point3::from(mount.look_at_m);
+        assert!(seen.x.abs() < TOLERANCE && seen.y.abs() < TOLERANCE && seen.z > 4.0);
+        let up = optical_from_link * Vector3::z();
+        assert!(up.x.abs() < TOLERANCE && up.y < 0.0, "up is not up in the image: {up}");
+    }
+
+    #[test]
+    fn from_straight_above_the_links_x_axis_points_up_in_the_image() {
+        let mount = MountSpec { at_m: [1.0, 2.0, 5.0], look_at_m: [1.0, 2.0, 0.0] };
+        let ahead = mount.link_from_optical().inverse() * Vector3::x();
+        assert!((ahead + Vector3::y()).norm() < TOLERANCE, "{ahead}");
+    }
+}
