@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
-use selene_coherence::{History, Interval, NodeError, Stage};
+use selene_coherence::{EngineRoom, History, Interval, NodeError, Stage};
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
-use selene_scene::{CameraFrame, CameraView, Sighting, TraceError, Tracer, TruthFrame, flow};
-use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec, TruthImage};
+use selene_scene::{CameraFrame, CameraView, Sighting, Tracer, TruthFrame, flow};
+use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec, SunSight, TruthImage};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
@@ -34,7 +34,7 @@ pub struct Exposure {
 /// What all cameras share.
 pub struct Darkroom {
     stage: Stage,
-    tracer: Box<dyn Tracer>,
+    room: EngineRoom,
     seed: u64,
     history: History,
     /// Kept between images so that nothing is allocated anew.
@@ -68,7 +68,7 @@ impl Darkroom {
         let longest = scenario.sensors.iter().map(span).max().unwrap_or(SimTime::ZERO);
         Ok(Self {
             stage: Stage::new(scenario, ground)?,
-            tracer,
+            room: EngineRoom::new(tracer),
             seed: scenario.seed,
             // An image is made within a heartbeat of its end.
             history: History::new(longest + scenario.heartbeat + scenario.heartbeat),
@@ -87,10 +87,10 @@ impl Darkroom {
         self.history.push(interval.next.clone());
     }
 
-    /// What traces.
+    /// What it traces on now, for people to read.
     #[must_use]
-    pub fn tracer(&self) -> &dyn Tracer {
-        self.tracer.as_ref()
+    pub fn device(&self) -> String {
+        self.room.device()
     }
 
     /// When the world must be known for an image: where its last row ends.
@@ -115,11 +115,8 @@ impl Darkroom {
         let spec = pipeline.spec();
         let failed = |error: &dyn std::fmt::Display| fault(spec, error);
         let view = self.look(spec, link, sample)?;
-        self.trace(spec, &view).map_err(|error| failed(&error))?;
+        let sun = self.trace(pipeline, &view, sample)?;
         let scene = self.stage.scene();
-        let wanted = pipeline.wants_sun();
-        let sun = wanted.then(|| sun::in_sight(self.tracer.as_mut(), scene, &view)).transpose();
-        let sun = sun.map_err(|error| failed(&error))?.flatten();
         let developed = pipeline.develop(&self.frame, sun.as_ref(), sample.index).map_err(|error| failed(&error))?;
         let compressed = spec.compressed.map(|compressed| compressed.compress(&developed)).transpose();
         let compressed = compressed.map_err(|error| failed(&error))?;
@@ -140,10 +137,19 @@ impl Darkroom {
         })
     }
 
-    fn trace(&mut self, spec: &CameraSpec, view: &CameraView) -> Result<(), TraceError> {
-        let scene = self.stage.scene();
-        self.tracer.camera(scene, view, &mut self.frame)?;
-        if spec.truth.asks_surfaces() { self.tracer.truth(scene, view, &mut self.truth) } else { Ok(()) }
+    /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.
+    fn trace(&mut self, pipeline: &Pipeline, view: &CameraView, sample: Sample) -> Result<Option<SunSight>, NodeError> {
+        let spec = pipeline.spec();
+        let Self { stage, room, frame, truth, .. } = self;
+        let scene = stage.scene();
+        let traced = room.trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
+            tracer.camera(scene, view, frame)?;
+            if spec.truth.asks_surfaces() {
+                tracer.truth(scene, view, truth)?;
+            }
+            pipeline.wants_sun().then(|| sun::in_sight(tracer, scene, view)).transpose()
+        });
+        traced.map(Option::flatten).map_err(|error| fault(spec, &error))
     }
 
     /// Brings the scene to the sample's span and returns the camera in it.

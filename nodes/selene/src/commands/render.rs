@@ -28,7 +28,7 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
     image
         .save_with_format(&args.out, image::ImageFormat::Png)
         .map_err(|e| Fault::run(format!("{}: cannot be written: {e}", args.out.display())))?;
-    eprintln!("{}: {} at {at}, traced on {}", args.out.display(), args.camera, darkroom.tracer().device());
+    eprintln!("{}: {} at {at}, traced on {}", args.out.display(), args.camera, darkroom.device());
     Ok(())
 }
 
