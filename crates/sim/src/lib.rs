@@ -17,6 +17,7 @@ mod scenario;
 mod sky;
 mod slope;
 mod state;
+mod stereo;
 mod trajectory;
 mod world;
 

@@ -9,7 +9,7 @@ use selene_coherence::{EngineRoom, History, Interval, NodeError, Stage};
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
 use selene_scene::{CameraFrame, CameraView, Sighting, Tracer, TruthFrame, flow};
-use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec, SunSight, TruthImage};
+use selene_sensors::{CameraSpec, Pipeline, Rectifier, Sample, SensorSpec, SunSight, TruthImage};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
@@ -19,7 +19,9 @@ use crate::{detections, messages, sun};
 pub struct Exposure {
     /// The developed image.
     pub image: Image,
-    /// The same as a JPEG or PNG file.
+    /// The same as a pinhole would have taken it.
+    pub rectified: Option<Image>,
+    /// The developed image as a JPEG or PNG file.
     pub compressed: Option<CompressedImage>,
     /// How it was projected.
     pub info: CameraInfo,
@@ -42,6 +44,8 @@ pub struct Darkroom {
     truth: TruthFrame,
     /// By the cameras' names.
     past: BTreeMap<String, Past>,
+    /// By the names of the cameras that ask for rectified images.
+    rectifiers: BTreeMap<String, Rectifier>,
 }
 
 /// What a camera's next image takes from its last one.
@@ -56,7 +60,7 @@ impl Darkroom {
     /// A darkroom for the cameras of a scenario, its scene on `ground`.
     ///
     /// # Errors
-    /// When the rover's shapes do not fit into a scene.
+    /// When the rover's shapes do not fit into a scene, or two cameras are no pair.
     pub fn new(scenario: &Arc<Scenario>, ground: &Ground, tracer: Box<dyn Tracer>) -> Result<Self, NodeError> {
         let span = |sensor: &SensorSpec| match sensor {
             SensorSpec::Camera(spec) => {
@@ -75,6 +79,7 @@ impl Darkroom {
             frame: CameraFrame::default(),
             truth: TruthFrame::default(),
             past: BTreeMap::new(),
+            rectifiers: rectifiers(scenario)?,
         })
     }
 
@@ -118,6 +123,8 @@ impl Darkroom {
         let sun = self.trace(pipeline, &view, sample)?;
         let scene = self.stage.scene();
         let developed = pipeline.develop(&self.frame, sun.as_ref(), sample.index).map_err(|error| failed(&error))?;
+        let rectifier = self.rectifiers.get(&spec.name);
+        let rectified = rectifier.and_then(|rectifier| rectifier.rectify(&developed));
         let compressed = spec.compressed.map(|compressed| compressed.compress(&developed)).transpose();
         let compressed = compressed.map_err(|error| failed(&error))?;
         let sighting = spec.truth.flow.then(|| Sighting::new(scene, &view));
@@ -130,7 +137,8 @@ impl Darkroom {
         Ok(Exposure {
             image: messages::image(spec, developed, time),
             compressed: compressed.map(|(format, file)| messages::compressed(spec, format, file, time)),
-            info: messages::info(spec, time),
+            rectified: rectified.map(|image| messages::image(spec, image, time)),
+            info: messages::info(spec, rectifier.map(Rectifier::rectification), time),
             truth: images.map(|image| self.truth_image(spec, image, before.as_ref(), time)).collect(),
             boxes_2d: spec.truth.boxes_2d.then(|| detections::in_image(spec, &visible, time)),
             boxes_3d: spec.truth.boxes_3d.then(|| detections::in_space(spec, &visible, scene, &view, time)),
@@ -183,6 +191,17 @@ impl Darkroom {
         };
         messages::truth(spec, image, data, time)
     }
+}
+
+fn rectifiers(scenario: &Scenario) -> Result<BTreeMap<String, Rectifier>, NodeError> {
+    let mut rectifiers = BTreeMap::new();
+    for sensor in &scenario.sensors {
+        let SensorSpec::Camera(spec) = sensor else { continue };
+        if let Some(rectification) = scenario.rectification(spec).map_err(|what| fault(spec, &what))? {
+            rectifiers.insert(spec.name.clone(), Rectifier::new(spec, rectification));
+        }
+    }
+    Ok(rectifiers)
 }
 
 fn fault(spec: &CameraSpec, what: &dyn std::fmt::Display) -> NodeError {
