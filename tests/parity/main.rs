@@ -1,6 +1,8 @@
 //! The GPU's kernels against the CPU's on the default site, on whatever Vulkan device
 //! there is; lavapipe in CI.
 
+mod lost_device;
+
 use selene_coherence::Stage;
 use selene_gpu::GpuTracer;
 use selene_scene::{CameraFrame, CpuTracer, Tracer};

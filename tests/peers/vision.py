@@ -1,7 +1,8 @@
-"""OpenCV looks at Selene's pictures: depth by semi-global matching, and calibration.
+"""OpenCV looks at Selene's pictures: depth by semi-global matching, calibration, rectification.
 
   vision.py stereo FOLDER B     left.png, right.png, depth.f32 (metres, row by row), camera.json
   vision.py calibrate FOLDER    chessboard_*.png, camera.json
+  vision.py rectify FOLDER      {left,right}_{raw,rectified}_*.png, camera.json
 
 prints one JSON object.
 """
@@ -76,9 +77,54 @@ def calibrate(folder):
     }
 
 
+def rectify(folder):
+    info = camera(folder)
+    sides = ("left", "right")
+    k, d, r, p = ({s: np.array(info[s][key]) for s in sides} for key in "kdrp")
+    k, r = ({s: of[s].reshape(3, 3) for s in sides} for of in (k, r))
+    p = {s: p[s].reshape(3, 4) for s in sides}
+    shape, corners = tuple(info["size"]), tuple(info["corners"])
+    turn, shift = np.array(info["right_from_left"]["r"]).reshape(3, 3), np.array(info["right_from_left"]["t"])
+    theirs = cv2.stereoRectify(
+        k["left"], d["left"], k["right"], d["right"], shape, turn, shift, flags=cv2.CALIB_ZERO_DISPARITY
+    )
+    maps = {s: cv2.initUndistortRectifyMap(k[s], d[s], r[s], p[s][:, :3], shape, cv2.CV_32FC1) for s in sides}
+    inside = {s: (x > 1) & (y > 1) & (x < shape[0] - 2) & (y < shape[1] - 2) for s, (x, y) in maps.items()}
+    differences, rows, sizes = [], [], []
+    for index in range(info["pictures"]):
+        places = {}
+        for s in sides:
+            read = lambda what: cv2.imread(os.path.join(folder, f"{s}_{what}_{index:02}.png"), cv2.IMREAD_GRAYSCALE)
+            ours, mapped = read("rectified"), cv2.remap(read("raw"), *maps[s], cv2.INTER_LINEAR)
+            differences.append(cv2.absdiff(ours, mapped)[inside[s]])
+            flags = cv2.CALIB_CB_ACCURACY | cv2.CALIB_CB_NORMALIZE_IMAGE
+            found, places[s] = cv2.findChessboardCornersSB(ours, corners, flags=flags)
+            if not found:
+                break
+        else:
+            left, right = (places[s].reshape(-1, 2) for s in sides)
+            rows.append(np.abs(left[:, 1] - right[:, 1]))
+            space = cv2.triangulatePoints(p["left"], p["right"], left.T.astype(float), right.T.astype(float))
+            space = (space[:3] / space[3]).T.reshape(corners[1], corners[0], 3)
+            sizes.append(np.linalg.norm(np.diff(space, axis=1), axis=2).flatten())
+    differences, rows, sizes = (np.concatenate(all) for all in (differences, rows, sizes))
+    return {
+        "boards": len(rows) // (corners[0] * corners[1]),
+        "turn_error": float(max(np.abs(theirs[i] - r[s]).max() for i, s in enumerate(sides))),
+        "baseline_m": float(-theirs[3][0, 3] / theirs[3][0, 0]),
+        "inside_share": float(np.mean([inside[s].mean() for s in sides])),
+        "grey_mean": float(differences.mean()),
+        "grey_beyond_3": float((differences > 3).mean()),
+        "grey_most": int(differences.max()),
+        "row_median_px": float(np.median(rows)),
+        "row_most_px": float(rows.max()),
+        "square_m": float(np.median(sizes)),
+    }
+
+
 def main():
     what, folder = sys.argv[1:3]
-    print(json.dumps({"stereo": stereo, "calibrate": calibrate}[what](folder)))
+    print(json.dumps({"stereo": stereo, "calibrate": calibrate, "rectify": rectify}[what](folder)))
 
 
 main()

@@ -1,5 +1,6 @@
 //! OpenCV takes Selene's pictures for a camera's: its semi-global matching finds depth on a
-//! stereo pair of textured ground, its calibration gives back a lens from chessboards.
+//! stereo pair of textured ground, its calibration gives back a lens from chessboards, and it
+//! rectifies the pictures of two cameras that are not parallel to what Selene makes of them.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use selene_base::random::{RngExt, Stream, stream};
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Mesh, Scene, Sun, Tracer,
 };
-use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
+use selene_sensors::{CameraSpec, Encoding, Image, LensName, LensSpec, Pipeline, Rectification, Rectifier, SensorSpec};
 use selene_terrain::{Ground, SiteSpec};
 use selene_tests::repository_file;
 use serde_json::{Value, json};
@@ -127,10 +128,8 @@ fn somewhere(rng: &mut Stream) -> Pose {
     Pose::from_parts(middle.coords.into(), turn) * Pose::from_parts((aside + Vector3::z() * distance_m).into(), over)
 }
 
-#[test]
-fn calibration_on_chessboards_gives_back_the_lens() {
-    const D: [f64; 5] = [-0.28, 0.09, 0.0006, -0.0004, -0.01];
-    const PICTURES: usize = 20;
+/// A chessboard that hangs 5 m over flat ground.
+fn chessboard() -> Scene {
     let ground = Ground::flat(0.5, 40.0);
     let mut scene = Scene::new(&ground, sun(60.0));
     for (black, albedo) in [(true, 0.04), (false, 0.8)] {
@@ -138,6 +137,21 @@ fn calibration_on_chessboards_gives_back_the_lens() {
         let board = Pose::translation(0.0, 0.0, 5.0);
         scene.add_instance(mesh, &board, Class::Rover, &Material::Lambert { albedo }).expect("room");
     }
+    scene
+}
+
+/// What a view shows, in grey.
+fn grey(scene: &Scene, view: &CameraView) -> Vec<u8> {
+    let mut frame = CameraFrame::default();
+    CpuTracer.camera(scene, view, &mut frame).expect("traced");
+    frame.radiance.iter().map(|l| (l[1] * 2.2).min(255.0) as u8).collect()
+}
+
+#[test]
+fn calibration_on_chessboards_gives_back_the_lens() {
+    const D: [f64; 5] = [-0.28, 0.09, 0.0006, -0.0004, -0.01];
+    const PICTURES: usize = 20;
+    let scene = chessboard();
     let out = folder("chessboards");
     let mut rng = stream(3, "chessboards");
     let light = LightSampling::POINT;
@@ -148,10 +162,7 @@ fn calibration_on_chessboards_gives_back_the_lens() {
         let lens = Lens::new(LensModel::PlumbBob(D));
         let view =
             CameraView { world_from_optical: pose, fx_px, fy_px, cx_px, cy_px, lens, samples: 16, light, ..middle };
-        let mut frame = CameraFrame::default();
-        CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
-        let grey = frame.radiance.iter().map(|l| (l[1] * 2.2).min(255.0) as u8).collect();
-        let image: GrayImage = ImageBuffer::from_raw(view.width, view.height, grey).expect("an image");
+        let image: GrayImage = ImageBuffer::from_raw(view.width, view.height, grey(&scene, &view)).expect("an image");
         image.save(out.join(format!("chessboard_{index:02}.png"))).expect("saved");
     }
     let k = [fx_px, 0.0, cx_px, 0.0, fy_px, cy_px, 0.0, 0.0, 1.0];
@@ -166,4 +177,81 @@ fn calibration_on_chessboards_gives_back_the_lens() {
     }
     let most_px = number(&found, "distortion_most_px");
     assert!(number(&found, "distortion_error_px") < CALIBRATION_ERROR * most_px, "{found}");
+}
+
+/// OpenCV takes the two turns from the same formulas.
+const TURN_ERROR: f64 = 1e-9;
+/// OpenCV looks places up in 32nds of a pixel, we where they are: on the edge of a square, where
+/// grey goes from white to black within two pixels, some numbers' difference.
+const GREY_MEAN: f64 = 0.1;
+const GREY_BEYOND_3: f64 = 0.01;
+/// Corners are found to a few hundredths of a pixel.
+const ROW_ERROR_PX: f64 = 0.1;
+/// A corner's error of 0.03 px over a square's 35 px, of many.
+const SQUARE_ERROR: f64 = 0.005;
+
+/// A camera of 640 × 480 with this lens.
+fn bent(name: &str, focal_px: f64, principal_px: [f64; 2], d: [f64; 5]) -> CameraSpec {
+    let [fx_px, fy_px] = [Some(focal_px), Some(1.01 * focal_px)];
+    let [cx_px, cy_px] = principal_px.map(Some);
+    let (model, coefficients) = (LensName::PlumbBob, d.to_vec());
+    let lens = LensSpec { model, coefficients, fx_px, fy_px, cx_px, cy_px, circle_deg: None };
+    let (width, height, horizontal_fov_deg) = (640, 480, None);
+    CameraSpec {
+        name: name.to_owned(),
+        width,
+        height,
+        horizontal_fov_deg,
+        lens,
+        samples: 16,
+        ..navcam("navcam_left.yaml")
+    }
+}
+
+fn save(of: &Image, path: &Path) {
+    let image: GrayImage = ImageBuffer::from_raw(of.width, of.height, of.data.clone()).expect("mono8");
+    image.save(path).expect("saved");
+}
+
+#[test]
+fn opencv_rectifies_cameras_that_are_not_parallel_to_the_same_images_with_the_same_rows() {
+    const PICTURES: usize = 6;
+    let scene = chessboard();
+    let left = bent("left", 560.0, [322.0, 236.0], [-0.28, 0.09, 0.0006, -0.0004, -0.01]);
+    let right = bent("right", 575.0, [315.0, 243.0], [-0.2, 0.05, -0.0003, 0.0005, 0.0]);
+    // Turned inwards by 5°, tilted and rolled.
+    let turn = UnitQuaternion::from_euler_angles(0.02, -0.08, 0.03);
+    let left_from_right = Pose::from_parts([0.06, 0.004, -0.003].into(), turn);
+    let pair = Rectification::pair(&left, &right, &left_from_right).expect("a pair");
+    let out = folder("rectified");
+    let mut rng = stream(4, "rectified");
+    for index in 0..PICTURES {
+        let eye = Pose::translation(0.0, 0.0, 5.0) * somewhere(&mut rng);
+        for (spec, pose, rectification) in [(&left, eye, pair[0]), (&right, eye * left_from_right, pair[1])] {
+            let view = CameraView { light: LightSampling::POINT, ..spec.view(pose) };
+            let (width, height, data) = (view.width, view.height, grey(&scene, &view));
+            let raw = Image { width, height, encoding: Encoding::Mono8, data, exposure_s: 0.01, gain: 1.0 };
+            save(&raw, &out.join(format!("{}_raw_{index:02}.png", spec.name)));
+            let rectified = Rectifier::new(spec, rectification).rectify(&raw).expect("of its size");
+            save(&rectified, &out.join(format!("{}_rectified_{index:02}.png", spec.name)));
+        }
+    }
+    let info = |spec: &CameraSpec, rectification: &Rectification| json!({"k": spec.intrinsics().k(), "d": spec.lens.distortion(), "r": rectification.r(), "p": rectification.p()});
+    let right_from_left = left_from_right.inverse();
+    let t: [f64; 3] = right_from_left.translation.vector.into();
+    let rotation = right_from_left.rotation.to_rotation_matrix();
+    let r: Vec<f64> = (0..9).map(|i| rotation[(i / 3, i % 3)]).collect();
+    let told = json!({
+        "size": [640, 480], "corners": CORNERS, "pictures": PICTURES, "right_from_left": {"r": r, "t": t},
+        "left": info(&left, &pair[0]), "right": info(&right, &pair[1]),
+    });
+    std::fs::write(out.join("camera.json"), told.to_string()).expect("written");
+    let Some(found) = seen_by_opencv("rectify", &out) else { return };
+    println!("{found}");
+    assert!(number(&found, "boards") >= 4.0 && number(&found, "inside_share") > 0.7, "{found}");
+    assert!(number(&found, "turn_error") < TURN_ERROR, "{found}");
+    assert!((number(&found, "baseline_m") - pair[1].baseline_m).abs() < TURN_ERROR, "{found}");
+    assert!(number(&found, "grey_mean") < GREY_MEAN && number(&found, "grey_beyond_3") < GREY_BEYOND_3, "{found}");
+    assert!(number(&found, "row_most_px") < ROW_ERROR_PX, "{found}");
+    assert!((number(&found, "square_m") / SQUARE_M - 1.0).abs() < SQUARE_ERROR, "{found}");
 }

@@ -1,24 +1,43 @@
 //! A device, its queue and what went wrong on it. Faults that wgpu reports out of
-//! band are kept and told by the next call; none of them ends the process.
+//! band are kept by their kind and told by the next call; none of them ends the process.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::TraceError;
 
-/// Storage buffers that a kernel takes: the scene's and its own input and output. Every
-/// desktop device has them, though WebGPU promises only eight.
-const STORAGE_BUFFERS: u32 = 16;
-
 /// The first fault since the device was opened.
+#[derive(Clone, Debug)]
+enum Fault {
+    /// The driver gave the device up, or it was turned off.
+    Lost(String),
+    /// It had no room for a buffer.
+    OutOfMemory(String),
+    /// It would not do what it was asked.
+    Refused(String),
+}
+
+impl From<wgpu::Error> for Fault {
+    fn from(error: wgpu::Error) -> Self {
+        match error {
+            wgpu::Error::OutOfMemory { source } => Self::OutOfMemory(source.to_string()),
+            wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+                Self::Refused(description)
+            }
+        }
+    }
+}
+
+/// Where wgpu's callbacks leave faults.
 #[derive(Clone, Debug, Default)]
-struct Faults(Arc<Mutex<Option<String>>>);
+struct Faults(Arc<Mutex<Option<Fault>>>);
 
 impl Faults {
-    fn keep(&self, what: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
+    fn keep(&self, fault: Fault) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
-    fn first(&self) -> Option<String> {
+    fn first(&self) -> Option<Fault> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -50,10 +69,10 @@ impl Engine {
         let offered = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("selene"),
+            // All else is what WebGPU promises of every device.
             required_limits: wgpu::Limits {
                 max_buffer_size: offered.max_buffer_size,
                 max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
-                max_storage_buffers_per_shader_stage: offered.max_storage_buffers_per_shader_stage.min(STORAGE_BUFFERS),
                 ..wgpu::Limits::default()
             },
             ..wgpu::DeviceDescriptor::default()
@@ -62,25 +81,34 @@ impl Engine {
             .map_err(|e| TraceError::Open { device: name.clone(), what: e.to_string() })?;
         let faults = Faults::default();
         let uncaptured = faults.clone();
-        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured.keep(error.to_string())));
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured.keep(error.into())));
         let lost = faults.clone();
-        device.set_device_lost_callback(move |reason, message| lost.keep(format!("lost ({reason:?}): {message}")));
+        device.set_device_lost_callback(move |reason, message| {
+            lost.keep(Fault::Lost(format!("lost ({reason:?}) {message}").trim_end().to_owned()));
+        });
         Ok(Self { name, device, queue, faults })
     }
 
     /// Tells a fault that has happened.
     pub(crate) fn check(&self) -> Result<(), TraceError> {
-        self.faults.first().map_or(Ok(()), |what| Err(self.lost(what)))
+        let device = self.name.clone();
+        Err(match self.faults.first() {
+            None => return Ok(()),
+            Some(Fault::Lost(what)) => TraceError::Lost { device, what },
+            Some(Fault::OutOfMemory(what)) => TraceError::OutOfMemory { device, what },
+            Some(Fault::Refused(what)) => TraceError::Refused { device, what },
+        })
     }
 
-    pub(crate) fn lost(&self, what: impl Into<String>) -> TraceError {
-        TraceError::Lost { device: self.name.clone(), what: what.into() }
+    /// The most bytes that one buffer can have.
+    pub(crate) fn buffer_bytes_max(&self) -> u64 {
+        let limits = self.device.limits();
+        limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
     /// Refuses what no buffer of this device can hold.
     pub(crate) fn check_size(&self, what: &str, bytes: u64) -> Result<(), TraceError> {
-        let limits = self.device.limits();
-        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let most = self.buffer_bytes_max();
         if bytes <= most {
             return Ok(());
         }
@@ -96,16 +124,27 @@ impl Engine {
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, TraceError> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        // The receiver outlives the poll below; a send after an early return is of no use to anyone.
+        // The receiver outlives the wait below; a send after an early return is of no use to anyone.
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| drop(sender.send(result)));
-        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| self.lost(e.to_string()))?;
+        let waited = without_panic(|| self.device.poll(wgpu::PollType::wait_indefinitely()));
+        // The reason, where wgpu gave one, says more than that the wait failed.
         self.check()?;
-        let mapped = receiver.try_recv().map_err(|e| self.lost(e.to_string()))?;
-        mapped.map_err(|e| self.lost(e.to_string()))?;
-        let value = read(&buffer.get_mapped_range(..bytes).map_err(|e| self.lost(e.to_string()))?);
+        waited.ok_or_else(|| self.lost("lost while it was waited for"))?.map_err(|e| self.lost(e))?;
+        receiver.try_recv().map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
+        let value = read(&buffer.get_mapped_range(..bytes).map_err(|e| self.lost(e))?);
         buffer.unmap();
         Ok(value)
     }
+
+    fn lost(&self, what: impl ToString) -> TraceError {
+        TraceError::Lost { device: self.name.clone(), what: what.to_string() }
+    }
+}
+
+/// What a call gives, none where it panics: `Device::poll` of wgpu 30 does when the driver
+/// reports the device lost while it is waited for.
+fn without_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
 /// Lower is better; none is not to be used.
@@ -121,7 +160,7 @@ fn rank(kind: wgpu::DeviceType, allow_software: bool) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::rank;
+    use super::{Fault, Faults, rank, without_panic};
     use wgpu::DeviceType;
 
     #[test]
@@ -129,5 +168,23 @@ mod tests {
         assert_eq!(rank(DeviceType::Cpu, false), None);
         assert!(rank(DeviceType::Cpu, true) > rank(DeviceType::VirtualGpu, true));
         assert!(rank(DeviceType::DiscreteGpu, false) < rank(DeviceType::IntegratedGpu, false));
+    }
+
+    #[test]
+    fn a_wait_that_panics_is_a_wait_that_gives_nothing() {
+        assert_eq!(without_panic(|| 3), Some(3));
+        assert_eq!(without_panic(|| -> u32 { panic!("as Device::poll does") }), None);
+    }
+
+    #[test]
+    fn faults_keep_their_kind_and_the_first_is_told() {
+        let error = || wgpu::Error::OutOfMemory { source: "no room".into() };
+        let faults = Faults::default();
+        assert!(faults.first().is_none());
+        faults.keep(error().into());
+        faults.keep(Fault::Lost("later".to_owned()));
+        assert!(matches!(faults.first(), Some(Fault::OutOfMemory(what)) if what == "no room"));
+        let refused = wgpu::Error::Validation { source: "".into(), description: "a bad buffer".to_owned() };
+        assert!(matches!(refused.into(), Fault::Refused(what) if what == "a bad buffer"));
     }
 }

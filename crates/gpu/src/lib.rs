@@ -4,6 +4,7 @@
 
 mod copy;
 mod engine;
+mod kernel;
 mod tracer;
 
-pub use tracer::GpuTracer;
+pub use tracer::{GpuTracer, OffSwitch};

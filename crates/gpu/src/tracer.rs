@@ -1,11 +1,15 @@
-//! The `Tracer` on a device: scene up, one dispatch, results back.
+//! The `Tracer` on a device: scene up, dispatches, results back. A large image is traced
+//! some rows at a time and a long list of beams some beams at a time, so that neither the
+//! size of a buffer nor that of a dispatch bounds them, and no dispatch keeps the device for long.
 
+use bytemuck::Pod;
 use selene_scene::kernel::WGSL;
 use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
-use crate::copy::{self, SceneCopy, layout_entry};
+use crate::copy::{self, SceneCopy};
 use crate::engine::Engine;
+use crate::kernel::{Form, Kernel};
 
 /// Pixels on a side of a workgroup; as in trace.wgsl.
 const CAMERA_GROUP: u32 = 8;
@@ -13,21 +17,8 @@ const CAMERA_GROUP: u32 = 8;
 /// Beams of a workgroup; as in trace.wgsl.
 const BEAM_GROUP: u32 = 64;
 
-/// A kernel: its pipeline and the layout of its own bindings (input, output).
-#[derive(Debug)]
-struct Kernel {
-    pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-}
-
-/// Buffers of a kernel's input, output and read-back, kept between calls.
-#[derive(Debug)]
-struct Exchange {
-    input: wgpu::Buffer,
-    output: wgpu::Buffer,
-    back: wgpu::Buffer,
-    bind_group: wgpu::BindGroup,
-}
+/// The most bytes of results of one dispatch: two million pixels. As many again wait to be read.
+const DISPATCH_BYTES: u64 = 64 << 20;
 
 /// Traces on a GPU.
 #[derive(Debug)]
@@ -38,9 +29,18 @@ pub struct GpuTracer {
     beams: Kernel,
     truth: Kernel,
     copy: Option<SceneCopy>,
-    camera_exchange: Option<Exchange>,
-    beams_exchange: Option<Exchange>,
-    truth_exchange: Option<Exchange>,
+}
+
+/// Turns a tracer's device off, wherever the tracer is by then: its memory is given back,
+/// and whoever traces with it is told that the device is lost, as when a driver gives it up.
+#[derive(Clone, Debug)]
+pub struct OffSwitch(wgpu::Device);
+
+impl OffSwitch {
+    /// Turns the device off for good.
+    pub fn turn_off(&self) {
+        self.0.destroy();
+    }
 }
 
 impl GpuTracer {
@@ -56,38 +56,17 @@ impl GpuTracer {
             source: wgpu::ShaderSource::Wgsl(WGSL.into()),
         });
         let scene_layout = copy::layout(&engine);
-        let camera = kernel(&engine, &module, &scene_layout, "camera", true);
-        let beams = kernel(&engine, &module, &scene_layout, "beams", false);
-        let truth = kernel(&engine, &module, &scene_layout, "truth", true);
+        let camera = Kernel::new(&engine, &module, &scene_layout, "camera", Form::Image);
+        let beams = Kernel::new(&engine, &module, &scene_layout, "beams", Form::InPlace);
+        let truth = Kernel::new(&engine, &module, &scene_layout, "truth", Form::Image);
         engine.check()?;
-        Ok(Some(Self {
-            engine,
-            scene_layout,
-            camera,
-            beams,
-            truth,
-            copy: None,
-            camera_exchange: None,
-            beams_exchange: None,
-            truth_exchange: None,
-        }))
+        Ok(Some(Self { engine, scene_layout, camera, beams, truth, copy: None }))
     }
 
-    /// Brings the device's copy of the scene up to date.
-    fn upload(&mut self, scene: &Scene, beam_count: u32) -> Result<&SceneCopy, TraceError> {
-        self.engine.check()?;
-        let kept = self.copy.take().filter(|copy| copy.is_of(scene));
-        let copy = match kept {
-            Some(mut copy) => {
-                copy.update(&self.engine, &self.scene_layout, scene)?;
-                copy
-            }
-            None => SceneCopy::new(&self.engine, &self.scene_layout, scene)?,
-        };
-        let records = scene.records();
-        let globals = GlobalsRecord { beam_count, ..records.globals };
-        copy.set_lights(&self.engine, &globals, records.lamps);
-        Ok(self.copy.insert(copy))
+    /// What turns the device off.
+    #[must_use]
+    pub fn off_switch(&self) -> OffSwitch {
+        OffSwitch(self.engine.device.clone())
     }
 }
 
@@ -98,125 +77,113 @@ impl Tracer for GpuTracer {
 
     fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError> {
         view.check()?;
-        let pixels = u64::from(view.width) * u64::from(view.height);
-        let bytes = pixels * size_of::<PixelRecord>() as u64;
-        self.engine.check_size("the image's pixels", bytes)?;
-        self.upload(scene, 0)?;
-        let camera = CameraRecord::new(view, scene.records().middle_m);
-        let exchange =
-            grown(&self.engine, &self.camera, self.camera_exchange.take(), size_of_val(&camera) as u64, bytes, true);
-        self.engine.queue.write_buffer(&exchange.input, 0, bytemuck::bytes_of(&camera));
-        let groups = [view.width.div_ceil(CAMERA_GROUP), view.height.div_ceil(CAMERA_GROUP)];
-        self.dispatch(&self.camera, &exchange, groups, bytes);
         frame.resize(view.width, view.height);
-        let filled = self.engine.read(&exchange.back, bytes, |bytes| frame.fill(bytemuck::cast_slice(bytes)));
-        self.camera_exchange = Some(exchange);
-        filled?;
+        let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
+        let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(first, pixels);
+        image(&self.engine, &mut self.camera, copy, &CameraRecord::new(view, scene.records().middle_m), fill)?;
         frame.finish(scene, view);
         Ok(())
     }
 
     fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError> {
         view.check()?;
-        let bytes = u64::from(view.width) * u64::from(view.height) * size_of::<TruthRecord>() as u64;
-        self.engine.check_size("the image's truth", bytes)?;
-        self.upload(scene, 0)?;
-        let camera = CameraRecord::new(view, scene.records().middle_m);
-        let input_bytes = size_of_val(&camera) as u64;
-        let exchange = grown(&self.engine, &self.truth, self.truth_exchange.take(), input_bytes, bytes, true);
-        self.engine.queue.write_buffer(&exchange.input, 0, bytemuck::bytes_of(&camera));
-        let groups = [view.width.div_ceil(CAMERA_GROUP), view.height.div_ceil(CAMERA_GROUP)];
-        self.dispatch(&self.truth, &exchange, groups, bytes);
-        let filled = self.engine.read(&exchange.back, bytes, |bytes| frame.fill(bytemuck::cast_slice(bytes)));
-        self.truth_exchange = Some(exchange);
-        filled
+        frame.clear();
+        let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
+        let append = |_, pixels: &[TruthRecord]| frame.append(pixels);
+        image(&self.engine, &mut self.truth, copy, &CameraRecord::new(view, scene.records().middle_m), append)
     }
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         out.clear();
-        if beams.is_empty() {
-            return Ok(());
-        }
         let middle_m = scene.records().middle_m;
-        let input: Vec<_> = beams.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
-        let bytes = (beams.len() * size_of::<ReturnRecord>()) as u64;
-        let input_bytes = size_of_val(input.as_slice()) as u64;
-        self.engine.check_size("the beams", input_bytes.max(bytes))?;
-        self.upload(scene, beams.len() as u32)?;
-        let exchange = grown(&self.engine, &self.beams, self.beams_exchange.take(), input_bytes, bytes, false);
-        self.engine.queue.write_buffer(&exchange.input, 0, bytemuck::cast_slice(&input));
-        self.dispatch(&self.beams, &exchange, [(beams.len() as u32).div_ceil(BEAM_GROUP), 1], bytes);
-        let returned = self.engine.read(&exchange.back, bytes, |bytes| {
-            let records: &[ReturnRecord] = bytemuck::cast_slice(bytes);
-            out.extend(records.iter().map(BeamReturn::from));
-        });
-        self.beams_exchange = Some(exchange);
-        returned
+        for some in beams.chunks(beams_at_once(&self.engine)) {
+            let input: Vec<_> = some.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
+            let input: &[u8] = bytemuck::cast_slice(&input);
+            let count = some.len() as u32;
+            let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, count)?;
+            let groups = [count.div_ceil(BEAM_GROUP), 1];
+            self.beams.run(&self.engine, copy, input, groups, input.len() as u64, |bytes| {
+                let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
+                out.extend(records.iter().map(|record| BeamReturn::from(&ReturnRecord::in_place_of(record))));
+            })?;
+        }
+        Ok(())
     }
 }
 
-impl GpuTracer {
-    /// Runs a kernel over the current scene and copies its output back.
-    fn dispatch(&self, kernel: &Kernel, exchange: &Exchange, [x, y]: [u32; 2], bytes: u64) {
-        let mut encoder = self.engine.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&kernel.pipeline);
-        pass.set_bind_group(0, self.copy.as_ref().map(SceneCopy::bind_group), &[]);
-        pass.set_bind_group(1, &exchange.bind_group, &[]);
-        pass.dispatch_workgroups(x, y, 1);
-        drop(pass);
-        encoder.copy_buffer_to_buffer(&exchange.output, 0, &exchange.back, 0, bytes);
-        self.engine.queue.submit([encoder.finish()]);
-    }
-}
-
-fn kernel(
+/// Brings the device's copy of the scene up to date.
+fn uploaded<'a>(
     engine: &Engine,
-    module: &wgpu::ShaderModule,
-    scene_layout: &wgpu::BindGroupLayout,
-    entry: &str,
-    uniform_input: bool,
-) -> Kernel {
-    let entries = [layout_entry(0, uniform_input, true), layout_entry(1, false, false)];
-    let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some(entry), entries: &entries };
-    let layout = engine.device.create_bind_group_layout(&descriptor);
-    let pipeline_layout = engine.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some(entry),
-        bind_group_layouts: &[Some(scene_layout), Some(&layout)],
-        immediate_size: 0,
-    });
-    let pipeline = engine.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(entry),
-        layout: Some(&pipeline_layout),
-        module,
-        entry_point: Some(entry),
-        compilation_options: wgpu::PipelineCompilationOptions::default(),
-        cache: None,
-    });
-    Kernel { pipeline, layout }
-}
-
-/// The kept buffers if they are large enough, else new ones.
-fn grown(
-    engine: &Engine,
-    kernel: &Kernel,
-    kept: Option<Exchange>,
-    input_bytes: u64,
-    output_bytes: u64,
-    uniform_input: bool,
-) -> Exchange {
-    let fits = |e: &Exchange| e.input.size() >= input_bytes && e.output.size() >= output_bytes;
-    if let Some(exchange) = kept.filter(fits) {
-        return exchange;
-    }
-    let buffer = |label, size, usage| {
-        let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
-        engine.device.create_buffer(&descriptor)
+    layout: &wgpu::BindGroupLayout,
+    kept: &'a mut Option<SceneCopy>,
+    scene: &Scene,
+    beam_count: u32,
+) -> Result<&'a SceneCopy, TraceError> {
+    engine.check()?;
+    let copy = match kept.take().filter(|copy| copy.is_of(scene)) {
+        Some(mut copy) => {
+            copy.update(engine, layout, scene)?;
+            copy
+        }
+        None => SceneCopy::new(engine, layout, scene)?,
     };
-    let kind = if uniform_input { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
-    let input = buffer("input", input_bytes, kind | wgpu::BufferUsages::COPY_DST);
-    let output = buffer("output", output_bytes, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-    let back = buffer("back", output_bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
-    let bind_group = copy::bind(engine, &kernel.layout, [&input, &output]);
-    Exchange { input, output, back, bind_group }
+    let records = scene.records();
+    copy.set_lights(engine, &GlobalsRecord { beam_count, ..records.globals }, records.lamps);
+    Ok(kept.insert(copy))
+}
+
+/// Traces an image, as many rows at once as a dispatch takes; `take` is given their pixels
+/// with the number of the first.
+fn image<R: Pod>(
+    engine: &Engine,
+    kernel: &mut Kernel,
+    scene: &SceneCopy,
+    camera: &CameraRecord,
+    mut take: impl FnMut(usize, &[R]),
+) -> Result<(), TraceError> {
+    let [width, height] = camera.size;
+    let row_bytes = u64::from(width) * size_of::<R>() as u64;
+    let at_once = rows_at_once(row_bytes, engine.buffer_bytes_max());
+    engine.check_size("eight rows of an image", u64::from(at_once) * row_bytes)?;
+    for first_row in (0..height).step_by(at_once as usize) {
+        let rows = at_once.min(height - first_row);
+        let part = CameraRecord { first_row, ..*camera };
+        let groups = [width.div_ceil(CAMERA_GROUP), rows.div_ceil(CAMERA_GROUP)];
+        let first_pixel = first_row as usize * width as usize;
+        let bytes = u64::from(rows) * row_bytes;
+        kernel.run(engine, scene, bytemuck::bytes_of(&part), groups, bytes, |bytes| {
+            take(first_pixel, bytemuck::cast_slice(bytes));
+        })?;
+    }
+    Ok(())
+}
+
+/// Rows of a dispatch, whole groups of them so that none writes beyond its part.
+fn rows_at_once(row_bytes: u64, buffer_bytes_max: u64) -> u32 {
+    let groups = DISPATCH_BYTES.min(buffer_bytes_max) / (row_bytes * u64::from(CAMERA_GROUP));
+    (groups.max(1) as u32).saturating_mul(CAMERA_GROUP)
+}
+
+fn beams_at_once(engine: &Engine) -> usize {
+    let by_bytes = DISPATCH_BYTES.min(engine.buffer_bytes_max()) as usize / size_of::<BeamRecord>();
+    let by_groups = engine.device.limits().max_compute_workgroups_per_dimension as usize * BEAM_GROUP as usize;
+    by_bytes.min(by_groups).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CAMERA_GROUP, DISPATCH_BYTES, rows_at_once};
+
+    #[test]
+    fn rows_of_a_dispatch_are_whole_groups_that_a_buffer_holds() {
+        for (width, most) in [(640, 128 << 20), (8192, 128 << 20), (8192, 3 << 20), (1, 1 << 30)] {
+            let row_bytes = 32 * width;
+            let rows = rows_at_once(row_bytes, most);
+            assert_eq!(rows % CAMERA_GROUP, 0);
+            let bytes = u64::from(rows) * row_bytes;
+            assert!(bytes <= most && bytes <= DISPATCH_BYTES, "{width} wide: {bytes}");
+            assert!(bytes + 8 * row_bytes > most.min(DISPATCH_BYTES), "{width} wide: {bytes}");
+        }
+        assert_eq!(rows_at_once(32 * 8192, 1 << 20), CAMERA_GROUP, "what does not fit is asked for and refused");
+    }
 }

@@ -13,7 +13,7 @@ use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel, LightSampling,
-    Material, PrincipledParams, Profile, Scene, Star, Sweep, Tracer, TruthFrame, primitives,
+    Material, PrincipledParams, Profile, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
 };
 use selene_terrain::{Ground, Node};
 
@@ -210,6 +210,48 @@ fn lamps_gloss_and_detail_are_the_same() {
         let lit = ours.radiance.iter().filter(|l| l[2] > 0.0).count();
         assert!(lit > ours.radiance.len() / 4, "{lit} pixels are lit");
     }
+}
+
+#[test]
+fn an_image_of_several_dispatches_is_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let scene = scene(&site());
+    // 32 bytes a pixel: more than the 64 MiB of one dispatch, in rows that no group of eight ends with.
+    let view =
+        CameraView { width: 1600, height: 1403, fx_px: 900.0, fy_px: 900.0, cx_px: 800.0, cy_px: 700.0, ..view() };
+    let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
+    CpuTracer.camera(&scene, &view, &mut cpu_frame).expect("traced");
+    gpu.camera(&scene, &view, &mut gpu_frame).expect("traced");
+    assert_same_picture(&cpu_frame, &gpu_frame);
+    let last_row = gpu_frame.class.len() - 1600..;
+    assert!(gpu_frame.class[last_row].contains(&(Class::Ground as u16)), "the last rows are traced too");
+    let (mut cpu_truth, mut gpu_truth) = (TruthFrame::default(), TruthFrame::default());
+    CpuTracer.truth(&scene, &view, &mut cpu_truth).expect("traced");
+    gpu.truth(&scene, &view, &mut gpu_truth).expect("traced");
+    let other = cpu_truth.albedo.iter().zip(&gpu_truth.albedo).filter(|(a, b)| a != b).count();
+    assert_eq!(gpu_truth.albedo.len(), cpu_truth.albedo.len());
+    assert!(other as f64 <= EDGE_SHARE * cpu_truth.albedo.len() as f64, "{other} differ");
+}
+
+#[test]
+fn a_device_that_was_turned_off_says_so_and_gives_nothing() {
+    let Some(mut gpu) = gpu() else { return };
+    let scene = scene(&site());
+    picture(&mut gpu, &scene);
+    gpu.off_switch().turn_off();
+    let (mut frame, mut truth, mut returns) = (CameraFrame::default(), TruthFrame::default(), Vec::new());
+    let beam = Beam { origin_m: [0.0, 0.0, 2.5], direction: [0.0, 0.0, -1.0] };
+    for error in [
+        gpu.camera(&scene, &view(), &mut frame).expect_err("lost"),
+        gpu.truth(&scene, &view(), &mut truth).expect_err("lost"),
+        gpu.beams(&scene, &[beam], &mut returns).expect_err("lost"),
+    ] {
+        assert!(matches!(error, TraceError::Lost { .. }) && error.is_of_device(), "{error}");
+        assert!(error.to_string().contains(&gpu.device()), "{error}");
+    }
+    // Another one of the same machine is not concerned.
+    let mut another = GpuTracer::open(true).expect("opens").expect("still there");
+    assert_same_picture(&picture(&mut CpuTracer, &scene), &picture(&mut another, &scene));
 }
 
 #[test]

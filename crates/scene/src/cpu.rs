@@ -64,7 +64,8 @@ impl Tracer for CpuTracer {
                 *pixel = truth_pixel(&records, &camera, column as u32, row as u32);
             }
         });
-        frame.fill(&pixels);
+        frame.clear();
+        frame.append(&pixels);
         Ok(())
     }
 
@@ -89,9 +90,9 @@ impl CameraFrame {
         self.instance.resize(pixels, 0);
     }
 
-    /// Fills the frame from traced pixels, row by row.
-    pub fn fill(&mut self, pixels: &[PixelRecord]) {
-        for (i, pixel) in pixels.iter().enumerate().take(self.radiance.len()) {
+    /// Takes in traced pixels, row by row, from pixel number `first` on.
+    pub fn fill(&mut self, first: usize, pixels: &[PixelRecord]) {
+        for (i, pixel) in (first..self.radiance.len()).zip(pixels) {
             self.radiance[i] = pixel.radiance;
             self.scattered[i] = pixel.scattered;
             self.depth_m[i] = depth_of(pixel);

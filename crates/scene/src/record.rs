@@ -252,6 +252,14 @@ pub struct CameraRecord {
     pub exposure_share: f32,
     /// As in `Sweep`; 0 where nothing moves.
     pub row_share: f32,
+    /// The first row that is traced, where an image is traced in parts.
+    pub first_row: u32,
+    /// Nothing.
+    pub pad0: u32,
+    /// Nothing.
+    pub pad1: u32,
+    /// Nothing.
+    pub pad2: u32,
 }
 
 /// What one pixel sees.
@@ -292,18 +300,18 @@ impl TruthRecord {
     pub const NOTHING: Self = Self { normal: [0.0; 3], albedo: 0.0, sun_share: 0.0, pad: [0; 3] };
 }
 
-/// A beam to trace.
+/// A beam to trace. On a device its return takes its place, see `ReturnRecord::in_place_of`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct BeamRecord {
     /// Where it starts, m.
     pub origin: [f32; 3],
-    /// Nothing.
-    pub pad0: u32,
+    /// Nothing; a return's code.
+    pub code: u32,
     /// Unit direction.
     pub direction: [f32; 3],
     /// Nothing.
-    pub pad1: u32,
+    pub pad: u32,
 }
 
 /// What a beam met.
@@ -401,6 +409,10 @@ impl CameraRecord {
             samples: view.samples,
             exposure_share: sweep.map_or(0.0, |sweep| sweep.exposure_share as f32),
             row_share: sweep.map_or(0.0, |sweep| sweep.row_share as f32),
+            first_row: 0,
+            pad0: 0,
+            pad1: 0,
+            pad2: 0,
         }
     }
 }
@@ -410,7 +422,17 @@ impl BeamRecord {
     #[must_use]
     pub fn new(beam: &Beam, middle_m: Vector3<f64>) -> Self {
         let origin = Vector3::from(beam.origin_m) - middle_m;
-        Self { origin: origin.cast::<f32>().into(), pad0: 0, direction: beam.direction, pad1: 0 }
+        Self { origin: origin.cast::<f32>().into(), code: 0, direction: beam.direction, pad: 0 }
+    }
+}
+
+impl ReturnRecord {
+    /// The return that a device wrote in its beam's place: range, cosine and reflectance where
+    /// the origin was.
+    #[must_use]
+    pub fn in_place_of(record: &BeamRecord) -> Self {
+        let [range, cos_incidence, reflectance] = record.origin;
+        Self { range, cos_incidence, reflectance, code: record.code }
     }
 }
 

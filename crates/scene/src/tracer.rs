@@ -12,7 +12,7 @@ pub enum TraceError {
     #[error("camera view: {0}")]
     View(String),
     /// The scene does not fit the device.
-    #[error("{device}: {what}; use --device cpu")]
+    #[error("{device}: {what}")]
     TooLarge {
         /// Which device.
         device: String,
@@ -20,7 +20,7 @@ pub enum TraceError {
         what: String,
     },
     /// The device is there but cannot be used.
-    #[error("{device}: {what}; use --device cpu")]
+    #[error("{device}: {what}")]
     Open {
         /// Which device.
         device: String,
@@ -28,13 +28,44 @@ pub enum TraceError {
         what: String,
     },
     /// The device stopped answering.
-    #[error("{device}: {what}; use --device cpu or restart")]
+    #[error("{device}: {what}")]
     Lost {
         /// Which device.
         device: String,
         /// What the driver said.
         what: String,
     },
+    /// The device had no room for what the scene or the image takes.
+    #[error("{device}: out of memory: {what}")]
+    OutOfMemory {
+        /// Which device.
+        device: String,
+        /// What the driver said.
+        what: String,
+    },
+    /// The device would not do what it was asked: a fault of the driver or of ours.
+    #[error("{device}: refused: {what}")]
+    Refused {
+        /// Which device.
+        device: String,
+        /// What was wrong.
+        what: String,
+    },
+}
+
+impl TraceError {
+    /// Whether it is the device that failed, so that another one can do the same.
+    #[must_use]
+    pub fn is_of_device(&self) -> bool {
+        match self {
+            Self::View(_) => false,
+            Self::TooLarge { .. }
+            | Self::Open { .. }
+            | Self::Lost { .. }
+            | Self::OutOfMemory { .. }
+            | Self::Refused { .. } => true,
+        }
+    }
 }
 
 /// Something that traces scenes.
@@ -42,7 +73,8 @@ pub trait Tracer: Send {
     /// What it runs on, for people to read.
     fn device(&self) -> String;
 
-    /// Traces a camera image; `frame` is resized to the view.
+    /// Traces a camera image; `frame` is resized to the view. What it holds after an error is
+    /// no image.
     ///
     /// # Errors
     /// When the view is no camera, the scene does not fit or the device is lost.

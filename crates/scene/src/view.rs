@@ -145,11 +145,15 @@ pub struct TruthFrame {
 }
 
 impl TruthFrame {
-    /// Replaces its content by traced pixels, row by row.
-    pub fn fill(&mut self, pixels: &[TruthRecord]) {
+    /// Takes out all pixels.
+    pub fn clear(&mut self) {
         self.normal.clear();
         self.albedo.clear();
         self.sun_share.clear();
+    }
+
+    /// Takes in the next traced pixels, row by row.
+    pub fn append(&mut self, pixels: &[TruthRecord]) {
         self.normal.extend(pixels.iter().map(|pixel| pixel.normal));
         self.albedo.extend(pixels.iter().map(|pixel| pixel.albedo));
         self.sun_share.extend(pixels.iter().map(|pixel| pixel.sun_share));

@@ -100,7 +100,11 @@ fn records_of_cameras_and_beams_have_the_same_bytes_in_rust_and_wgsl() {
             moves,
             samples,
             exposure_share,
-            row_share
+            row_share,
+            first_row,
+            pad0,
+            pad1,
+            pad2
         }
     );
     assert_same_layout!(m, "Pixel", PixelRecord { radiance, depth, scattered, code });
@@ -111,7 +115,7 @@ fn records_of_cameras_and_beams_have_the_same_bytes_in_rust_and_wgsl() {
         "Lamp",
         LampRecord { position, peak, axis, cos_outer, side, inverse_fall, up, falloff, intensity, radius }
     );
-    assert_same_layout!(m, "Beam", BeamRecord { origin, pad0, direction, pad1 });
+    assert_same_layout!(m, "Beam", BeamRecord { origin, code, direction, pad });
     assert_same_layout!(m, "Return", ReturnRecord { range, cos_incidence, reflectance, code });
 }
 

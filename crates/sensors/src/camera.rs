@@ -13,6 +13,7 @@ use crate::Qos;
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::mount::MountSpec;
+use crate::rectification::{RectifiedSpec, shows_less_than_half_of_all};
 use crate::shutter::{RollingShutter, exposed_by_then};
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
 use crate::truth::TruthSpec;
@@ -78,6 +79,10 @@ pub struct CameraSpec {
     #[serde(default)]
     #[garde(dive, custom(fits(&self.stages)))]
     pub compressed: Option<CompressedSpec>,
+    /// Whether rectified images go beside the raw ones, and of which pair; not when left out.
+    #[serde(default)]
+    #[garde(dive, custom(shows_less_than_half_of_all(self)))]
+    pub rectified: Option<RectifiedSpec>,
     /// Rays a pixel for light, spread over the pixel and its exposure; 1 goes through its
     /// centre. May be left out.
     #[serde(default = "one_sample")]

@@ -18,6 +18,7 @@ mod scenario;
 mod sky;
 mod slope;
 mod state;
+mod stereo;
 mod trajectory;
 mod world;
 

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
-use nalgebra::Vector3;
 use selene_base::{InputError, SimTime, input};
-use selene_sensors::{CameraSpec, SensorSpec};
+use selene_sensors::SensorSpec;
 use selene_sky::{Direction, KernelError, SiteSky, Star, StarError, Utc};
 use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Ground, SiteSpec, TerrainError, WindowPlan};
@@ -22,9 +21,6 @@ use crate::saved_ruts::{RutsError, SavedRuts};
 use crate::sensors;
 use crate::sky::SkySpec;
 use crate::world::BORDER_M;
-
-/// How exactly a stereo baseline must agree with the rover's links, m.
-const STEREO_TOLERANCE_M: f64 = 1e-3;
 
 /// A scenario's file.
 #[derive(Clone, Debug, Deserialize, Validate)]
@@ -272,7 +268,7 @@ impl Scenario {
         };
         scenario.refuse_repeated_names(path)?;
         scenario.refuse_places_off_the_site(path)?;
-        scenario.refuse_lone_stereo_cameras(path)?;
+        scenario.refuse_cameras_that_are_no_pair(path)?;
         if let Some(file) = &options.ruts {
             scenario.begin_with(SavedRuts::load(file)?, file)?;
         }
@@ -381,29 +377,6 @@ impl Scenario {
         Ok(())
     }
 
-    /// A camera with a baseline needs another one that far to its left, or its
-    /// camera_info would say what is not so.
-    fn refuse_lone_stereo_cameras(&self, path: &Path) -> Result<(), InputError> {
-        let base_from_links = self.rover.base_from_links_at_zero();
-        let cameras: Vec<_> = self.sensors.iter().filter_map(as_camera).collect();
-        for right in cameras.iter().filter(|camera| camera.stereo_baseline_m != 0.0) {
-            let right_from_base = base_from_links[self.link_index(&right.link)].inverse();
-            let expected = Vector3::new(-right.stereo_baseline_m, 0.0, 0.0);
-            let is_left = |left: &&CameraSpec| {
-                let at = right_from_base * base_from_links[self.link_index(&left.link)];
-                (at.translation.vector - expected).norm() < STEREO_TOLERANCE_M
-            };
-            if !cameras.iter().copied().any(|left| is_left(&left)) {
-                let told = format!(
-                    "{}: stereo_baseline_m: {} m, but no other camera is that far to its left",
-                    right.name, right.stereo_baseline_m
-                );
-                return Err(InputError::content(path, told));
-            }
-        }
-        Ok(())
-    }
-
     fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
         let mut names: Vec<&str> = self.sensors.iter().map(SensorSpec::name).collect();
         names.sort_unstable();
@@ -413,13 +386,6 @@ impl Scenario {
             }
             None => Ok(()),
         }
-    }
-}
-
-fn as_camera(sensor: &SensorSpec) -> Option<&CameraSpec> {
-    match sensor {
-        SensorSpec::Camera(camera) => Some(camera),
-        SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
-use selene_coherence::{History, Interval, NodeError, Stage};
+use selene_coherence::{EngineRoom, History, Interval, NodeError, Stage};
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
-use selene_scene::{CameraFrame, CameraView, Sighting, TraceError, Tracer, TruthFrame, flow};
-use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec, TruthImage};
+use selene_scene::{CameraFrame, CameraView, Sighting, Tracer, TruthFrame, flow};
+use selene_sensors::{CameraSpec, Pipeline, Rectifier, Sample, SensorSpec, SunSight, TruthImage};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
@@ -19,7 +19,9 @@ use crate::{detections, messages, sun};
 pub struct Exposure {
     /// The developed image.
     pub image: Image,
-    /// The same as a JPEG or PNG file.
+    /// The same as a pinhole would have taken it.
+    pub rectified: Option<Image>,
+    /// The developed image as a JPEG or PNG file.
     pub compressed: Option<CompressedImage>,
     /// How it was projected.
     pub info: CameraInfo,
@@ -34,7 +36,7 @@ pub struct Exposure {
 /// What all cameras share.
 pub struct Darkroom {
     stage: Stage,
-    tracer: Box<dyn Tracer>,
+    room: EngineRoom,
     seed: u64,
     history: History,
     /// Kept between images so that nothing is allocated anew.
@@ -42,6 +44,8 @@ pub struct Darkroom {
     truth: TruthFrame,
     /// By the cameras' names.
     past: BTreeMap<String, Past>,
+    /// By the names of the cameras that ask for rectified images.
+    rectifiers: BTreeMap<String, Rectifier>,
 }
 
 /// What a camera's next image takes from its last one.
@@ -56,7 +60,7 @@ impl Darkroom {
     /// A darkroom for the cameras of a scenario, its scene on `ground`.
     ///
     /// # Errors
-    /// When the rover's shapes do not fit into a scene.
+    /// When the rover's shapes do not fit into a scene, or two cameras are no pair.
     pub fn new(scenario: &Arc<Scenario>, ground: &Ground, tracer: Box<dyn Tracer>) -> Result<Self, NodeError> {
         let span = |sensor: &SensorSpec| match sensor {
             SensorSpec::Camera(spec) => {
@@ -68,13 +72,14 @@ impl Darkroom {
         let longest = scenario.sensors.iter().map(span).max().unwrap_or(SimTime::ZERO);
         Ok(Self {
             stage: Stage::new(scenario, ground)?,
-            tracer,
+            room: EngineRoom::new(tracer),
             seed: scenario.seed,
             // An image is made within a heartbeat of its end.
             history: History::new(longest + scenario.heartbeat + scenario.heartbeat),
             frame: CameraFrame::default(),
             truth: TruthFrame::default(),
             past: BTreeMap::new(),
+            rectifiers: rectifiers(scenario)?,
         })
     }
 
@@ -87,10 +92,10 @@ impl Darkroom {
         self.history.push(interval.next.clone());
     }
 
-    /// What traces.
+    /// What it traces on now, for people to read.
     #[must_use]
-    pub fn tracer(&self) -> &dyn Tracer {
-        self.tracer.as_ref()
+    pub fn device(&self) -> String {
+        self.room.device()
     }
 
     /// When the world must be known for an image: where its last row ends.
@@ -115,12 +120,11 @@ impl Darkroom {
         let spec = pipeline.spec();
         let failed = |error: &dyn std::fmt::Display| fault(spec, error);
         let view = self.look(spec, link, sample)?;
-        self.trace(spec, &view).map_err(|error| failed(&error))?;
+        let sun = self.trace(pipeline, &view, sample)?;
         let scene = self.stage.scene();
-        let wanted = pipeline.wants_sun();
-        let sun = wanted.then(|| sun::in_sight(self.tracer.as_mut(), scene, &view)).transpose();
-        let sun = sun.map_err(|error| failed(&error))?.flatten();
         let developed = pipeline.develop(&self.frame, sun.as_ref(), sample.index).map_err(|error| failed(&error))?;
+        let rectifier = self.rectifiers.get(&spec.name);
+        let rectified = rectifier.and_then(|rectifier| rectifier.rectify(&developed));
         let compressed = spec.compressed.map(|compressed| compressed.compress(&developed)).transpose();
         let compressed = compressed.map_err(|error| failed(&error))?;
         let sighting = spec.truth.flow.then(|| Sighting::new(scene, &view));
@@ -133,17 +137,27 @@ impl Darkroom {
         Ok(Exposure {
             image: messages::image(spec, developed, time),
             compressed: compressed.map(|(format, file)| messages::compressed(spec, format, file, time)),
-            info: messages::info(spec, time),
+            rectified: rectified.map(|image| messages::image(spec, image, time)),
+            info: messages::info(spec, rectifier.map(Rectifier::rectification), time),
             truth: images.map(|image| self.truth_image(spec, image, before.as_ref(), time)).collect(),
             boxes_2d: spec.truth.boxes_2d.then(|| detections::in_image(spec, &visible, time)),
             boxes_3d: spec.truth.boxes_3d.then(|| detections::in_space(spec, &visible, scene, &view, time)),
         })
     }
 
-    fn trace(&mut self, spec: &CameraSpec, view: &CameraView) -> Result<(), TraceError> {
-        let scene = self.stage.scene();
-        self.tracer.camera(scene, view, &mut self.frame)?;
-        if spec.truth.asks_surfaces() { self.tracer.truth(scene, view, &mut self.truth) } else { Ok(()) }
+    /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.
+    fn trace(&mut self, pipeline: &Pipeline, view: &CameraView, sample: Sample) -> Result<Option<SunSight>, NodeError> {
+        let spec = pipeline.spec();
+        let Self { stage, room, frame, truth, .. } = self;
+        let scene = stage.scene();
+        let traced = room.trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
+            tracer.camera(scene, view, frame)?;
+            if spec.truth.asks_surfaces() {
+                tracer.truth(scene, view, truth)?;
+            }
+            pipeline.wants_sun().then(|| sun::in_sight(tracer, scene, view)).transpose()
+        });
+        traced.map(Option::flatten).map_err(|error| fault(spec, &error))
     }
 
     /// Brings the scene to the sample's span and returns the camera in it.
@@ -177,6 +191,17 @@ impl Darkroom {
         };
         messages::truth(spec, image, data, time)
     }
+}
+
+fn rectifiers(scenario: &Scenario) -> Result<BTreeMap<String, Rectifier>, NodeError> {
+    let mut rectifiers = BTreeMap::new();
+    for sensor in &scenario.sensors {
+        let SensorSpec::Camera(spec) = sensor else { continue };
+        if let Some(rectification) = scenario.rectification(spec).map_err(|what| fault(spec, &what))? {
+            rectifiers.insert(spec.name.clone(), Rectifier::new(spec, rectification));
+        }
+    }
+    Ok(rectifiers)
 }
 
 fn fault(spec: &CameraSpec, what: &dyn std::fmt::Display) -> NodeError {

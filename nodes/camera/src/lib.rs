@@ -1,6 +1,6 @@
 //! The camera node: traces every camera of the scenario at its own instants from the
 //! world state it receives, develops the images and publishes them, raw and where asked
-//! compressed, with their camera_info and the truth that is asked for, all from the same
+//! rectified and compressed, with their camera_info and the truth that is asked for, all from the same
 //! rays. An image whose exposure goes beyond the world known so far waits for the next snapshots.
 
 mod darkroom;
@@ -22,7 +22,7 @@ use selene_ros::transport::{Publisher, Transport};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
 use selene_scene::Tracer;
 use selene_sensors::develop::DevelopError;
-use selene_sensors::{CameraSpec, OwnStages, Pipeline, Sample, Schedule, SensorSpec};
+use selene_sensors::{CameraSpec, Encoding, OwnStages, Pipeline, Sample, Schedule, SensorSpec};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
@@ -79,6 +79,7 @@ struct Camera {
     open: VecDeque<Sample>,
     outbox: Outbox<(SimTime, Exposure)>,
     image: Publisher<Image>,
+    rectified: Option<Publisher<Image>>,
     compressed: Option<Publisher<CompressedImage>>,
     info: Publisher<CameraInfo>,
     /// In the order of `TruthSpec::images`.
@@ -116,12 +117,14 @@ impl Camera {
         let topic = |suffix: &str| scenario.topic(&format!("{}/{suffix}", spec.name));
         let image = |suffix: &str| Publisher::new(transport, &topic(suffix), qos);
         let truth = spec.truth;
+        let rectified = rectified_topic(pipeline.encoding());
         Ok(Self {
             link,
             schedule,
             open: VecDeque::new(),
             outbox: Outbox::default(),
             image: image("image_raw")?,
+            rectified: spec.rectified.as_ref().map(|_| image(rectified)).transpose()?,
             compressed: spec
                 .compressed
                 .map(|_| Publisher::new(transport, &topic("image_raw/compressed"), qos))
@@ -155,12 +158,21 @@ impl Camera {
     fn publish(&self, exposure: &Exposure, stamp: SimTime) -> Result<(), NodeError> {
         self.image.publish(&exposure.image, stamp)?;
         self.info.publish(&exposure.info, stamp)?;
+        publish_some(self.rectified.as_ref(), exposure.rectified.as_ref(), stamp)?;
         publish_some(self.compressed.as_ref(), exposure.compressed.as_ref(), stamp)?;
         for (publisher, image) in self.truth.iter().zip(&exposure.truth) {
             publisher.publish(image, stamp)?;
         }
         publish_some(self.boxes_2d.as_ref(), exposure.boxes_2d.as_ref(), stamp)?;
         publish_some(self.boxes_3d.as_ref(), exposure.boxes_3d.as_ref(), stamp)
+    }
+}
+
+/// As image_proc names rectified images: those of a mosaic come out in colours.
+fn rectified_topic(raw: Encoding) -> &'static str {
+    match raw {
+        Encoding::Mono8 | Encoding::Mono16 => "image_rect",
+        Encoding::Rgb8 | Encoding::Rgb16 | Encoding::Bayer8(_) | Encoding::Bayer16(_) => "image_rect_color",
     }
 }
 

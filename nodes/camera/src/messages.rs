@@ -4,9 +4,7 @@
 use selene_base::SimTime;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, RegionOfInterest};
 use selene_ros::std_msgs::Header;
-use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
-
-const IDENTITY: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+use selene_sensors::{CameraSpec, DepthUnit, Rectification, TruthImage};
 
 pub(crate) fn image(spec: &CameraSpec, developed: selene_sensors::Image, time: SimTime) -> Image {
     message(spec, developed.encoding.name(), developed.encoding.bytes_per_pixel(), developed.data, time)
@@ -44,17 +42,18 @@ pub(crate) fn shorts(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-pub(crate) fn info(spec: &CameraSpec, time: SimTime) -> CameraInfo {
-    let intrinsics = spec.intrinsics();
+/// K and D are the raw image's, R and P the rectified one's, if any.
+pub(crate) fn info(spec: &CameraSpec, rectified: Option<&Rectification>, time: SimTime) -> CameraInfo {
+    let rectification = rectified.copied().unwrap_or_else(|| Rectification::alone(spec));
     CameraInfo {
         header: Header::new(time, &spec.link),
         height: spec.height,
         width: spec.width,
         distortion_model: spec.lens.distortion_model().to_owned(),
         d: spec.lens.distortion(),
-        k: intrinsics.k(),
-        r: IDENTITY,
-        p: intrinsics.p(spec.stereo_baseline_m),
+        k: spec.intrinsics().k(),
+        r: rectification.r(),
+        p: rectification.p(),
         binning_x: 0,
         binning_y: 0,
         roi: RegionOfInterest::default(),

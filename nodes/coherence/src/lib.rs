@@ -8,6 +8,7 @@
 //! differs.
 
 mod convert;
+mod engine_room;
 mod history;
 mod outbox;
 mod snapshot;
@@ -16,6 +17,7 @@ mod watcher;
 mod wire;
 
 pub use convert::{from_vector, pose, to_point, to_pose, to_quaternion, to_vector, transform};
+pub use engine_room::EngineRoom;
 pub use history::History;
 pub use outbox::Outbox;
 pub use stage::{Stage, instance_of_loose_rock};

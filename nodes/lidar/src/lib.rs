@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use selene_base::{Pose, SimTime};
 pub use selene_coherence::NodeError;
-use selene_coherence::{History, Interval, Stage, WorldWatcher, qos_of};
+use selene_coherence::{EngineRoom, History, Interval, Stage, WorldWatcher, qos_of};
 use selene_ros::sensor_msgs::PointCloud2;
 use selene_ros::transport::{Publisher, Transport};
 use selene_scene::{BeamReturn, Tracer};
@@ -28,16 +28,17 @@ pub fn run(
     transport: &dyn Transport,
     scenario: &Arc<Scenario>,
     ground: &Ground,
-    mut tracer: Box<dyn Tracer>,
+    tracer: Box<dyn Tracer>,
     stop: &AtomicBool,
 ) -> Result<(), NodeError> {
     let mut lidars = open_lidars(transport, scenario)?;
     let mut watcher = WorldWatcher::new(transport, PARTICIPANT, scenario.rover.links().len())?;
     let mut stage = Stage::new(scenario, ground)?;
+    let mut room = EngineRoom::new(tracer);
     while let Some(interval) = watcher.next(stop)? {
         stage.take_ground(&interval);
         for lidar in &mut lidars {
-            lidar.take(&interval, &mut stage, tracer.as_mut(), scenario.seed)?;
+            lidar.take(&interval, &mut stage, &mut room, scenario.seed)?;
         }
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
@@ -86,7 +87,7 @@ impl Spinner {
         &mut self,
         interval: &Interval,
         stage: &mut Stage,
-        tracer: &mut dyn Tracer,
+        room: &mut EngineRoom,
         seed: u64,
     ) -> Result<(), NodeError> {
         if !self.history.reaches_back_to(interval.previous.time) {
@@ -97,18 +98,19 @@ impl Spinner {
             // A node that joined in the middle of a scan leaves that scan out: no half scans.
             if self.history.reaches_back_to(sample.instant) {
                 stage.move_to(&interval.previous, &interval.next, interval.next.time)?;
-                self.scan(sample, stage, tracer, seed)?;
+                self.scan(sample, stage, room, seed)?;
             }
         }
         Ok(())
     }
 
-    fn scan(&mut self, sample: Sample, stage: &Stage, tracer: &mut dyn Tracer, seed: u64) -> Result<(), NodeError> {
+    fn scan(&mut self, sample: Sample, stage: &Stage, room: &mut EngineRoom, seed: u64) -> Result<(), NodeError> {
         let pose_at = |time| self.history.link_at(self.link, time).unwrap_or_else(Pose::identity);
         let beams = self.lidar.beams(sample.instant, pose_at);
-        tracer
-            .beams(stage.scene(), &beams, &mut self.returns)
-            .map_err(|error| NodeError::Sensor { sensor: self.lidar.spec().name.clone(), what: error.to_string() })?;
+        let name = &self.lidar.spec().name;
+        let what = format!("the scan of {name} at {}", sample.instant);
+        room.trace(&what, |tracer| tracer.beams(stage.scene(), &beams, &mut self.returns))
+            .map_err(|error| NodeError::Sensor { sensor: name.clone(), what: error.to_string() })?;
         let points = self.lidar.points(&self.returns, seed, sample.index);
         let cloud = message::cloud(&self.lidar.spec().link, &points, sample.instant);
         Ok(self.points.publish(&cloud, sample.instant)?)

@@ -170,7 +170,7 @@ pub(crate) struct DeviceArgs {
 pub(crate) enum Device {
     /// A real GPU if there is one, else the CPU
     Auto,
-    /// A GPU, also a software Vulkan device; refused when there is none
+    /// A GPU, also a software Vulkan device; refused when there is none, replaced by the CPU if it fails later
     Gpu,
     /// All CPU cores
     Cpu,

@@ -1,4 +1,5 @@
-//! Which device traces rays: a real GPU where there is one, else the CPU.
+//! Which device traces rays: a real GPU where there is one, else the CPU. A device that fails
+//! later is replaced by the CPU where it traces (`selene_coherence::EngineRoom`).
 
 use selene_gpu::GpuTracer;
 use selene_scene::{CpuTracer, Tracer};
@@ -14,7 +15,7 @@ pub(crate) fn open(device: Device) -> Result<Box<dyn Tracer>, Fault> {
         Device::Gpu => match GpuTracer::open(true) {
             Ok(Some(tracer)) => Ok(Box::new(tracer)),
             Ok(None) => Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu")),
-            Err(error) => Err(Fault::input(format!("--device gpu: {error}"))),
+            Err(error) => Err(Fault::input(format!("--device gpu: {error}; use --device cpu"))),
         },
         Device::Auto => Ok(real_gpu().unwrap_or_else(|| Box::new(CpuTracer))),
     }

@@ -115,6 +115,10 @@ struct Camera {
     samples: u32,
     exposure_share: f32,
     row_share: f32,
+    first_row: u32,
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
 }
 
 struct Pixel {
@@ -133,9 +137,9 @@ struct Truth {
 
 struct Beam {
     origin: vec3<f32>,
-    pad0: u32,
+    code: u32,
     direction: vec3<f32>,
-    pad1: u32,
+    pad: u32,
 }
 
 struct Return {

@@ -2,20 +2,22 @@
 
 @group(1) @binding(0) var<uniform> view: Camera;
 @group(1) @binding(1) var<storage, read_write> pixels: array<Pixel>;
-@group(1) @binding(0) var<storage, read> beam_list: array<Beam>;
-@group(1) @binding(1) var<storage, read_write> returns: array<Return>;
+@group(1) @binding(0) var<storage, read_write> beam_list: array<Beam>;
 
 @compute @workgroup_size(8, 8)
 fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x < view.size.x && id.y < view.size.y {
-        pixels[id.y * view.size.x + id.x] = camera_pixel(id.x, id.y);
+    let row = view.first_row + id.y;
+    if id.x < view.size.x && row < view.size.y {
+        pixels[id.y * view.size.x + id.x] = camera_pixel(id.x, row);
     }
 }
 
 @compute @workgroup_size(64)
 fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < globals.beam_count {
-        returns[id.x] = beam_return(beam_list[id.x]);
+        // Its return takes a beam's place.
+        let met = beam_return(beam_list[id.x]);
+        beam_list[id.x] = Beam(vec3(met.range, met.cos_incidence, met.reflectance), met.code, vec3(0.0), 0u);
     }
 }
 

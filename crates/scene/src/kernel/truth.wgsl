@@ -4,8 +4,9 @@
 
 @compute @workgroup_size(8, 8)
 fn truth(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x < view.size.x && id.y < view.size.y {
-        truths[id.y * view.size.x + id.x] = truth_pixel(id.x, id.y);
+    let row = view.first_row + id.y;
+    if id.x < view.size.x && row < view.size.y {
+        truths[id.y * view.size.x + id.x] = truth_pixel(id.x, row);
     }
 }
 

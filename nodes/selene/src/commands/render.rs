@@ -32,7 +32,7 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
         }
         previous = interval.next;
     }
-    let device = darkroom.tracer().device();
+    let device = darkroom.device();
     shots.iter().try_for_each(|shot| shot.save(&device))
 }
 

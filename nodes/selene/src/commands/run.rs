@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
     let end = drive(&meter, &scenario, prepared.ground, prepared.tracers, &options, &stop);
 
     let mut summary = Summary::new(&scenario, &end, &meter);
-    summary.row("tracing on", device);
+    summary.row("began tracing on", device);
     let (slip, sinkage_m) = album.slip_and_sinkage();
     summary.row("mean slip", format!("{:.1} %", slip * 100.0));
     summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));

@@ -1,0 +1,254 @@
+//! How a rectified image is projected: a pinhole's, turned from the camera's optical frame by R
+//! of `sensor_msgs/CameraInfo` and with its P. A camera alone keeps its axis and the scale of
+//! its lens's middle. The two of a pair are turned to a common plane along their baseline,
+//! each by half of the turn between them first (Bouguet; OpenCV's `stereoRectify` turns them
+//! the same), and share focal length and principal point, so that a point has the same row in
+//! both and what is far the same column.
+
+use garde::Validate;
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::Pose;
+use serde::Deserialize;
+
+use crate::camera::{CameraSpec, Intrinsics};
+use crate::lens::LensName;
+
+/// `rectified`: asks for rectified images beside the raw ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct RectifiedSpec {
+    /// In the file of the right camera of a pair: the name of the left one, which asks for
+    /// rectified images too.
+    #[garde(skip)]
+    pub left_camera: Option<String>,
+}
+
+/// The projection of a camera's rectified images.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rectification {
+    /// From the camera's optical frame to the one in which its rectified image is a pinhole's.
+    pub rectified_from_optical: UnitQuaternion<f64>,
+    /// Of the rectified image.
+    pub intrinsics: Intrinsics,
+    /// From the left camera of the pair along x, m; 0 for that one and for a camera alone.
+    pub baseline_m: f64,
+}
+
+impl Rectification {
+    /// That of a camera by itself.
+    #[must_use]
+    pub fn alone(camera: &CameraSpec) -> Self {
+        let (intrinsics, baseline_m) = (camera.intrinsics(), camera.stereo_baseline_m);
+        Self { rectified_from_optical: UnitQuaternion::identity(), intrinsics, baseline_m }
+    }
+
+    /// Those of a left and a right camera, whose optical frames lie to one another so.
+    ///
+    /// # Errors
+    /// When their images differ in size or the left one does not lie to the left, with what is wrong.
+    pub fn pair(left: &CameraSpec, right: &CameraSpec, left_from_right: &Pose) -> Result<[Self; 2], String> {
+        let sizes = [left, right].map(|camera| [camera.width, camera.height]);
+        if sizes[0] != sizes[1] {
+            let [[w, h], [width, height]] = sizes;
+            return Err(format!(
+                "{} has {w} × {h} pixels and {} {width} × {height}: must be as many",
+                left.name, right.name
+            ));
+        }
+        let half = UnitQuaternion::from_scaled_axis(0.5 * left_from_right.rotation.scaled_axis());
+        // The right camera's place between the two axes.
+        let across = half.inverse() * left_from_right.translation.vector;
+        let baseline_m = across.norm();
+        if across.x.is_nan() || across.x <= across.y.hypot(across.z) {
+            let [x, y, z] = across.into();
+            let why = format!(
+                "{} lies at ({x:.3}, {y:.3}, {z:.3}) m from {} in between their optical frames",
+                right.name, left.name
+            );
+            return Err(format!("{why}: must lie to its right (x) rather than below or ahead"));
+        }
+        // Less than half a turn apart, so there is a shortest way.
+        let level = UnitQuaternion::rotation_between(&across, &Vector3::x()).unwrap_or_default();
+        let turns = [level * half.inverse(), level * half];
+        let intrinsics = common([left, right], turns);
+        let of = |turn, baseline_m| Self { rectified_from_optical: turn, intrinsics, baseline_m };
+        Ok([of(turns[0], 0.0), of(turns[1], baseline_m)])
+    }
+
+    /// The matrix R of `sensor_msgs/CameraInfo`, row by row.
+    #[must_use]
+    pub fn r(&self) -> [f64; 9] {
+        let rotation = self.rectified_from_optical.to_rotation_matrix();
+        std::array::from_fn(|i| rotation[(i / 3, i % 3)])
+    }
+
+    /// The matrix P of `sensor_msgs/CameraInfo`, row by row.
+    #[must_use]
+    pub fn p(&self) -> [f64; 12] {
+        self.intrinsics.p(self.baseline_m)
+    }
+}
+
+/// What two turned cameras share: the shortest focal length, so that nothing is enlarged, and
+/// the principal point that leaves the middles of their images as near to the middle as can be.
+fn common(cameras: [&CameraSpec; 2], turns: [UnitQuaternion<f64>; 2]) -> Intrinsics {
+    let focal_px = cameras.map(|camera| camera.intrinsics().fx_px.min(camera.intrinsics().fy_px));
+    let focal_px = focal_px[0].min(focal_px[1]);
+    let principal = |i: usize| {
+        let (camera, turn): (&CameraSpec, UnitQuaternion<f64>) = (cameras[i], turns[i]);
+        let middle = [camera.width, camera.height].map(|pixels| 0.5 * (f64::from(pixels) - 1.0));
+        let ahead = turn * camera.view(Pose::identity()).unproject(middle).unwrap_or_else(Vector3::z);
+        [middle[0] - focal_px * ahead.x / ahead.z, middle[1] - focal_px * ahead.y / ahead.z]
+    };
+    let [[left_x, left_y], [right_x, right_y]] = [principal(0), principal(1)];
+    let (cx_px, cy_px) = (0.5 * (left_x + right_x), 0.5 * (left_y + right_y));
+    Intrinsics { fx_px: focal_px, fy_px: focal_px, cx_px, cy_px }
+}
+
+/// A garde check: a flat image can show what the camera sees.
+pub(crate) fn shows_less_than_half_of_all(
+    camera: &CameraSpec,
+) -> impl FnOnce(&Option<RectifiedSpec>, &()) -> garde::Result + '_ {
+    move |rectified, ()| {
+        if rectified.is_none() {
+            return Ok(());
+        }
+        if camera.lens.model == LensName::Panorama {
+            return Err(garde::Error::new("a panorama has no flat image: leave it out, or have another lens"));
+        }
+        let farthest_deg = farthest_rad(camera).to_degrees();
+        // What is not a number is a lens that is refused by itself.
+        if farthest_deg.is_nan() || farthest_deg < 90.0 {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!(
+            "the image shows directions {farthest_deg:.2}° from its axis and must show less than 90° for a flat one: \
+             leave it out, or have a smaller field of view or lens: circle_deg below 180"
+        )))
+    }
+}
+
+/// The farthest from the axis that an image shows, rad.
+fn farthest_rad(camera: &CameraSpec) -> f64 {
+    const PLACES: u32 = 64;
+    const INSIDE_PX: f64 = 1e-6;
+    let view = camera.view(Pose::identity());
+    let [right, bottom] = [camera.width, camera.height].map(|pixels| f64::from(pixels) - 0.5 - INSIDE_PX);
+    let first = INSIDE_PX - 0.5;
+    let along = |i: u32, last: f64| first + (last - first) * f64::from(i) / f64::from(PLACES);
+    let border = (0..=PLACES).flat_map(|i| {
+        let [u, v] = [along(i, right), along(i, bottom)];
+        [[u, first], [u, bottom], [first, v], [right, v]]
+    });
+    let angle = |place| match view.unproject(place) {
+        Some(direction) => direction.x.hypot(direction.y).atan2(direction.z),
+        // The edge of what the lens sees is in the image.
+        None => view.lens.reach_rad(),
+    };
+    border.map(angle).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rectification;
+    use crate::camera::tests::camera;
+    use crate::{CameraSpec, LensName, LensSpec, SensorSpec};
+    use nalgebra::{UnitQuaternion, Vector3};
+    use selene_base::Pose;
+    use selene_base::random::{RngExt, stream};
+    use std::path::Path;
+
+    fn pair() -> [CameraSpec; 2] {
+        ["navcam_left.yaml", "navcam_right.yaml"].map(camera)
+    }
+
+    #[test]
+    fn parallel_cameras_of_one_make_need_no_turn_and_keep_k() {
+        let [left, right] = pair();
+        let baseline = Pose::translation(right.stereo_baseline_m, 0.0, 0.0);
+        let [of_left, of_right] = Rectification::pair(&left, &right, &baseline).expect("a pair");
+        let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        for rectification in [&of_left, &of_right, &Rectification::alone(&left)] {
+            assert!(close(&rectification.r(), &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]));
+        }
+        assert!(close(&of_left.p(), &left.intrinsics().p(0.0)));
+        assert!(close(&of_right.p(), &right.intrinsics().p(right.stereo_baseline_m)));
+    }
+
+    #[test]
+    fn a_point_has_one_row_in_both_images_and_its_disparity_is_f_b_over_z() {
+        let [mut left, mut right] = pair();
+        (left.lens.fx_px, left.lens.fy_px, left.horizontal_fov_deg) = (Some(450.0), Some(455.0), None);
+        (right.lens.cx_px, right.lens.cy_px) = (Some(310.0), Some(190.0));
+        let turn = UnitQuaternion::from_euler_angles(0.03, -0.12, 0.05);
+        let left_from_right = Pose::from_parts([0.5, 0.03, -0.02].into(), turn);
+        let [of_left, of_right] = Rectification::pair(&left, &right, &left_from_right).expect("a pair");
+        assert!((of_right.baseline_m - left_from_right.translation.vector.norm()).abs() < 1e-12);
+        let mut rng = stream(5, "points");
+        for _ in 0..100 {
+            let point =
+                Vector3::new(rng.random_range(-2.0..2.0), rng.random_range(-1.0..1.0), rng.random_range(2.0..9.0));
+            // As CameraInfo has it: P of the left applies to the left rectified frame for both.
+            let place = |rectification: &Rectification, [x, y, z]: [f64; 3]| {
+                let p = rectification.p();
+                [(p[0] * x + p[2] * z + p[3]) / z, (p[5] * y + p[6] * z) / z]
+            };
+            let rectified = of_left.rectified_from_optical * point;
+            let by_p = place(&of_right, rectified.into());
+            // And by the right camera's own frame.
+            let in_right =
+                of_right.rectified_from_optical * (left_from_right.inverse() * nalgebra::Point3::from(point)).coords;
+            let seen = [
+                of_right.intrinsics.fx_px * in_right.x / in_right.z + of_right.intrinsics.cx_px,
+                of_right.intrinsics.fy_px * in_right.y / in_right.z + of_right.intrinsics.cy_px,
+            ];
+            assert!((seen[0] - by_p[0]).abs() < 1e-9 && (seen[1] - by_p[1]).abs() < 1e-9, "{seen:?} {by_p:?}");
+            let in_left = place(&of_left, rectified.into());
+            assert!((in_left[1] - seen[1]).abs() < 1e-9, "rows {} and {}", in_left[1], seen[1]);
+            let disparity = of_left.intrinsics.fx_px * of_right.baseline_m / rectified.z;
+            assert!((in_left[0] - seen[0] - disparity).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn cameras_that_are_no_pair_are_refused() {
+        let [left, right] = pair();
+        for (at, part) in [([-0.4, 0.0, 0.0], "to its right"), ([0.1, 0.4, 0.0], "below"), ([0.0; 3], "to its right")] {
+            let error =
+                Rectification::pair(&left, &right, &Pose::translation(at[0], at[1], at[2])).expect_err("no pair");
+            assert!(error.contains(part) && error.contains("navcam_right"), "{error}");
+        }
+        let small = CameraSpec { height: 100, ..left };
+        let error = Rectification::pair(&small, &right, &Pose::translation(0.4, 0.0, 0.0)).expect_err("sizes");
+        assert!(error.contains("640 × 100") && error.contains("640 × 360"), "{error}");
+    }
+
+    #[test]
+    fn what_no_flat_image_can_show_is_refused_by_file_and_line() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor");
+        let text = std::fs::read_to_string(folder.join("navcam_left.yaml")).expect("read");
+        let path = std::env::temp_dir().join(format!("selene_rectified_{}.yaml", std::process::id()));
+        let loaded = |fov: &str, lens: &str| {
+            let keys = format!("{fov}\n  lens: {lens}\n  rectified: {{}}");
+            std::fs::write(&path, text.replace("horizontal_fov_deg: 70", &keys)).expect("written");
+            SensorSpec::load(&path).map_err(|error| error.to_string())
+        };
+        for (fov, lens, part) in [
+            ("horizontal_fov_deg: 360", "{model: panorama}", "a panorama has no flat image"),
+            ("horizontal_fov_deg: 190", "{model: stereographic}", "must show less than 90°"),
+            ("horizontal_fov_deg: 190", "{model: equidistant, coefficients: [0, 0, 0, 0]}", "circle_deg below 180"),
+        ] {
+            let error = loaded(fov, lens).expect_err(lens);
+            for part in [part, "rectified", &path.display().to_string(), "line"] {
+                assert!(error.contains(part), "{part} is missing in: {error}");
+            }
+        }
+        let circle = "{model: equidistant, coefficients: [0, 0, 0, 0], circle_deg: 170}";
+        assert!(loaded("horizontal_fov_deg: 190", circle).is_ok());
+        assert!(loaded("horizontal_fov_deg: 70", "{}").is_ok());
+        std::fs::remove_file(&path).expect("removed");
+        let wide = LensSpec { model: LensName::Stereographic, ..LensSpec::default() };
+        let sorato = CameraSpec { lens: wide, horizontal_fov_deg: Some(150.0), ..camera("sorato_side.yaml") };
+        assert!(super::farthest_rad(&sorato).to_degrees() > 75.0);
+    }
+}

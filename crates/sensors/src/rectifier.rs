@@ -1,0 +1,229 @@
+//! Rectified images from developed ones: where each pixel of the rectified image is in the raw
+//! one is looked up once, through the lens's own law; then an image is taken there between
+//! its four nearest pixels (bilinear). What the camera does not show is black. A mosaic is made
+//! into colours first, each from the nearest pixels that have it.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+use selene_base::Pose;
+
+use crate::camera::CameraSpec;
+use crate::develop::{Encoding, Image, Pattern};
+use crate::rectification::Rectification;
+
+/// The way from a camera's raw images to its rectified ones.
+#[derive(Clone, Debug)]
+pub struct Rectifier {
+    rectification: Rectification,
+    size: [usize; 2],
+    /// Column and row in the raw image, of each pixel; not a number where it has no place there.
+    places: Vec<[f32; 2]>,
+}
+
+impl Rectifier {
+    /// That of a camera.
+    #[must_use]
+    pub fn new(camera: &CameraSpec, rectification: Rectification) -> Self {
+        let size = camera.size();
+        let view = camera.view(Pose::identity());
+        let optical_from_rectified = rectification.rectified_from_optical.inverse();
+        let i = rectification.intrinsics;
+        let place = |pixel: usize| {
+            let [u, v] = [pixel % size[0], pixel / size[0]].map(|at| at as f64);
+            let ray = Vector3::new((u - i.cx_px) / i.fx_px, (v - i.cy_px) / i.fy_px, 1.0);
+            view.project(optical_from_rectified * ray).map_or([f32::NAN; 2], |place| place.map(|at| at as f32))
+        };
+        let places = (0..size[0] * size[1]).into_par_iter().map(place).collect();
+        Self { rectification, size, places }
+    }
+
+    /// How its images are projected.
+    #[must_use]
+    pub fn rectification(&self) -> &Rectification {
+        &self.rectification
+    }
+
+    /// The rectified image of a raw one of the camera; none where that is of another size.
+    #[must_use]
+    pub fn rectify(&self, raw: &Image) -> Option<Image> {
+        if [raw.width, raw.height].map(|pixels| pixels as usize) != self.size {
+            return None;
+        }
+        let encoding = encoding_of(raw.encoding);
+        let planes = Planes { size: self.size, numbers: numbers(raw), channels: encoding.channels() };
+        let mut rectified = vec![0.0; self.places.len() * planes.channels];
+        let row = self.size[0] * planes.channels;
+        rectified.par_chunks_mut(row).zip(self.places.par_chunks(self.size[0])).for_each(|(row, places)| {
+            row.chunks_mut(planes.channels).zip(places).for_each(|(pixel, place)| planes.between(*place, pixel));
+        });
+        let data = match encoding.bytes_per_channel() {
+            1 => rectified.iter().map(|number| number.round() as u8).collect(),
+            _ => rectified.iter().flat_map(|number| (number.round() as u16).to_le_bytes()).collect(),
+        };
+        let Image { width, height, exposure_s, gain, .. } = *raw;
+        Some(Image { width, height, encoding, data, exposure_s, gain })
+    }
+}
+
+/// The pixel format of a rectified image; a mosaic becomes colours.
+fn encoding_of(raw: Encoding) -> Encoding {
+    match raw {
+        Encoding::Bayer8(_) => Encoding::Rgb8,
+        Encoding::Bayer16(_) => Encoding::Rgb16,
+        Encoding::Mono8 | Encoding::Mono16 | Encoding::Rgb8 | Encoding::Rgb16 => raw,
+    }
+}
+
+/// The numbers of an image, pixel by pixel, a mosaic's made into colours.
+fn numbers(raw: &Image) -> Vec<f32> {
+    let numbers: Vec<f32> = match raw.encoding.bytes_per_channel() {
+        1 => raw.data.iter().map(|byte| f32::from(*byte)).collect(),
+        _ => raw.data.as_chunks().0.iter().map(|word| f32::from(u16::from_le_bytes(*word))).collect(),
+    };
+    match raw.encoding {
+        Encoding::Bayer8(pattern) | Encoding::Bayer16(pattern) => coloured(&numbers, raw.width as usize, pattern),
+        Encoding::Mono8 | Encoding::Mono16 | Encoding::Rgb8 | Encoding::Rgb16 => numbers,
+    }
+}
+
+/// The colours of a mosaic: a pixel's own number where it has the colour, else the mean of the
+/// nearest ones that do, of two or four (bilinear).
+fn coloured(mosaic: &[f32], columns: usize, pattern: Pattern) -> Vec<f32> {
+    let rows = mosaic.len() / columns.max(1);
+    let colour = |pixel: usize, channel: usize| {
+        let [row, column] = [pixel / columns, pixel % columns];
+        if pattern.channel(row, column) == channel {
+            return mosaic[pixel];
+        }
+        let around = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
+        let near = around(row, rows).flat_map(|row| around(column, columns).map(move |column| [row, column]));
+        let [sum, count] = near
+            .filter(|[row, column]| pattern.channel(*row, *column) == channel)
+            .fold([0.0, 0.0], |[sum, count], [row, column]| [sum + mosaic[row * columns + column], count + 1.0]);
+        if count > 0.0 { sum / count } else { 0.0 }
+    };
+    (0..mosaic.len()).into_par_iter().flat_map_iter(|pixel| (0..3).map(move |channel| colour(pixel, channel))).collect()
+}
+
+/// Numbers of an image to be taken anywhere in it.
+struct Planes {
+    size: [usize; 2],
+    numbers: Vec<f32>,
+    channels: usize,
+}
+
+impl Planes {
+    /// The pixel at a place, column and row; black outside the outermost pixels' edges.
+    fn between(&self, place: [f32; 2], pixel: &mut [f32]) {
+        let [columns, rows] = self.size;
+        let inside = |at: f32, count: usize| at >= -0.5 && at <= count as f32 - 0.5;
+        if !(inside(place[0], columns) && inside(place[1], rows)) {
+            return;
+        }
+        let [(left, right, x), (above, below, y)] = [neighbours(place[0], columns), neighbours(place[1], rows)];
+        for (channel, number) in pixel.iter_mut().enumerate() {
+            let at = |column: usize, row: usize| self.numbers[(row * columns + column) * self.channels + channel];
+            let upper = at(left, above) + x * (at(right, above) - at(left, above));
+            let lower = at(left, below) + x * (at(right, below) - at(left, below));
+            *number = upper + y * (lower - upper);
+        }
+    }
+}
+
+/// The pixels on either side of a place along a row or column of `count`, and how far from the
+/// first to the second it lies.
+fn neighbours(at: f32, count: usize) -> (usize, usize, f32) {
+    let within = at.clamp(0.0, (count - 1) as f32);
+    let first = within.floor();
+    (first as usize, (first as usize + 1).min(count - 1), within - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rectifier;
+    use crate::camera::tests::camera;
+    use crate::develop::Pattern;
+    use crate::rectification::Rectification;
+    use crate::{CameraSpec, Encoding, Image, LensName, LensSpec};
+    use selene_base::Pose;
+
+    const SIZE: [u32; 2] = [64, 48];
+
+    fn small(lens: LensSpec) -> CameraSpec {
+        let [width, height] = SIZE;
+        CameraSpec { width, height, lens, ..camera("navcam_left.yaml") }
+    }
+
+    fn alone(camera: &CameraSpec) -> Rectifier {
+        Rectifier::new(camera, Rectification::alone(camera))
+    }
+
+    fn image(encoding: Encoding, data: Vec<u8>) -> Image {
+        Image { width: SIZE[0], height: SIZE[1], encoding, data, exposure_s: 0.01, gain: 1.0 }
+    }
+
+    #[test]
+    fn a_pinholes_image_stays_as_it_is_to_the_last_bit() {
+        let pinhole = alone(&small(LensSpec::default()));
+        for encoding in [Encoding::Mono8, Encoding::Mono16, Encoding::Rgb8, Encoding::Rgb16] {
+            let data = (0..64 * 48 * encoding.bytes_per_pixel()).map(|i| (i * 37 % 251) as u8).collect();
+            let raw = image(encoding, data);
+            assert_eq!(pinhole.rectify(&raw), Some(raw));
+        }
+        let other = Image { width: 32, height: 96, ..image(Encoding::Mono8, vec![0; 64 * 48]) };
+        assert_eq!(pinhole.rectify(&other), None);
+    }
+
+    #[test]
+    fn a_slope_of_grey_over_the_angle_comes_out_a_pinholes_and_what_is_not_seen_is_black() {
+        let barrel = LensSpec {
+            model: LensName::PlumbBob,
+            coefficients: vec![-0.3, 0.1, 0.002, -0.001, 0.0],
+            ..LensSpec::default()
+        };
+        let spec = small(barrel);
+        let view = spec.view(Pose::identity());
+        // A wall straight ahead whose grey grows with x; smooth enough that bilinear is exact to a few numbers of 65 536.
+        let wall = |x: f64| 30_000.0 + 20_000.0 * x;
+        let raw = |pixel: u32| {
+            let ahead = view.unproject([pixel % 64, pixel / 64].map(f64::from)).expect("seen");
+            (wall(ahead.x / ahead.z).round() as u16).to_le_bytes()
+        };
+        let raw = image(Encoding::Mono16, (0..64 * 48).flat_map(raw).collect());
+        let rectified = alone(&spec).rectify(&raw).expect("of its size");
+        let i = spec.intrinsics();
+        for (pixel, word) in rectified.data.as_chunks().0.iter().enumerate() {
+            let got = f64::from(u16::from_le_bytes(*word));
+            let expected = wall(((pixel % 64) as f64 - i.cx_px) / i.fx_px);
+            assert!((got - expected).abs() < 20.0, "pixel {pixel}: {got} for {expected}");
+        }
+        let fisheye = LensSpec { model: LensName::Stereographic, circle_deg: Some(40.0), ..LensSpec::default() };
+        let white = image(Encoding::Mono8, vec![255; 64 * 48]);
+        let disc = alone(&small(fisheye)).rectify(&white).expect("of its size").data;
+        assert!(disc[0] == 0 && disc[24 * 64 + 32] == 255, "black outside the circle");
+    }
+
+    #[test]
+    fn a_mosaic_of_one_colour_has_that_colour_everywhere() {
+        let pinhole = alone(&small(LensSpec::default()));
+        const COLOUR: [u8; 3] = [200, 120, 40];
+        for pattern in [Pattern::Rggb, Pattern::Bggr, Pattern::Grbg, Pattern::Gbrg] {
+            let data = (0..64 * 48).map(|pixel| COLOUR[pattern.channel(pixel / 64, pixel % 64)]).collect();
+            let rectified = pinhole.rectify(&image(Encoding::Bayer8(pattern), data)).expect("of its size");
+            assert_eq!(rectified.encoding, Encoding::Rgb8);
+            assert!(rectified.data.chunks(3).all(|pixel| pixel == COLOUR));
+        }
+    }
+
+    #[test]
+    fn a_slope_through_a_mosaic_is_a_slope_in_every_colour() {
+        let pinhole = alone(&small(LensSpec::default()));
+        let slope = |pixel: usize| (2 * (pixel % 64) + pixel / 64) as u8;
+        let data = (0..64 * 48).map(slope).collect();
+        let rectified = pinhole.rectify(&image(Encoding::Bayer8(Pattern::Grbg), data)).expect("of its size");
+        let inner = |pixel: &usize| (1..63).contains(&(pixel % 64)) && (1..47).contains(&(pixel / 64));
+        for pixel in (0..64 * 48).filter(inner) {
+            assert_eq!(rectified.data[3 * pixel..3 * pixel + 3], [slope(pixel); 3], "pixel {pixel}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A device that is lost in the middle of a run: every image and scan arrives all the same,
+//! those from the loss on as the CPU alone makes them, and one warning a node says so.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use selene_base::SimTime;
+use selene_camera as camera;
+use selene_gpu::{GpuTracer, OffSwitch};
+use selene_lidar as lidar;
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Subscription, subscribe};
+use selene_ros::{Qos, sensor_msgs};
+use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Scene, TraceError, Tracer, TruthFrame};
+use selene_sensors::SensorSpec;
+use selene_sim::Scenario;
+use selene_simulation::{Pace, SimulationOptions};
+use selene_terrain::Ground;
+use selene_tests::skip_peer;
+
+/// Three images of either camera and six scans.
+const SIMULATED: SimTime = SimTime::from_nanos(1_250_000_000);
+const IMAGES: [&str; 4] = [
+    "/navcam_left/image_raw",
+    "/navcam_left/depth/image_rect_raw",
+    "/navcam_left/normals/image",
+    "/navcam_right/image_raw",
+];
+const POINTS: &str = "/lidar/points";
+/// The left camera's second image is traced, its normals are not: left, normals, right, left come first.
+const CALLS_OF_CAMERAS: usize = 4;
+/// The fourth scan.
+const CALLS_OF_LIDAR: usize = 3;
+/// Steps of 8-bit images by which what differs in a last digit may be rounded.
+const ROUNDED: u8 = 1;
+/// Share of pixels on silhouettes and shadow edges; see `main`.
+const EDGE_SHARE: f64 = 0.005;
+
+/// A GPU that is turned off after so many calls.
+struct Doomed {
+    gpu: GpuTracer,
+    off: OffSwitch,
+    calls_left: usize,
+}
+
+impl Doomed {
+    fn open(calls_left: usize) -> Option<Self> {
+        match GpuTracer::open(true) {
+            Ok(gpu) => gpu.map(|gpu| Self { off: gpu.off_switch(), gpu, calls_left }),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn count(&mut self) {
+        match self.calls_left.checked_sub(1) {
+            Some(left) => self.calls_left = left,
+            None => self.off.turn_off(),
+        }
+    }
+}
+
+impl Tracer for Doomed {
+    fn device(&self) -> String {
+        self.gpu.device()
+    }
+
+    fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError> {
+        self.count();
+        self.gpu.camera(scene, view, frame)
+    }
+
+    fn truth(&mut self, scene: &Scene, view: &CameraView, frame: &mut TruthFrame) -> Result<(), TraceError> {
+        self.count();
+        self.gpu.truth(scene, view, frame)
+    }
+
+    fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
+        self.count();
+        self.gpu.beams(scene, beams, out)
+    }
+}
+
+/// What a thread logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("lock").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn keep<T>(&self, of: impl FnOnce() -> T) -> T {
+        let log = self.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || log.clone()).with_ansi(false).finish();
+        tracing::subscriber::with_default(subscriber, of)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        String::from_utf8_lossy(&self.0.lock().expect("lock")).lines().map(str::to_owned).collect()
+    }
+}
+
+/// Stamp and data of every message, by topic.
+type Heard = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
+
+fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
+    let keep = |topic: &str| {
+        let (heard, topic) = (Arc::clone(heard), topic.to_owned());
+        move |stamp, data| heard.lock().expect("lock").entry(topic.clone()).or_default().push((stamp, data))
+    };
+    let mut ears = Vec::new();
+    for topic in IMAGES {
+        let keep = keep(topic);
+        let heard = move |m: sensor_msgs::Image| keep(m.header.stamp.into(), m.data);
+        ears.push(subscribe(bus, topic, Qos::sensor_data(), heard).expect("images"));
+    }
+    let keep = keep(POINTS);
+    let heard = move |m: sensor_msgs::PointCloud2| keep(m.header.stamp.into(), m.data);
+    ears.push(subscribe(bus, POINTS, Qos::sensor_data(), heard).expect("points"));
+    ears
+}
+
+/// Runs the nodes on tracers for the cameras and the lidar; what was heard, and what each logged.
+fn run(scenario: &Arc<Scenario>, ground: &Ground, [eye, beam]: [Box<dyn Tracer>; 2]) -> (Heard, [Vec<String>; 2]) {
+    let (bus, stop) = (InProcess::new(), AtomicBool::new(false));
+    let (heard, logs) = (Arc::new(Mutex::new(Heard::default())), [Log::default(), Log::default()]);
+    let _ears = listen(&bus, &heard);
+    let options = SimulationOptions {
+        pace: Pace::Fast,
+        duration: Some(SIMULATED),
+        participants: [camera::PARTICIPANT, lidar::PARTICIPANT].map(str::to_owned).to_vec(),
+        twist_unstamped: false,
+        save_ruts: None,
+    };
+    std::thread::scope(|scope| {
+        let [of_camera, of_lidar] = &logs;
+        let (bus, stop) = (&bus, &stop);
+        scope.spawn(move || of_camera.keep(|| camera::run(bus, scenario, ground, eye, stop)).expect("camera"));
+        scope.spawn(move || of_lidar.keep(|| lidar::run(bus, scenario, ground, beam, stop)).expect("lidar"));
+        selene_simulation::run(bus, scenario, ground.clone(), &options, stop).expect("simulation");
+    });
+    let heard = std::mem::take(&mut *heard.lock().expect("lock"));
+    (heard, logs.map(|log| log.lines()))
+}
+
+/// The default scenario, its left camera with normals.
+fn scenario() -> Arc<Scenario> {
+    let mut scenario = selene_tests::scenario("polar", None);
+    let sensors = &mut Arc::get_mut(&mut scenario).expect("nobody else has it").sensors;
+    let left = sensors.iter_mut().find(|sensor| sensor.name() == "navcam_left");
+    let Some(SensorSpec::Camera(left)) = left else { panic!("a camera") };
+    left.truth.normals = true;
+    scenario
+}
+
+fn stamps(of: &[(SimTime, Vec<u8>)]) -> Vec<SimTime> {
+    of.iter().map(|(stamp, _)| *stamp).collect()
+}
+
+#[test]
+fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
+    let [Some(eye), Some(beam)] = [CALLS_OF_CAMERAS, CALLS_OF_LIDAR].map(Doomed::open) else {
+        return skip_peer("no Vulkan device");
+    };
+    let device = eye.device();
+    let scenario = scenario();
+    let ground = scenario.generate_ground().expect("ground");
+    let (expected, silent) = run(&scenario, &ground, [Box::new(CpuTracer), Box::new(CpuTracer)]);
+    assert_eq!(silent, [vec![], vec![]] as [Vec<String>; 2]);
+    let (heard, [of_camera, of_lidar]) = run(&scenario, &ground, [Box::new(eye), Box::new(beam)]);
+
+    let left = &heard[IMAGES[0]];
+    assert!(left.len() >= 3 && heard[POINTS].len() >= 5, "{} images, {} scans", left.len(), heard[POINTS].len());
+    let lost_at = left[1].0;
+    for topic in IMAGES {
+        assert_eq!(stamps(&heard[topic]), stamps(&expected[topic]), "{topic}");
+        for ((stamp, ours), (_, theirs)) in heard[topic].iter().zip(&expected[topic]) {
+            // The right camera's first image is made before the left one's second.
+            assert!(*stamp < lost_at || ours == theirs, "{topic} at {stamp} is not the CPU's");
+        }
+    }
+    let ([before, ..], [as_cpu, ..]) = (&left[..], &expected[IMAGES[0]][..]) else { panic!("no image") };
+    let differs = |(a, b): &(&u8, &u8)| a.abs_diff(**b) > ROUNDED;
+    let others = before.1.iter().zip(&as_cpu.1).filter(differs).count();
+    assert!(others as f64 <= EDGE_SHARE * before.1.len() as f64, "{others} of {} pixels", before.1.len());
+    assert_ne!(heard[IMAGES[2]][0].1, expected[IMAGES[2]][0].1, "the first normals are the GPU's own");
+
+    assert_eq!(stamps(&heard[POINTS]), stamps(&expected[POINTS]));
+    let scans = heard[POINTS].iter().zip(&expected[POINTS]).skip(CALLS_OF_LIDAR);
+    scans.for_each(|((stamp, ours), (_, theirs))| assert!(ours == theirs, "the scan at {stamp} is not the CPU's"));
+
+    let scan_lost_at = heard[POINTS][CALLS_OF_LIDAR].0;
+    for (log, what) in [
+        (of_camera, format!("the image of navcam_left at {lost_at}")),
+        (of_lidar, format!("the scan of lidar at {scan_lost_at}")),
+    ] {
+        println!("{log:?}");
+        let [line] = &log[..] else { panic!("one warning is wanted: {log:?}") };
+        assert!(line.contains("WARN") && line.contains(&device) && line.contains("lost"), "{line}");
+        assert!(line.contains(&format!("from {what} on traced on: CPU")), "{line}");
+    }
+}
