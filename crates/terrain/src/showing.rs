@@ -73,7 +73,8 @@ impl Showing {
             Some(at) => last.remove(at),
             None => {
                 let seam_posts = |level: &Level| coarser.map_or(0, |coarser| seam::width_posts(level, coarser));
-                let known = last.last().map(|shown| Known { level: &shown.level, seam_posts: seam_posts(&shown.level) });
+                let known =
+                    last.last().map(|shown| Known { level: &shown.level, seam_posts: seam_posts(&shown.level) });
                 let mut window = landscape.window_beside(&mut self.tiles, level, firsts[0], known);
                 coarser.into_iter().for_each(|coarser| seam::join(&mut window, coarser));
                 let stones = landscape.stones_on(level, &window).into();
