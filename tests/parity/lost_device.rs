@@ -14,7 +14,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, sensor_msgs};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Scene, TraceError, Tracer, TruthFrame};
-use selene_sensors::SensorSpec;
+use selene_sensors::{RectifiedSpec, SensorSpec};
 use selene_sim::Scenario;
 use selene_simulation::{Pace, SimulationOptions};
 use selene_terrain::Ground;
@@ -22,11 +22,12 @@ use selene_tests::skip_peer;
 
 /// Three images of either camera and six scans.
 const SIMULATED: SimTime = SimTime::from_nanos(1_250_000_000);
-const IMAGES: [&str; 4] = [
+const IMAGES: [&str; 5] = [
     "/navcam_left/image_raw",
     "/navcam_left/depth/image_rect_raw",
     "/navcam_left/normals/image",
     "/navcam_right/image_raw",
+    "/navcam_left/image_rect",
 ];
 const POINTS: &str = "/lidar/points";
 /// The left camera's second image is traced, its normals are not: left, normals, right, left come first.
@@ -151,13 +152,14 @@ fn run(scenario: &Arc<Scenario>, ground: &Ground, [eye, beam]: [Box<dyn Tracer>;
     (heard, logs.map(|log| log.lines()))
 }
 
-/// The default scenario, its left camera with normals.
+/// The default scenario, its left camera with normals and a rectified image.
 fn scenario() -> Arc<Scenario> {
     let mut scenario = selene_tests::scenario("polar", None);
     let sensors = &mut Arc::get_mut(&mut scenario).expect("nobody else has it").sensors;
     let left = sensors.iter_mut().find(|sensor| sensor.name() == "navcam_left");
     let Some(SensorSpec::Camera(left)) = left else { panic!("a camera") };
     left.truth.normals = true;
+    left.rectified = Some(RectifiedSpec::default());
     scenario
 }
 
@@ -179,6 +181,7 @@ fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
 
     let left = &heard[IMAGES[0]];
     assert!(left.len() >= 3 && heard[POINTS].len() >= 5, "{} images, {} scans", left.len(), heard[POINTS].len());
+    assert!(left == &heard[IMAGES[4]], "the rectified image of a pinhole is its raw one");
     let lost_at = left[1].0;
     for topic in IMAGES {
         assert_eq!(stamps(&heard[topic]), stamps(&expected[topic]), "{topic}");

@@ -84,7 +84,7 @@ def rectify(folder):
     k, r = ({s: of[s].reshape(3, 3) for s in sides} for of in (k, r))
     p = {s: p[s].reshape(3, 4) for s in sides}
     shape, corners = tuple(info["size"]), tuple(info["corners"])
-    turn, shift = np.array(info["right_from_left"]["r"]).reshape(3, 3), np.array(info["right_from_left"]["t"])
+    turn, shift = (np.array(info["right_from_left"][key]).reshape(3, -1) for key in "rt")
     theirs = cv2.stereoRectify(
         k["left"], d["left"], k["right"], d["right"], shape, turn, shift, flags=cv2.CALIB_ZERO_DISPARITY
     )
@@ -103,21 +103,19 @@ def rectify(folder):
                 break
         else:
             left, right = (places[s].reshape(-1, 2) for s in sides)
-            rows.append(np.abs(left[:, 1] - right[:, 1]))
+            rows.append(left[:, 1] - right[:, 1])
             space = cv2.triangulatePoints(p["left"], p["right"], left.T.astype(float), right.T.astype(float))
             space = (space[:3] / space[3]).T.reshape(corners[1], corners[0], 3)
             sizes.append(np.linalg.norm(np.diff(space, axis=1), axis=2).flatten())
-    differences, rows, sizes = (np.concatenate(all) for all in (differences, rows, sizes))
+    differences, sizes = np.concatenate(differences), np.concatenate(sizes)
     return {
-        "boards": len(rows) // (corners[0] * corners[1]),
+        "boards": len(rows),
         "turn_error": float(max(np.abs(theirs[i] - r[s]).max() for i, s in enumerate(sides))),
         "baseline_m": float(-theirs[3][0, 3] / theirs[3][0, 0]),
         "inside_share": float(np.mean([inside[s].mean() for s in sides])),
-        "grey_mean": float(differences.mean()),
-        "grey_beyond_3": float((differences > 3).mean()),
         "grey_most": int(differences.max()),
-        "row_median_px": float(np.median(rows)),
-        "row_most_px": float(rows.max()),
+        "row_median_px": float(np.median(np.abs(rows))),
+        "row_mean_px": float(np.abs(np.mean(rows, axis=1)).max()),
         "square_m": float(np.median(sizes)),
     }
 

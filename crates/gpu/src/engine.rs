@@ -33,8 +33,13 @@ impl From<wgpu::Error> for Fault {
 struct Faults(Arc<Mutex<Option<Fault>>>);
 
 impl Faults {
+    /// Keeps the first; but what a device refuses may come of its loss, which is told later.
     fn keep(&self, fault: Fault) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let explained = matches!((&*kept, &fault), (Some(Fault::Refused(_)), Fault::Lost(_)));
+        if kept.is_none() || explained {
+            *kept = Some(fault);
+        }
     }
 
     fn first(&self) -> Option<Fault> {
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_keep_their_kind_and_the_first_is_told() {
+    fn faults_keep_their_kind_and_the_first_is_told_or_the_loss_that_it_came_of() {
         let error = || wgpu::Error::OutOfMemory { source: "no room".into() };
         let faults = Faults::default();
         assert!(faults.first().is_none());
@@ -185,6 +190,10 @@ mod tests {
         faults.keep(Fault::Lost("later".to_owned()));
         assert!(matches!(faults.first(), Some(Fault::OutOfMemory(what)) if what == "no room"));
         let refused = wgpu::Error::Validation { source: "".into(), description: "a bad buffer".to_owned() };
-        assert!(matches!(refused.into(), Fault::Refused(what) if what == "a bad buffer"));
+        let faults = Faults::default();
+        faults.keep(refused.into());
+        assert!(matches!(faults.first(), Some(Fault::Refused(what)) if what == "a bad buffer"));
+        faults.keep(Fault::Lost("why".to_owned()));
+        assert!(matches!(faults.first(), Some(Fault::Lost(what)) if what == "why"));
     }
 }

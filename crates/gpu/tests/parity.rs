@@ -5,6 +5,7 @@
 mod common;
 
 use std::io::Write;
+use std::time::Duration;
 
 use common::{bumpy_ground, bumpy_height_m, look, sun};
 use nalgebra::UnitQuaternion;
@@ -249,9 +250,41 @@ fn a_device_that_was_turned_off_says_so_and_gives_nothing() {
         assert!(matches!(error, TraceError::Lost { .. }) && error.is_of_device(), "{error}");
         assert!(error.to_string().contains(&gpu.device()), "{error}");
     }
-    // Another one of the same machine is not concerned.
+    // Another one of the same machine is not concerned; nor is what it says when it never had a buffer.
     let mut another = GpuTracer::open(true).expect("opens").expect("still there");
     assert_same_picture(&picture(&mut CpuTracer, &scene), &picture(&mut another, &scene));
+    let mut unused = GpuTracer::open(true).expect("opens").expect("still there");
+    unused.off_switch().turn_off();
+    let error = unused.camera(&scene, &view(), &mut frame).expect_err("lost");
+    assert!(matches!(error, TraceError::Lost { .. }), "{error}");
+}
+
+#[test]
+fn a_device_turned_off_while_it_traces_gives_a_whole_image_or_none() {
+    if gpu().is_none() {
+        return;
+    }
+    let scene = scene(&site());
+    let expected = picture(&mut CpuTracer, &scene);
+    for delay_ms in [0, 5, 20, 60, 150] {
+        let mut gpu = GpuTracer::open(true).expect("opens").expect("still there");
+        // With pipelines and buffers ready, so that the image itself is under way.
+        picture(&mut gpu, &scene);
+        let switch = gpu.off_switch();
+        let mut frame = CameraFrame::default();
+        let traced = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(delay_ms));
+                switch.turn_off();
+            });
+            gpu.camera(&scene, &view(), &mut frame)
+        });
+        println!("off after {delay_ms} ms: {traced:?}");
+        match traced {
+            Ok(()) => assert_same_picture(&expected, &frame),
+            Err(error) => assert!(matches!(error, TraceError::Lost { .. }), "{error}"),
+        }
+    }
 }
 
 #[test]

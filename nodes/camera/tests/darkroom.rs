@@ -1,5 +1,5 @@
 //! The darkroom on the default site with a rover that drives: what stands beside an image,
-//! and when an image can be made.
+//! when an image can be made, and of which instants its rows and its light are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,15 +8,10 @@ use selene_base::SimTime;
 use selene_camera::{Darkroom, Exposure};
 use selene_coherence::Interval;
 use selene_scene::CpuTracer;
-use selene_sensors::{CameraSpec, DepthUnit, Pipeline, RollingShutter, Sample, SensorSpec, TruthSpec};
+use selene_sensors::{
+    CameraSpec, DepthUnit, LensName, LensSpec, Pipeline, RectifiedSpec, RollingShutter, Sample, SensorSpec, TruthSpec,
+};
 use selene_sim::{LoadOptions, Scenario, World, WorldState};
-
-/// A blurred image takes the camera's way over 40 ms as even, though the rover has just begun
-/// to drive: its pitch then is some 1e-5 rad off, which moves ground seen at a grazing angle.
-const RELATIVE_DEPTH: f32 = 2e-3;
-
-/// Share of pixels that see ground at a more grazing angle, or pass an edge on the other side.
-const EDGE_SHARE: f64 = 0.01;
 
 const SIZE: [u32; 2] = [160, 90];
 
@@ -76,13 +71,6 @@ fn floats(data: &[u8]) -> Vec<f32> {
     data.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
 }
 
-fn assert_like_depth(a: &Exposure, b: &Exposure) {
-    let [a, b] = [floats(&a.truth[0].data), floats(&b.truth[0].data)];
-    let differs = |(a, b): &(&f32, &f32)| a.is_finite() != b.is_finite() || (*a - *b).abs() > RELATIVE_DEPTH * a.abs();
-    let count = a.iter().zip(&b).filter(differs).count();
-    assert!(count as f64 <= EDGE_SHARE * a.len() as f64, "{count} of {} pixels", a.len());
-}
-
 #[test]
 fn all_truth_stands_beside_an_image_with_its_stamp_size_and_frame() {
     let (scenario, spec) = scenario_with(|_| {});
@@ -114,36 +102,159 @@ fn all_truth_stands_beside_an_image_with_its_stamp_size_and_frame() {
 }
 
 #[test]
-fn an_image_waits_for_its_last_row_and_truth_is_that_of_the_stamp() {
-    let (scenario, rolling) = scenario_with(|spec| {
-        spec.auto_exposure = false;
-        spec.exposure_s = 0.04;
-        spec.samples = 4;
-        spec.motion_blur = true;
-        spec.rolling_shutter = Some(RollingShutter { line_time_s: 5e-4 });
+fn a_rectified_image_has_the_raw_ones_header_and_camera_info_says_how_it_is_projected() {
+    let barrel = LensSpec {
+        model: LensName::PlumbBob,
+        coefficients: vec![-0.2, 0.05, 0.001, -0.001, 0.0],
+        ..LensSpec::default()
+    };
+    let (scenario, bent) = scenario_with(|spec| {
+        spec.lens = barrel.clone();
+        spec.rectified = Some(RectifiedSpec::default());
     });
+    let mut run = Run::new(&scenario);
+    let instant = SimTime::from_secs_f64(0.1);
+    run.until(instant);
+    let exposure = expose(&mut run, &scenario, &bent, instant);
+    let rectified = exposure.rectified.expect("asked for");
+    assert_eq!((rectified.header, rectified.encoding.as_str()), (exposure.image.header, "mono8"));
+    assert_eq!([rectified.width, rectified.height], SIZE);
+    assert!(rectified.data.len() == exposure.image.data.len() && rectified.data != exposure.image.data);
+    let k = exposure.info.k;
+    assert_eq!(exposure.info.d, barrel.coefficients);
+    assert_eq!(exposure.info.p, [k[0], 0.0, k[2], 0.0, 0.0, k[4], k[5], 0.0, 0.0, 0.0, 1.0, 0.0]);
+    let (scenario, bent) = scenario_with(|spec| spec.lens = barrel.clone());
+    let mut run = Run::new(&scenario);
+    run.until(instant);
+    assert!(expose(&mut run, &scenario, &bent, instant).rectified.is_none(), "not asked for");
+}
+
+/// The rover is on its way by then, and the detailed ground beneath it.
+const STAMP: SimTime = SimTime::from_nanos(3_000_000_000);
+const EXPOSURE_S: f64 = 0.2;
+const LINE_TIME_S: f64 = 2e-3;
+
+/// Mean relative depths where the pose is the world's own: `f32`.
+const EXACT: f64 = 1e-6;
+/// And where it is taken as even between the span's ends though the rover pitches a little.
+const UNEVEN: f64 = 3e-4;
+/// Their mean relative brightness: shadows' edges shift by parts of a pixel.
+const UNEVEN_LIGHT: f64 = 0.05;
+/// Of 16 instants a pixel instead of all, over an image.
+const BLUR_TOLERANCE: f64 = 0.1;
+
+/// A camera whose image takes as long as the rover needs for centimetres.
+fn slow(spec: &mut CameraSpec) {
+    spec.auto_exposure = false;
+    spec.exposure_s = EXPOSURE_S;
+    // No pixel is full, so that numbers are as linear as light.
+    spec.f_number = 64.0;
+    spec.pixel_pitch_m = 1.5e-6;
+    spec.samples = 16;
+    spec.motion_blur = true;
+    spec.rolling_shutter = Some(RollingShutter { line_time_s: LINE_TIME_S });
+}
+
+/// When a row is in the middle of its exposure.
+fn row_at(row: usize) -> SimTime {
+    STAMP + SimTime::from_secs_f64(LINE_TIME_S * row as f64)
+}
+
+/// Exposes a camera as frame 0, so that noise and light are drawn alike.
+fn expose(run: &mut Run, scenario: &Scenario, spec: &CameraSpec, instant: SimTime) -> Exposure {
+    let pipeline = Pipeline::new(spec, scenario.seed).expect("stages");
+    let link = scenario.link_index(&spec.link);
+    run.darkroom.expose(&pipeline, link, Sample { index: 0, instant }).expect("an image")
+}
+
+#[test]
+fn an_image_waits_for_its_last_row() {
+    let (scenario, rolling) = scenario_with(slow);
     let global = CameraSpec { rolling_shutter: None, ..rolling.clone() };
     let still = CameraSpec { motion_blur: false, ..global.clone() };
-    let link = scenario.link_index(&rolling.link);
+    let run = Run::new(&scenario);
+    let sample = Sample { index: 0, instant: STAMP };
+    assert_eq!(run.darkroom.exposed_at(&still, sample), STAMP);
+    let half = SimTime::from_secs_f64(0.5 * EXPOSURE_S);
+    assert_eq!(run.darkroom.exposed_at(&global, sample), STAMP + half);
+    assert_eq!(run.darkroom.exposed_at(&rolling, sample), row_at(89) + half);
+}
+
+fn depths(exposure: &Exposure, row: usize) -> Vec<f32> {
+    floats(&exposure.truth[0].data)[row * 160..(row + 1) * 160].to_vec()
+}
+
+/// Mean difference of a row's numbers over their mean.
+fn dimmer(a: &Exposure, b: &Exposure, row: usize) -> f64 {
+    let [a, b] = [a, b].map(|exposure| numbers(exposure)[row * 160..(row + 1) * 160].to_vec());
+    a.iter().zip(&b).map(|(a, b)| (a - b).abs()).sum::<f64>() / a.iter().sum::<f64>()
+}
+
+/// Mean difference of the finite depths of a row over their mean.
+fn apart(a: &Exposure, b: &Exposure, row: usize) -> f64 {
+    let [a, b] = [a, b].map(|exposure| depths(exposure, row));
+    let both: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a.is_finite() && b.is_finite()).collect();
+    assert!(both.len() > 100, "{} pixels of row {row} show ground", both.len());
+    let differences = both.iter().map(|(a, b)| f64::from((*a - *b).abs())).sum::<f64>();
+    differences / both.iter().map(|(a, _)| f64::from(**a)).sum::<f64>()
+}
+
+#[test]
+fn each_row_of_a_rolling_shutter_is_that_of_the_sharp_image_of_its_own_instant() {
+    let (scenario, slow) = scenario_with(slow);
+    let rolling = CameraSpec { motion_blur: false, samples: 1, ..slow };
+    let still = CameraSpec { rolling_shutter: None, ..rolling.clone() };
     let mut run = Run::new(&scenario);
-    let sample = Sample { index: 0, instant: SimTime::from_secs_f64(0.5) };
-    assert_eq!(run.darkroom.exposed_at(&still, sample), sample.instant);
-    assert_eq!(run.darkroom.exposed_at(&global, sample), SimTime::from_secs_f64(0.52));
-    let last_row = SimTime::from_secs_f64(0.52 + 89.0 * 5e-4);
-    assert_eq!(run.darkroom.exposed_at(&rolling, sample), last_row);
-    run.until(last_row);
-    let mut expose = |spec: &CameraSpec| {
-        let pipeline = Pipeline::new(spec, scenario.seed).expect("stages");
-        run.darkroom.expose(&pipeline, link, sample).expect("an image")
-    };
-    let [sharp, blurred, rolled] = [expose(&still), expose(&global), expose(&rolling)];
-    assert!(blurred.image.data != sharp.image.data);
-    assert_like_depth(&sharp, &blurred);
-    let row = |exposure: &Exposure, row: usize| floats(&exposure.truth[0].data)[row * 160..(row + 1) * 160].to_vec();
-    let apart = |at: usize| {
-        let pairs: Vec<_> = row(&sharp, at).into_iter().zip(row(&rolled, at)).collect();
-        pairs.iter().map(|(a, b)| (a - b).abs()).filter(|d| d.is_finite()).sum::<f32>() / pairs.len() as f32
-    };
-    // The last row is 45 ms later, and up to a centimetre on.
-    assert!(apart(89) > 1e-4, "{}", apart(89));
+    run.until(row_at(89));
+    let rolled = expose(&mut run, &scenario, &rolling, STAMP);
+    let at_stamp = expose(&mut run, &scenario, &still, STAMP);
+    assert_eq!(depths(&rolled, 0), depths(&at_stamp, 0), "the first row is that of the stamp");
+    for row in [89, 75, 60, 45] {
+        let sharp = expose(&mut run, &scenario, &still, row_at(row));
+        let [own, others] = [apart(&rolled, &sharp, row), apart(&rolled, &at_stamp, row)];
+        let [own_light, others_light] = [dimmer(&rolled, &sharp, row), dimmer(&rolled, &at_stamp, row)];
+        assert!(own < if row == 89 { EXACT } else { UNEVEN }, "row {row} is {own} from the sharp one of its instant");
+        assert!(others > 3.0 * UNEVEN, "row {row} is no more than {others} from that of the stamp");
+        assert!(own_light < if row == 89 { EXACT } else { UNEVEN_LIGHT }, "row {row} is {own_light} as bright");
+        assert!(others_light > 2.0 * UNEVEN_LIGHT, "row {row} is no more than {others_light} as bright");
+    }
+}
+
+fn numbers(exposure: &Exposure) -> Vec<f64> {
+    exposure.image.data.iter().map(|dn| f64::from(*dn)).collect()
+}
+
+#[test]
+fn a_blurred_image_is_the_mean_of_sharp_ones_and_its_truth_that_of_the_stamp() {
+    const INSTANTS: u32 = 8;
+    let (scenario, slow) = scenario_with(slow);
+    let blurring = CameraSpec { rolling_shutter: None, ..slow };
+    let still = CameraSpec { motion_blur: false, ..blurring.clone() };
+    let mut run = Run::new(&scenario);
+    run.until(STAMP + SimTime::from_secs_f64(0.5 * EXPOSURE_S));
+    let blurred = expose(&mut run, &scenario, &blurring, STAMP);
+    let at_stamp = expose(&mut run, &scenario, &still, STAMP);
+    let mut mean = vec![0.0; blurred.image.data.len()];
+    for i in 0..INSTANTS {
+        let share = (f64::from(i) + 0.5) / f64::from(INSTANTS);
+        let instant = STAMP + SimTime::from_secs_f64((share - 0.5) * EXPOSURE_S);
+        let sharp = numbers(&expose(&mut run, &scenario, &still, instant));
+        mean.iter_mut().zip(sharp).for_each(|(mean, dn)| *mean += dn / f64::from(INSTANTS));
+    }
+    // How far from the sharp image to the mean of sharp ones the blurred one lies; chance in its samples
+    // is on neither way.
+    let [mut along, mut whole] = [0.0; 2];
+    for ((blurred, sharp), mean) in numbers(&blurred).into_iter().zip(numbers(&at_stamp)).zip(mean) {
+        along += (blurred - sharp) * (mean - sharp);
+        whole += (mean - sharp) * (mean - sharp);
+    }
+    assert!((along / whole - 1.0).abs() < BLUR_TOLERANCE, "blurred by {} of the way", along / whole);
+    let begin = expose(&mut run, &scenario, &still, STAMP - SimTime::from_secs_f64(0.5 * EXPOSURE_S));
+    for row in [89, 75, 60, 45] {
+        let [own, others] = [apart(&blurred, &at_stamp, row), apart(&blurred, &begin, row)];
+        assert!(
+            own < UNEVEN && others > 2.0 * UNEVEN,
+            "row {row} is {own} from the stamp, {others} from the beginning"
+        );
+    }
 }
