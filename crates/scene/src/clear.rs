@@ -231,7 +231,7 @@ mod tests {
 
     fn bundle(from: [f32; 3], width_m: f32, toward: [f32; 3], spread: f32) -> Bundle {
         let about = |v: [f32; 3], by: f32| [Vector3::from(v).add_scalar(-by), Vector3::from(v).add_scalar(by)];
-        Bundle::new(about(from, width_m), about(toward, spread), FAR)
+        Bundle::new(about(from, width_m), about(toward, spread))
     }
 
     #[test]
