@@ -17,6 +17,10 @@ const ROUNDING_CELLS: f32 = 0.01;
 /// And the ground higher by this part of its height.
 const ROUNDING_HEIGHT: f32 = 1e-6;
 
+/// A ray that comes near begins so many mips above the cells that are as wide as the bundle: it
+/// has a few of them to go, and going down is cheap.
+const MIPS_ABOVE: u32 = 2;
+
 /// Rays that are all but upright are followed as if they went this far to the side.
 const LEAST_SPEED: f32 = 1e-3;
 
@@ -37,7 +41,7 @@ pub(crate) struct Approach {
     pub(crate) t: f32,
     /// Between the posts there, or more, m.
     pub(crate) spacing: f32,
-    /// Mip of the finest level whose cells are about as wide as the bundle.
+    /// Mip of the finest level to begin on.
     pub(crate) mip: u32,
 }
 
@@ -45,7 +49,7 @@ pub(crate) struct Approach {
 pub(crate) fn approach(records: &Records<'_>, bundle: &Bundle) -> Approach {
     let step = clear_before(records, bundle);
     let cells = (step.side_m * records.levels[0].inverse_spacing) as u32;
-    Approach { t: step.t, spacing: spacing_at(records, bundle, step.t), mip: cells.max(1).ilog2() }
+    Approach { t: step.t, spacing: spacing_at(records, bundle, step.t), mip: cells.max(1).ilog2() + MIPS_ABOVE }
 }
 
 fn clear_before(records: &Records<'_>, bundle: &Bundle) -> Step {
@@ -231,7 +235,7 @@ mod tests {
 
     fn bundle(from: [f32; 3], width_m: f32, toward: [f32; 3], spread: f32) -> Bundle {
         let about = |v: [f32; 3], by: f32| [Vector3::from(v).add_scalar(-by), Vector3::from(v).add_scalar(by)];
-        Bundle::new(about(from, width_m), about(toward, spread), FAR)
+        Bundle::new(about(from, width_m), about(toward, spread))
     }
 
     #[test]

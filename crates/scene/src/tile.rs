@@ -56,8 +56,9 @@ impl TileTracer {
         mut put: impl FnMut([u32; 2], &PixelRecord),
     ) {
         self.look(camera, [columns, rows]);
-        self.meet_ground(records);
-        self.meet_instances(records, camera);
+        let bundle = self.bundle();
+        self.meet_ground(records, &bundle);
+        self.meet_instances(records, camera, &bundle);
         let before_sun = if camera.samples > 1 { *records } else { before_sun(records, &self.looks, &mut self.leaves) };
         for looks in self.looks.chunk_by(same_row) {
             let share = row_middle(camera, looks[0].place[1]);
@@ -86,15 +87,15 @@ impl TileTracer {
         }
     }
 
-    /// All their rays, as far as `t_max`.
-    fn bundle(&self, t_max: f32) -> Bundle {
+    /// All their rays.
+    fn bundle(&self) -> Bundle {
         let rays = self.looks.iter().filter(|look| look.sees()).map(|look| look.ray);
         let from = span(rays.clone().map(|ray| ray.origin), 0.0);
-        Bundle::new(from, span(rays.map(|ray| ray.direction), ROUNDING), t_max)
+        Bundle::new(from, span(rays.map(|ray| ray.direction), ROUNDING))
     }
 
-    fn meet_ground(&mut self, records: &Records<'_>) {
-        let near = approach(records, &self.bundle(FAR));
+    fn meet_ground(&mut self, records: &Records<'_>, bundle: &Bundle) {
+        let near = approach(records, bundle);
         if near.t >= FAR {
             return;
         }
@@ -108,9 +109,9 @@ impl TileTracer {
         }
     }
 
-    fn meet_instances(&mut self, records: &Records<'_>, camera: &CameraRecord) {
+    fn meet_instances(&mut self, records: &Records<'_>, camera: &CameraRecord, bundle: &Bundle) {
         let farthest = self.looks.iter().map(|look| look.hit.t).fold(0.0, most);
-        let few = leaves_met(records, &self.bundle(farthest), MOST_LEAVES, &mut self.leaves);
+        let few = leaves_met(records, bundle, farthest, MOST_LEAVES, &mut self.leaves);
         let near = if few { Records { instance_nodes: &self.leaves, ..*records } } else { *records };
         for looks in self.looks.chunk_by_mut(same_row) {
             let near = at_share(&near, camera, row_middle(camera, looks[0].place[1]));
@@ -137,9 +138,9 @@ fn same_row(a: &Look, b: &Look) -> bool {
 fn before_sun<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
     let sun = Vector3::from(records.globals.sun_direction);
     let from = span(looks.iter().flat_map(|look| look.sight).map(|sight| sight.surface.ray(sun).origin), 0.0);
-    let bundle = Bundle::new(from, span([sun], records.globals.sun_radius + ROUNDING), FAR);
+    let bundle = Bundle::new(from, span([sun], records.globals.sun_radius + ROUNDING));
     let ground_reach = clear_after(records, &bundle);
-    let few = leaves_met(records, &bundle, MOST_LEAVES, leaves);
+    let few = leaves_met(records, &bundle, FAR, MOST_LEAVES, leaves);
     Records { instance_nodes: if few { leaves } else { records.instance_nodes }, ground_reach, ..*records }
 }
 

@@ -49,8 +49,8 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
     false
 }
 
-/// Rays from anywhere in a box in directions of a box, as far as `t_max`: each axis by itself,
-/// as the inverse of its least and its greatest direction.
+/// Rays from anywhere in a box in directions of a box: each axis by itself, as the inverse of its
+/// least and its greatest direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
     /// Least and greatest origin.
@@ -59,21 +59,20 @@ pub struct Bundle {
     pub toward: [Vector3<f32>; 2],
     low: Vector3<f32>,
     high: Vector3<f32>,
-    t_max: f32,
 }
 
 impl Bundle {
     /// Of origins and of directions, least and greatest along each axis.
     #[must_use]
-    pub fn new(from: [Vector3<f32>; 2], toward: [Vector3<f32>; 2], t_max: f32) -> Self {
-        Self { from, toward, low: inverse(&toward[0]), high: inverse(&toward[1]), t_max }
+    pub fn new(from: [Vector3<f32>; 2], toward: [Vector3<f32>; 2]) -> Self {
+        Self { from, toward, low: inverse(&toward[0]), high: inverse(&toward[1]) }
     }
 
     /// The cone about a ray of unit direction that widens by `spread` a metre to all sides.
     #[must_use]
     pub fn cone(ray: &Ray, spread: f32) -> Self {
         let sides = Vector3::repeat(spread);
-        Self::new([ray.origin; 2], [ray.direction - sides, ray.direction + sides], FAR)
+        Self::new([ray.origin; 2], [ray.direction - sides, ray.direction + sides])
     }
 }
 
@@ -85,7 +84,7 @@ pub fn cone_meets_instances(records: &Records<'_>, ray: &Ray, spread: f32) -> bo
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !bundle_meets_box(n, &cone) {
+        if !bundle_meets_box(n, &cone, FAR) {
             node = n.escape as usize;
             continue;
         }
@@ -108,7 +107,7 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !bundle_meets_box(n, &cone) {
+        if !bundle_meets_box(n, &cone, FAR) {
             node = n.escape as usize;
             continue;
         }
@@ -125,14 +124,20 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
     hidden
 }
 
-/// The leaves of the trees of instances that rays of a bundle may meet, in the trees' order and
-/// as one tree; false, and not all of them, where there are more than `most_leaves`.
-pub fn leaves_met(records: &Records<'_>, bundle: &Bundle, most_leaves: usize, leaves: &mut Vec<NodeRecord>) -> bool {
+/// The leaves of the trees of instances that rays of a bundle may meet before `t_max`, in the
+/// trees' order and as one tree; false, and not all of them, where there are more than `most_leaves`.
+pub fn leaves_met(
+    records: &Records<'_>,
+    bundle: &Bundle,
+    t_max: f32,
+    most_leaves: usize,
+    leaves: &mut Vec<NodeRecord>,
+) -> bool {
     leaves.clear();
     let mut node = 0;
     while node < records.instance_nodes.len() {
         let n = &records.instance_nodes[node];
-        if !bundle_meets_box(n, bundle) {
+        if !bundle_meets_box(n, bundle, t_max) {
             node = n.escape as usize;
             continue;
         }
@@ -147,12 +152,12 @@ pub fn leaves_met(records: &Records<'_>, bundle: &Bundle, most_leaves: usize, le
     true
 }
 
-/// Whether at some t ≥ 0 the bundle's section comes to the box: on each axis it
+/// Whether at some t of 0 to `t_max` the bundle's section comes to the box: on each axis it
 /// is past the lower side by the greatest direction and not past the upper by the least.
-fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle) -> bool {
+fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
     let past_min = (Vector3::from(node.min) - bundle.from[1]).component_mul(&bundle.high);
     let past_max = (Vector3::from(node.max) - bundle.from[0]).component_mul(&bundle.low);
-    let [mut enter, mut leave] = [0.0, bundle.t_max];
+    let [mut enter, mut leave] = [0.0, t_max];
     for axis in 0..3 {
         let [a, b] = [past_min[axis], past_max[axis]];
         enter = most(enter, if bundle.high[axis] > 0.0 { a } else { 0.0 });

@@ -44,6 +44,9 @@ pub fn scattered(
     [rays, rays_of_four]: [u32; 2],
     seed: u32,
 ) -> Bands {
+    if rays == 0 {
+        return Bands::zeros();
+    }
     let shift = [unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1)];
     let surface = &Surface { least_alpha: BLUR_ALPHA, ..*surface };
     let mut sum = Bands::zeros();
@@ -57,7 +60,7 @@ pub fn scattered(
             sum += arriving.component_mul(&reflect(records, surface, &from, viewer)) / cosine;
         }
     }
-    if rays == 0 { sum } else { sum * (PI * 4.0 / rays_of_four as f32) }
+    sum * (PI * 4.0 / rays_of_four as f32)
 }
 
 /// Radiance that comes to a surface from the one in direction `from`, lit by the point of
