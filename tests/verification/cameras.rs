@@ -42,7 +42,8 @@ fn no_shipped_camera_sits_inside_a_part_of_a_rover_that_carries_it() {
         let base_from_links = rover.base_from_links_at_zero();
         for sensor in sensors() {
             let (SensorSpec::Camera(camera), Some(link)) = (&sensor, rover.link_index(sensor.link())) else { continue };
-            let link_from_optical = camera.mount.map_or_else(Pose::identity, |mount| mount.link_from_optical());
+            let link_from_optical =
+                camera.mount.as_ref().map_or_else(Pose::identity, |mount| mount.link_from_optical());
             let base_from_optical = base_from_links[link] * link_from_optical;
             let pupil = Point3::from(base_from_optical.translation.vector);
             for (link, base_from_link) in rover.links().iter().zip(&base_from_links) {

@@ -31,7 +31,7 @@ pub struct CameraSpec {
     /// Where on that link it sits, if it has no link of its own. May be left out.
     #[serde(default)]
     #[garde(dive)]
-    pub mount: Option<MountSpec>,
+    pub mount: Option<Box<MountSpec>>,
     /// Columns.
     #[garde(custom(pixels))]
     pub width: u32,
