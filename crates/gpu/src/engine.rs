@@ -2,6 +2,7 @@
 //! band are kept by their kind and told by the next call; none of them ends the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::TraceError;
@@ -121,22 +122,33 @@ impl Engine {
         Err(TraceError::TooLarge { device: self.name.clone(), what })
     }
 
-    /// Waits for `buffer`, which can be mapped, and gives its first `bytes` to `read`.
+    /// Submits commands whose results come in `buffer`, which can be mapped, as its first `bytes`.
+    pub(crate) fn submit(&self, commands: wgpu::CommandBuffer, buffer: &wgpu::Buffer, bytes: u64) -> Submission {
+        let index = self.queue.submit([commands]);
+        let (sender, mapped) = std::sync::mpsc::channel();
+        // Nobody waits for what is given up: a send is then of no use to anyone.
+        buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| drop(sender.send(result)));
+        Submission { index, mapped, bytes }
+    }
+
+    /// Waits for what was submitted, not for what was submitted after it, and gives it to `read`.
     pub(crate) fn read<T>(
         &self,
+        submission: Submission,
         buffer: &wgpu::Buffer,
-        bytes: u64,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, TraceError> {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        // The receiver outlives the wait below; a send after an early return is of no use to anyone.
-        buffer.map_async(wgpu::MapMode::Read, ..bytes, move |result| drop(sender.send(result)));
-        let waited = without_panic(|| self.device.poll(wgpu::PollType::wait_indefinitely()));
+        let until = wgpu::PollType::Wait { submission_index: Some(submission.index), timeout: None };
+        let waited = without_panic(|| self.device.poll(until));
+        if !matches!(waited, Some(Ok(_))) {
+            // Word of a loss comes with a wait for all that there is.
+            without_panic(|| self.device.poll(wgpu::PollType::wait_indefinitely()));
+        }
         // The reason, where wgpu gave one, says more than that the wait failed.
         self.check()?;
         waited.ok_or_else(|| self.lost("lost while it was waited for"))?.map_err(|e| self.lost(e))?;
-        receiver.try_recv().map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
-        let value = read(&buffer.get_mapped_range(..bytes).map_err(|e| self.lost(e))?);
+        submission.mapped.try_recv().map_err(|e| self.lost(e))?.map_err(|e| self.lost(e))?;
+        let value = read(&buffer.get_mapped_range(..submission.bytes).map_err(|e| self.lost(e))?);
         buffer.unmap();
         Ok(value)
     }
@@ -144,6 +156,14 @@ impl Engine {
     fn lost(&self, what: impl ToString) -> TraceError {
         TraceError::Lost { device: self.name.clone(), what: what.to_string() }
     }
+}
+
+/// Work on its way, and word that its results can be read.
+#[derive(Debug)]
+pub(crate) struct Submission {
+    index: wgpu::SubmissionIndex,
+    mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
+    bytes: u64,
 }
 
 /// What a call gives, none where it panics: `Device::poll` of wgpu 30 does when the driver

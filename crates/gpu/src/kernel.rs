@@ -1,4 +1,5 @@
-//! A kernel and the buffers through which it is asked and answers, kept between calls. A
+//! A kernel and the buffers through which it is asked and answers, kept between calls: as many
+//! sets as are under way at once, so that results are read while the next are traced. A
 //! kernel of images reads a uniform and writes a storage buffer; that of beams writes each
 //! return where the beam was, so that with the scene's seven it takes eight storage
 //! buffers, as many as WebGPU promises.
@@ -6,7 +7,7 @@
 use selene_scene::TraceError;
 
 use crate::copy::{SceneCopy, bind, layout_entry};
-use crate::engine::Engine;
+use crate::engine::{Engine, Submission};
 
 /// How a kernel is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,15 @@ pub(crate) struct Kernel {
     form: Form,
     pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
-    exchange: Option<Exchange>,
+    /// Those that are not under way.
+    spare: Vec<Exchange>,
+}
+
+/// What a kernel was asked and has not been read.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    exchange: Exchange,
+    submission: Submission,
 }
 
 /// The buffers of a kernel's input, output and read-back.
@@ -63,21 +72,19 @@ impl Kernel {
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        Self { form, pipeline, layout, exchange: None }
+        Self { form, pipeline, layout, spare: Vec::new() }
     }
 
-    /// Runs over a scene: `input` up, `groups` of it dispatched, `bytes` back, which `take`
-    /// is given.
-    pub(crate) fn run<T>(
+    /// Begins to run over a scene: `input` up, `groups` of it dispatched, `bytes` on their way back.
+    pub(crate) fn ask(
         &mut self,
         engine: &Engine,
         scene: &SceneCopy,
         input: &[u8],
         groups: [u32; 2],
         bytes: u64,
-        take: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, TraceError> {
-        let exchange = self.grown(engine, input.len() as u64, bytes);
+    ) -> Asked {
+        let exchange = self.exchange(engine, input.len() as u64, bytes);
         engine.queue.write_buffer(exchange.input.as_ref().unwrap_or(&exchange.output), 0, input);
         let mut encoder = engine.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
@@ -87,18 +94,28 @@ impl Kernel {
         pass.dispatch_workgroups(groups[0], groups[1], 1);
         drop(pass);
         encoder.copy_buffer_to_buffer(&exchange.output, 0, &exchange.back, 0, bytes);
-        engine.queue.submit([encoder.finish()]);
-        let taken = engine.read(&exchange.back, bytes, take);
-        self.exchange = Some(exchange);
-        taken
+        let submission = engine.submit(encoder.finish(), &exchange.back, bytes);
+        Asked { exchange, submission }
     }
 
-    /// The kept buffers if they are large enough, else new ones.
-    fn grown(&mut self, engine: &Engine, input_bytes: u64, output_bytes: u64) -> Exchange {
+    /// Waits for the bytes that were asked for, which `take` is given.
+    pub(crate) fn answer<T>(
+        &mut self,
+        engine: &Engine,
+        asked: Asked,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, TraceError> {
+        let taken = engine.read(asked.submission, &asked.exchange.back, take)?;
+        self.spare.push(asked.exchange);
+        Ok(taken)
+    }
+
+    /// Spare buffers if they are large enough, else new ones in their place.
+    fn exchange(&mut self, engine: &Engine, input_bytes: u64, output_bytes: u64) -> Exchange {
         let fits = |kept: &Exchange| {
             kept.output.size() >= output_bytes && kept.input.as_ref().is_none_or(|input| input.size() >= input_bytes)
         };
-        if let Some(exchange) = self.exchange.take().filter(fits) {
+        if let Some(exchange) = self.spare.pop().filter(fits) {
             return exchange;
         }
         let buffer = |label, size, usage| {

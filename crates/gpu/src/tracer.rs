@@ -1,6 +1,8 @@
 //! The `Tracer` on a device: scene up, dispatches, results back. A large image is traced
 //! some rows at a time and a long list of beams some beams at a time, so that neither the
 //! size of a buffer nor that of a dispatch bounds them, and no dispatch keeps the device for long.
+//! The next part is asked for before the last one is read: the device traces while results
+//! are copied and unpacked.
 
 use bytemuck::Pod;
 use selene_scene::kernel::WGSL;
@@ -17,8 +19,9 @@ const CAMERA_GROUP: u32 = 8;
 /// Beams of a workgroup; as in trace.wgsl.
 const BEAM_GROUP: u32 = 64;
 
-/// The most bytes of results of one dispatch: two million pixels. As many again wait to be read.
-const DISPATCH_BYTES: u64 = 64 << 20;
+/// The most bytes of results of one dispatch: a quarter of a million pixels, enough to fill a large
+/// device and few enough that an image of 1280 × 720 is read while it is traced.
+const DISPATCH_BYTES: u64 = 8 << 20;
 
 /// Traces on a GPU.
 #[derive(Debug)]
@@ -96,18 +99,23 @@ impl Tracer for GpuTracer {
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         out.clear();
         let middle_m = scene.records().middle_m;
+        let mut take = |bytes: &[u8]| {
+            let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
+            out.extend(records.iter().map(|record| BeamReturn::from(&ReturnRecord::in_place_of(record))));
+        };
+        let mut asked = None;
         for some in beams.chunks(beams_at_once(&self.engine)) {
             let input: Vec<_> = some.iter().map(|beam| BeamRecord::new(beam, middle_m)).collect();
             let input: &[u8] = bytemuck::cast_slice(&input);
             let count = some.len() as u32;
             let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, count)?;
             let groups = [count.div_ceil(BEAM_GROUP), 1];
-            self.beams.run(&self.engine, copy, input, groups, input.len() as u64, |bytes| {
-                let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
-                out.extend(records.iter().map(|record| BeamReturn::from(&ReturnRecord::in_place_of(record))));
-            })?;
+            let next = self.beams.ask(&self.engine, copy, input, groups, input.len() as u64);
+            if let Some(last) = asked.replace(next) {
+                self.beams.answer(&self.engine, last, &mut take)?;
+            }
         }
-        Ok(())
+        asked.map_or(Ok(()), |last| self.beams.answer(&self.engine, last, take))
     }
 }
 
@@ -145,17 +153,22 @@ fn image<R: Pod>(
     let row_bytes = u64::from(width) * size_of::<R>() as u64;
     let at_once = rows_at_once(row_bytes, engine.buffer_bytes_max());
     engine.check_size("eight rows of an image", u64::from(at_once) * row_bytes)?;
+    let mut asked = None;
+    let mut answer = |kernel: &mut Kernel, (first_pixel, part)| {
+        kernel.answer(engine, part, |bytes| take(first_pixel, bytemuck::cast_slice(bytes)))
+    };
     for first_row in (0..height).step_by(at_once as usize) {
         let rows = at_once.min(height - first_row);
         let part = CameraRecord { first_row, ..*camera };
         let groups = [width.div_ceil(CAMERA_GROUP), rows.div_ceil(CAMERA_GROUP)];
         let first_pixel = first_row as usize * width as usize;
         let bytes = u64::from(rows) * row_bytes;
-        kernel.run(engine, scene, bytemuck::bytes_of(&part), groups, bytes, |bytes| {
-            take(first_pixel, bytemuck::cast_slice(bytes));
-        })?;
+        let next = kernel.ask(engine, scene, bytemuck::bytes_of(&part), groups, bytes);
+        if let Some(last) = asked.replace((first_pixel, next)) {
+            answer(kernel, last)?;
+        }
     }
-    Ok(())
+    asked.map_or(Ok(()), |last| answer(kernel, last))
 }
 
 /// Rows of a dispatch, whole groups of them so that none writes beyond its part.

@@ -217,7 +217,7 @@ fn lamps_gloss_and_detail_are_the_same() {
 fn an_image_of_several_dispatches_is_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let scene = scene(&site());
-    // 32 bytes a pixel: more than the 64 MiB of one dispatch, in rows that no group of eight ends with.
+    // 32 bytes a pixel: nine times the 8 MiB of one dispatch, in rows that no group of eight ends with.
     let view =
         CameraView { width: 1600, height: 1403, fx_px: 900.0, fy_px: 900.0, cx_px: 800.0, cy_px: 700.0, ..view() };
     let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
