@@ -52,6 +52,7 @@ pub(crate) fn approach(records: &Records<'_>, bundle: &Bundle) -> Approach {
     Approach { t: step.t, spacing: spacing_at(records, bundle, step.t), mip: cells.max(1).ilog2() + MIPS_ABOVE }
 }
 
+/// How far the bundle can be followed clear of the ground; to `FAR` where it never comes near.
 fn clear_before(records: &Records<'_>, bundle: &Bundle) -> Step {
     let fall = bundle.toward[0].z;
     let mut step = Step { t: 0.0, side_m: side_m(&records.levels[0]) };
