@@ -52,6 +52,7 @@ pub(crate) fn approach(records: &Records<'_>, bundle: &Bundle) -> Approach {
     Approach { t: step.t, spacing: spacing_at(records, bundle, step.t), mip: cells.max(1).ilog2() + MIPS_ABOVE }
 }
 
+/// How far the bundle can be followed clear of the ground; to `FAR` where it never comes near.
 fn clear_before(records: &Records<'_>, bundle: &Bundle) -> Step {
     let fall = bundle.toward[0].z;
     let mut step = Step { t: 0.0, side_m: side_m(&records.levels[0]) };
@@ -138,7 +139,7 @@ fn leaves(records: &Records<'_>, bundle: &Bundle, t: f32) -> bool {
     })
 }
 
-/// The highest post that rays may be above or below between two t, m.
+/// The highest post that rays may be above or below between two t, m; −∞ beyond all levels.
 fn highest_within(records: &Records<'_>, bundle: &Bundle, [t, next]: [f32; 2], cell_m: f32) -> f32 {
     let [a, b] = [section(bundle, t), section(bundle, next)];
     let swept = [[0, 1].map(|axis| least(a[0][axis], b[0][axis])), [0, 1].map(|axis| most(a[1][axis], b[1][axis]))];
@@ -153,7 +154,8 @@ fn highest_within(records: &Records<'_>, bundle: &Bundle, [t, next]: [f32; 2], c
             break;
         }
     }
-    top + ROUNDING_HEIGHT * top.abs()
+    // There may be none.
+    if top.is_finite() { top + ROUNDING_HEIGHT * top.abs() } else { top }
 }
 
 /// A rectangle in a level's cells, a little wider.
@@ -246,7 +248,8 @@ mod tests {
         for number in 0..200 {
             let turn = 0.37 * number as f32;
             let fall = 0.25 * (0.11 * number as f32).sin() - 0.2;
-            let from = [3.0 * (1.3 * turn).cos(), 30.0 * (0.7 * turn).sin(), 1.5];
+            // A third from beyond the widest level.
+            let from = [3.0 * (1.3 * turn).cos(), 70.0 * (0.7 * turn).sin(), 1.5];
             let bundle = bundle(from, 0.0, [turn.cos(), turn.sin(), fall], 0.004);
             let clear = approach(&records, &bundle).t;
             let hits = rays(&bundle).iter().map(|ray| trace_heights(&records, ray, FAR, 7).0).fold(FAR, f32::min);
@@ -254,7 +257,7 @@ mod tests {
             near += usize::from(hits < FAR && clear > 0.8 * hits);
             sky += usize::from(clear >= FAR);
         }
-        assert!(near > 100 && sky > 20, "{near} come near, {sky} go to the sky");
+        assert!(near > 60 && sky > 20, "{near} come near, {sky} go to the sky");
     }
 
     #[test]

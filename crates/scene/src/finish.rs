@@ -78,14 +78,24 @@ impl CameraFrame {
 impl Likeness<'_> {
     fn smooth(&self, light: &Planes, across_rows: bool) -> Planes {
         let mut smoothed: Planes = std::array::from_fn(|_| vec![0.0; self.depth_m.len()]);
+        let rows: Vec<bool> = (0..self.height).into_par_iter().map(|row| self.has_light(light, row)).collect();
         let [red, green, blue] = smoothed.each_mut().map(|plane| plane.par_chunks_mut(self.width.max(1)));
         red.zip(green.zip(blue)).enumerate().for_each(|(row, (red, (green, blue)))| {
-            self.smooth_row(light, row, across_rows, [red, green, blue]);
+            if across_rows || rows[row] {
+                self.smooth_row(light, &rows, row, across_rows, [red, green, blue]);
+            }
         });
         smoothed
     }
 
-    fn smooth_row(&self, light: &Planes, row: usize, across_rows: bool, mut sums: [&mut [f32]; 3]) {
+    /// Whether any light came to a row: with few rays every other row has none.
+    fn has_light(&self, light: &Planes, row: usize) -> bool {
+        let pixels = row * self.width..(row + 1) * self.width;
+        light.iter().any(|plane| plane[pixels.clone()].iter().any(|&light| light != 0.0))
+    }
+
+    /// `rows` tells which have light.
+    fn smooth_row(&self, light: &Planes, rows: &[bool], row: usize, across_rows: bool, mut sums: [&mut [f32]; 3]) {
         let columns = self.width;
         let mut totals = vec![0.0_f32; columns];
         let mut alike = vec![0.0_f32; columns];
@@ -102,6 +112,9 @@ impl Likeness<'_> {
             let alike = &mut alike[..count];
             self.weigh(row * columns + from, near, weight, alike);
             totals[from..from + count].iter_mut().zip(&*alike).for_each(|(total, alike)| *total += alike);
+            if !rows[there - REACH] {
+                continue;
+            }
             for (sum, light) in sums.iter_mut().zip(light) {
                 let pixels = sum[from..from + count].iter_mut().zip(&*alike).zip(&light[near..near + count]);
                 pixels.for_each(|((sum, alike), light)| *sum += alike * light);

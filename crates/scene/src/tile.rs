@@ -136,6 +136,9 @@ fn same_row(a: &Look, b: &Look) -> bool {
 
 /// The records with what may stand between what is seen and the Sun, where that is not too much.
 fn before_sun<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+    if looks.iter().all(|look| look.sight.is_none()) {
+        return *records;
+    }
     let sun = Vector3::from(records.globals.sun_direction);
     let from = span(looks.iter().flat_map(|look| look.sight).map(|sight| sight.surface.ray(sun).origin), 0.0);
     let bundle = Bundle::new(from, span([sun], records.globals.sun_radius + ROUNDING));

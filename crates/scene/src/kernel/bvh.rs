@@ -22,7 +22,7 @@ pub fn trace_instances(records: &Records<'_>, ray: &Ray, nearest: Hit) -> Hit {
             continue;
         }
         if n.leaf != 0 {
-            hit = trace_mesh(records, ray, n.leaf >> 3, hit);
+            hit = trace_mesh(records, ray, n.leaf >> 3, hit, false);
         }
         node += 1;
     }
@@ -41,7 +41,7 @@ pub fn any_instance(records: &Records<'_>, ray: &Ray, t_max: f32) -> bool {
             node = n.escape as usize;
             continue;
         }
-        if n.leaf != 0 && trace_mesh(records, ray, n.leaf >> 3, open).t < t_max {
+        if n.leaf != 0 && trace_mesh(records, ray, n.leaf >> 3, open, true).t < t_max {
             return true;
         }
         node += 1;
@@ -114,7 +114,7 @@ pub fn instances_hide(records: &Records<'_>, ray: &Ray, spread: f32, directions:
         if n.leaf != 0 {
             for (index, &direction) in directions.iter().enumerate() {
                 let sample = Ray { origin: ray.origin, direction };
-                if hidden >> index & 1 == 0 && trace_mesh(records, &sample, n.leaf >> 3, open).t < FAR {
+                if hidden >> index & 1 == 0 && trace_mesh(records, &sample, n.leaf >> 3, open, true).t < FAR {
                     hidden |= 1 << index;
                 }
             }
@@ -168,8 +168,8 @@ fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
     enter <= leave
 }
 
-/// Nearest hit on one instance before `nearest`, or `nearest` itself.
-fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) -> Hit {
+/// Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
+fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     let mut hit = nearest;
     let instance = &records.instances[index as usize];
     let moving = index >= records.globals.moving_from;
@@ -186,11 +186,14 @@ fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit) 
             node = n.escape;
             continue;
         }
-        let first = n.leaf >> 3;
-        for part in first..first + (n.leaf & 7) {
+        let low = n.leaf >> 3;
+        for part in low..low + (n.leaf & 7) {
             let t = meet_triangle(&records.triangles[part as usize], &ray);
             if t < hit.t {
                 hit = Hit { t, instance: index, part };
+                if first {
+                    return hit;
+                }
             }
         }
         node += 1;

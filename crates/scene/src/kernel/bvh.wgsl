@@ -12,7 +12,7 @@ fn trace_instances(ray: Ray, nearest: Hit) -> Hit {
             continue;
         }
         if leaf != 0u {
-            hit = trace_mesh(ray, leaf >> 3u, hit);
+            hit = trace_mesh(ray, leaf >> 3u, hit, false);
         }
         node += 1u;
     }
@@ -30,7 +30,7 @@ fn any_instance(ray: Ray, t_max: f32) -> bool {
             node = instance_nodes[node].escape;
             continue;
         }
-        if leaf != 0u && trace_mesh(ray, leaf >> 3u, open).t < t_max {
+        if leaf != 0u && trace_mesh(ray, leaf >> 3u, open, true).t < t_max {
             return true;
         }
         node += 1u;
@@ -84,7 +84,7 @@ fn instances_hide(ray: Ray, spread: f32, directions: ptr<function, array<vec3<f3
         if leaf != 0u {
             for (var index = 0u; index < count; index++) {
                 if ((hidden >> index) & 1u) == 0u
-                    && trace_mesh(Ray(ray.origin, (*directions)[index]), leaf >> 3u, open).t < FAR {
+                    && trace_mesh(Ray(ray.origin, (*directions)[index]), leaf >> 3u, open, true).t < FAR {
                     hidden |= 1u << index;
                 }
             }
@@ -105,8 +105,8 @@ fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
     return max(max(enter.x, enter.y), max(enter.z, 0.0)) <= min(min(leave.x, leave.y), min(leave.z, FAR));
 }
 
-// Nearest hit on one instance before `nearest`, or `nearest` itself.
-fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
+// Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
+fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     var hit = nearest;
     var seen = world_ray;
     if index >= globals.moving_from {
@@ -122,11 +122,14 @@ fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit) -> Hit {
             continue;
         }
         let leaf = mesh_nodes[node].leaf;
-        let first = leaf >> 3u;
-        for (var part = first; part < first + (leaf & 7u); part++) {
+        let low = leaf >> 3u;
+        for (var part = low; part < low + (leaf & 7u); part++) {
             let t = meet_triangle(part, ray);
             if t < hit.t {
                 hit = Hit(t, index, part);
+                if first {
+                    return hit;
+                }
             }
         }
         node += 1u;
