@@ -8,12 +8,13 @@ use selene_base::{Pose, SimTime};
 use selene_coherence::{EngineRoom, History, Interval, NodeError, Stage};
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
-use selene_scene::{CameraFrame, CameraView, Sighting, Tracer, TruthFrame, flow};
-use selene_sensors::{CameraSpec, Pipeline, Rectifier, Sample, SensorSpec, SunSight, TruthImage};
+use selene_scene::{CameraFrame, CameraView, Sighting, Tracer, TruthFrame};
+use selene_sensors::{CameraSpec, Pipeline, Rectifier, Sample, SensorSpec, SunSight};
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
-use crate::{detections, messages, sun};
+use crate::negative::Negative;
+use crate::{detections, sun};
 
 /// One image of one camera, with all that is published beside it.
 pub struct Exposure {
@@ -39,13 +40,12 @@ pub struct Darkroom {
     room: EngineRoom,
     seed: u64,
     history: History,
-    /// Kept between images so that nothing is allocated anew.
-    frame: CameraFrame,
-    truth: TruthFrame,
+    /// Of developed images, so that nothing is allocated anew.
+    spare: Vec<(CameraFrame, TruthFrame)>,
     /// By the cameras' names.
     past: BTreeMap<String, Past>,
     /// By the names of the cameras that ask for rectified images.
-    rectifiers: BTreeMap<String, Rectifier>,
+    rectifiers: BTreeMap<String, Arc<Rectifier>>,
 }
 
 /// What a camera's next image takes from its last one.
@@ -53,7 +53,7 @@ struct Past {
     /// How long that was exposed, s.
     exposure_s: f64,
     /// For flow.
-    sighting: Option<Sighting>,
+    sighting: Option<Arc<Sighting>>,
 }
 
 impl Darkroom {
@@ -76,8 +76,7 @@ impl Darkroom {
             seed: scenario.seed,
             // An image is made within a heartbeat of its end.
             history: History::new(longest + scenario.heartbeat + scenario.heartbeat),
-            frame: CameraFrame::default(),
-            truth: TruthFrame::default(),
+            spare: Vec::new(),
             past: BTreeMap::new(),
             rectifiers: rectifiers(scenario)?,
         })
@@ -117,38 +116,56 @@ impl Darkroom {
     /// # Errors
     /// When nothing can be traced or developed, or no snapshot was taken in.
     pub fn expose(&mut self, pipeline: &Pipeline, link: usize, sample: Sample) -> Result<Exposure, NodeError> {
+        let negative = self.trace(pipeline, link, sample)?;
+        let rectifier = self.rectifier(pipeline.spec());
+        let (exposure, exposure_s) = negative.develop(pipeline, rectifier.as_deref())?;
+        self.keep(pipeline.spec(), negative, exposure_s);
+        Ok(exposure)
+    }
+
+    /// How the camera's images are rectified, if they are.
+    pub(crate) fn rectifier(&self, spec: &CameraSpec) -> Option<Arc<Rectifier>> {
+        self.rectifiers.get(&spec.name).cloned()
+    }
+
+    /// The first half of `expose`: what the camera sees, not yet developed. The camera's last image
+    /// must have been kept.
+    pub(crate) fn trace(&mut self, pipeline: &Pipeline, link: usize, sample: Sample) -> Result<Negative, NodeError> {
         let spec = pipeline.spec();
-        let failed = |error: &dyn std::fmt::Display| fault(spec, error);
         let view = self.look(spec, link, sample)?;
-        let sun = self.trace(pipeline, &view, sample)?;
+        let (mut frame, mut truth) = self.spare.pop().unwrap_or_default();
+        let sun = self.trace_all(pipeline, &view, sample, &mut frame, &mut truth)?;
         let scene = self.stage.scene();
-        let developed = pipeline.develop(&self.frame, sun.as_ref(), sample.index).map_err(|error| failed(&error))?;
-        let rectifier = self.rectifiers.get(&spec.name);
-        let rectified = rectifier.and_then(|rectifier| rectifier.rectify(&developed));
-        let compressed = spec.compressed.map(|compressed| compressed.compress(&developed)).transpose();
-        let compressed = compressed.map_err(|error| failed(&error))?;
-        let sighting = spec.truth.flow.then(|| Sighting::new(scene, &view));
-        let past = Past { exposure_s: developed.exposure_s, sighting };
-        let before = self.past.insert(spec.name.clone(), past);
         let boxes = spec.truth.boxes_2d || spec.truth.boxes_3d;
-        let visible = if boxes { selene_scene::visible(&self.frame) } else { Vec::new() };
+        let visible = if boxes { selene_scene::visible(&frame) } else { Vec::new() };
         let time = sample.instant;
-        let images = spec.truth.images().into_iter();
-        Ok(Exposure {
-            image: messages::image(spec, developed, time),
-            compressed: compressed.map(|(format, file)| messages::compressed(spec, format, file, time)),
-            rectified: rectified.map(|image| messages::image(spec, image, time)),
-            info: messages::info(spec, rectifier.map(Rectifier::rectification), time),
-            truth: images.map(|image| self.truth_image(spec, image, before.as_ref(), time)).collect(),
-            boxes_2d: spec.truth.boxes_2d.then(|| detections::in_image(spec, &visible, time)),
-            boxes_3d: spec.truth.boxes_3d.then(|| detections::in_space(spec, &visible, scene, &view, time)),
-        })
+        let boxes_2d = spec.truth.boxes_2d.then(|| detections::in_image(spec, &visible, time));
+        let boxes_3d = spec.truth.boxes_3d.then(|| detections::in_space(spec, &visible, scene, &view, time));
+        let now = spec.truth.flow.then(|| Arc::new(Sighting::new(scene, &view)));
+        let past = Past { exposure_s: self.exposure_s(spec), sighting: now.clone() };
+        let before = self.past.insert(spec.name.clone(), past).and_then(|past| past.sighting);
+        Ok(Negative { sample, frame, truth, sun, sightings: [now, before], boxes_2d, boxes_3d })
+    }
+
+    /// Takes back a negative that was developed: the next one is exposed with what was metered on it.
+    pub(crate) fn keep(&mut self, spec: &CameraSpec, negative: Negative, exposure_s: f64) {
+        self.spare.push((negative.frame, negative.truth));
+        if let Some(past) = self.past.get_mut(&spec.name) {
+            past.exposure_s = exposure_s;
+        }
     }
 
     /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.
-    fn trace(&mut self, pipeline: &Pipeline, view: &CameraView, sample: Sample) -> Result<Option<SunSight>, NodeError> {
+    fn trace_all(
+        &mut self,
+        pipeline: &Pipeline,
+        view: &CameraView,
+        sample: Sample,
+        frame: &mut CameraFrame,
+        truth: &mut TruthFrame,
+    ) -> Result<Option<SunSight>, NodeError> {
         let spec = pipeline.spec();
-        let Self { stage, room, frame, truth, .. } = self;
+        let Self { stage, room, .. } = self;
         let scene = stage.scene();
         let traced = room.trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
             tracer.camera(scene, view, frame)?;
@@ -170,40 +187,19 @@ impl Darkroom {
         self.stage.move_through(&self.history, span, sample.instant)?;
         Ok(CameraView { sweep: shutter.sweep(ends), ..spec.frame_view(stamp, self.seed, sample.index) })
     }
-
-    fn truth_image(&self, spec: &CameraSpec, image: TruthImage, before: Option<&Past>, time: SimTime) -> Image {
-        let back = || {
-            let now = self.past.get(&spec.name).and_then(|past| past.sighting.as_ref());
-            match (now, before.and_then(|past| past.sighting.as_ref())) {
-                (Some(now), Some(before)) => flow(&self.frame, now, before),
-                // The first image has none before it.
-                _ => vec![[f32::NAN; 2]; self.frame.depth_m.len()],
-            }
-        };
-        let data = match image {
-            TruthImage::Depth(unit) => messages::depth(&self.frame.depth_m, unit),
-            TruthImage::Segmentation => messages::shorts(&self.frame.class),
-            TruthImage::Instances => messages::shorts(&self.frame.instance),
-            TruthImage::Normals => messages::floats(self.truth.normal.as_flattened()),
-            TruthImage::Albedo => messages::floats(&self.truth.albedo),
-            TruthImage::SunVisibility => messages::floats(&self.truth.sun_share),
-            TruthImage::Flow => messages::floats(back().as_flattened()),
-        };
-        messages::truth(spec, image, data, time)
-    }
 }
 
-fn rectifiers(scenario: &Scenario) -> Result<BTreeMap<String, Rectifier>, NodeError> {
+fn rectifiers(scenario: &Scenario) -> Result<BTreeMap<String, Arc<Rectifier>>, NodeError> {
     let mut rectifiers = BTreeMap::new();
     for sensor in &scenario.sensors {
         let SensorSpec::Camera(spec) = sensor else { continue };
         if let Some(rectification) = scenario.rectification(spec).map_err(|what| fault(spec, &what))? {
-            rectifiers.insert(spec.name.clone(), Rectifier::new(spec, rectification));
+            rectifiers.insert(spec.name.clone(), Arc::new(Rectifier::new(spec, rectification)));
         }
     }
     Ok(rectifiers)
 }
 
-fn fault(spec: &CameraSpec, what: &dyn std::fmt::Display) -> NodeError {
+pub(crate) fn fault(spec: &CameraSpec, what: &dyn std::fmt::Display) -> NodeError {
     NodeError::Sensor { sensor: spec.name.clone(), what: what.to_string() }
 }

@@ -1,11 +1,14 @@
 //! The camera node: traces every camera of the scenario at its own instants from the
 //! world state it receives, develops the images and publishes them, raw and where asked
 //! rectified and compressed, with their camera_info and the truth that is asked for, all from the same
-//! rays. An image whose exposure goes beyond the world known so far waits for the next snapshots.
+//! rays. An image is developed while the next one is traced, and waited for when it is due. An
+//! image whose exposure goes beyond the world known so far waits for the next snapshots.
 
 mod darkroom;
 mod detections;
+mod developing;
 mod messages;
+mod negative;
 mod sun;
 
 use std::collections::VecDeque;
@@ -13,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use darkroom::{Darkroom, Exposure};
+use developing::Developing;
 use selene_base::SimTime;
 pub use selene_coherence::NodeError;
 use selene_coherence::{Interval, Outbox, WorldWatcher, qos_of};
@@ -72,11 +76,13 @@ pub fn run_with(
 }
 
 struct Camera {
-    pipeline: Pipeline,
+    pipeline: Arc<Pipeline>,
     link: usize,
     schedule: Schedule,
     /// Samples whose exposure has not ended.
     open: VecDeque<Sample>,
+    /// The image that is developed meanwhile.
+    developing: Option<Developing>,
     outbox: Outbox<(SimTime, Exposure)>,
     image: Publisher<Image>,
     rectified: Option<Publisher<Image>>,
@@ -122,6 +128,7 @@ impl Camera {
             link,
             schedule,
             open: VecDeque::new(),
+            developing: None,
             outbox: Outbox::default(),
             image: image("image_raw")?,
             rectified: spec.rectified.as_ref().map(|_| image(rectified)).transpose()?,
@@ -133,7 +140,7 @@ impl Camera {
             truth: truth.images().into_iter().map(|kind| image(kind.topic())).collect::<Result<_, _>>()?,
             boxes_2d: truth.boxes_2d.then(|| Publisher::new(transport, &topic("detections"), qos)).transpose()?,
             boxes_3d: truth.boxes_3d.then(|| Publisher::new(transport, &topic("detections_3d"), qos)).transpose()?,
-            pipeline,
+            pipeline: Arc::new(pipeline),
         })
     }
 
@@ -141,18 +148,38 @@ impl Camera {
     fn take(&mut self, interval: &Interval, darkroom: &mut Darkroom) -> Result<(), NodeError> {
         self.open.extend(self.schedule.measured_in(interval.after(), interval.next.time));
         while let Some(sample) = self.open.front().copied() {
+            // The last image tells for how long the next one is exposed.
+            self.finish(darkroom)?;
             if darkroom.exposed_at(self.pipeline.spec(), sample) > interval.next.time {
                 break;
             }
             self.open.pop_front();
-            let exposure = darkroom.expose(&self.pipeline, self.link, sample)?;
-            self.outbox.put(self.schedule.handed_over(sample.instant), (sample.instant, exposure));
+            let negative = darkroom.trace(&self.pipeline, self.link, sample)?;
+            let rectifier = darkroom.rectifier(self.pipeline.spec());
+            self.developing = Some(Developing::start(negative, Arc::clone(&self.pipeline), rectifier)?);
+        }
+        if self.developing.as_ref().is_some_and(|image| self.handed_over(image) <= interval.next.time) {
+            self.finish(darkroom)?;
         }
         let due: Vec<_> = self.outbox.due(interval.next.time).collect();
         for (stamp, exposure) in due {
             self.publish(&exposure, stamp)?;
         }
         Ok(())
+    }
+
+    /// Waits for the image that is developed.
+    fn finish(&mut self, darkroom: &mut Darkroom) -> Result<(), NodeError> {
+        let Some(image) = self.developing.take() else { return Ok(()) };
+        let (due, stamp) = (self.handed_over(&image), image.stamp());
+        let (negative, exposure, exposure_s) = image.finish(self.pipeline.spec())?;
+        darkroom.keep(self.pipeline.spec(), negative, exposure_s);
+        self.outbox.put(due, (stamp, exposure));
+        Ok(())
+    }
+
+    fn handed_over(&self, image: &Developing) -> SimTime {
+        self.schedule.handed_over(image.stamp())
     }
 
     fn publish(&self, exposure: &Exposure, stamp: SimTime) -> Result<(), NodeError> {
