@@ -112,6 +112,8 @@ impl Maker {
         let source = Arc::clone(surroundings);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
+        // Else a panic in the pool would end the process; so it ends the maker, and who waits is told.
+        let threads = threads.panic_handler(drop);
         let pool = threads.thread_name(|i| format!("ground ahead {i}")).build().ok()?;
         pool.spawn(move || work(&source, &taken, &sender));
         Some(Self { orders, made, _pool: pool })
@@ -153,8 +155,36 @@ fn heading_for(from_middle: Vector2<f64>, steps_a_second: Vector2<f64>) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::heading_for;
+    use super::{Outlook, heading_for};
     use nalgebra::Vector2;
+    use selene_terrain::{Ground, Level, LevelSpec, Surroundings, Vicinity, WindowPlan};
+    use std::sync::Arc;
+
+    /// Level ground of one window, 16 m wide; `check` is called where it is made.
+    fn ground(check: fn()) -> Ground {
+        let spec = LevelSpec { spacing_m: 0.05, side_m: 16.0 };
+        let make = move |firsts: &[[i64; 2]]| {
+            check();
+            let level = Level::sample(firsts[0].map(|post| post as f64 * 0.05), 0.05, spec.posts(), |_, _| 0.0);
+            Vicinity::new([0, 0], vec![Arc::new(level)], Vec::new(), &[])
+        };
+        Ground::around_origin(Arc::new(Surroundings::new(WindowPlan::new(&[spec], 0), Vec::new(), make)))
+    }
+
+    #[test]
+    fn a_maker_that_comes_to_grief_leaves_its_work_to_who_waits() {
+        let fails: fn() = || {
+            let thread = std::thread::current();
+            assert!(!thread.name().is_some_and(|name| name.starts_with("ground ahead")), "the maker comes to grief");
+        };
+        for check in [(|| ()) as fn(), fails] {
+            let (ground, mut outlook) = (ground(check), Outlook::default());
+            let step_m = ground.surroundings().expect("endless").plan().step_m();
+            let mut at = |steps: f64| outlook.next(&ground, Vector2::new(steps * step_m, 0.0), Vector2::new(0.2, 0.0));
+            assert!(at(0.0).is_none(), "it is asked for and not yet gone to");
+            assert_eq!(at(1.01).expect("gone to").place(), [1, 0]);
+        }
+    }
 
     #[test]
     fn a_rover_is_expected_where_it_drives() {
