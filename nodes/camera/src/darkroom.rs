@@ -13,7 +13,7 @@ use selene_sensors::{CameraSpec, Pipeline, Rectifier, Sample, SensorSpec, SunSig
 use selene_sim::Scenario;
 use selene_terrain::Ground;
 
-use crate::negative::Negative;
+use crate::negative::{Developed, Negative};
 use crate::{detections, sun};
 
 /// One image of one camera, with all that is published beside it.
@@ -118,9 +118,8 @@ impl Darkroom {
     pub fn expose(&mut self, pipeline: &Pipeline, link: usize, sample: Sample) -> Result<Exposure, NodeError> {
         let negative = self.trace(pipeline, link, sample)?;
         let rectifier = self.rectifier(pipeline.spec());
-        let (exposure, exposure_s) = negative.develop(pipeline, rectifier.as_deref())?;
-        self.keep(pipeline.spec(), negative, exposure_s);
-        Ok(exposure)
+        let developed = negative.develop(pipeline, rectifier.as_deref())?;
+        Ok(self.keep(pipeline.spec(), developed))
     }
 
     /// How the camera's images are rectified, if they are.
@@ -147,12 +146,13 @@ impl Darkroom {
         Ok(Negative { sample, frame, truth, sun, sightings: [now, before], boxes_2d, boxes_3d })
     }
 
-    /// Takes back a negative that was developed: the next one is exposed with what was metered on it.
-    pub(crate) fn keep(&mut self, spec: &CameraSpec, negative: Negative, exposure_s: f64) {
-        self.spare.push((negative.frame, negative.truth));
+    /// Keeps what the camera's next image takes from this one: how long it was exposed; its buffers.
+    pub(crate) fn keep(&mut self, spec: &CameraSpec, developed: Developed) -> Exposure {
+        self.spare.push(developed.spare);
         if let Some(past) = self.past.get_mut(&spec.name) {
-            past.exposure_s = exposure_s;
+            past.exposure_s = developed.exposure_s;
         }
+        developed.exposure
     }
 
     /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.

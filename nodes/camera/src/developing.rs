@@ -7,13 +7,13 @@ use selene_base::SimTime;
 use selene_coherence::NodeError;
 use selene_sensors::{CameraSpec, Pipeline, Rectifier};
 
-use crate::darkroom::{Exposure, fault};
-use crate::negative::Negative;
+use crate::darkroom::fault;
+use crate::negative::{Developed, Negative};
 
 /// An image that is developed.
 pub(crate) struct Developing {
     stamp: SimTime,
-    work: JoinHandle<Result<(Negative, Exposure, f64), NodeError>>,
+    work: JoinHandle<Result<Developed, NodeError>>,
 }
 
 impl Developing {
@@ -27,10 +27,7 @@ impl Developing {
         rectifier: Option<Arc<Rectifier>>,
     ) -> Result<Self, NodeError> {
         let (stamp, spec) = (negative.sample.instant, pipeline.spec().clone());
-        let work = move || {
-            let (exposure, exposure_s) = negative.develop(&pipeline, rectifier.as_deref())?;
-            Ok((negative, exposure, exposure_s))
-        };
+        let work = move || negative.develop(&pipeline, rectifier.as_deref());
         let work = Builder::new().name("developing".into()).spawn(work).map_err(|error| fault(&spec, &error))?;
         Ok(Self { stamp, work })
     }
@@ -40,11 +37,11 @@ impl Developing {
         self.stamp
     }
 
-    /// Waits for the image; for how long it was exposed, s.
+    /// Waits for the image.
     ///
     /// # Errors
     /// When it cannot be developed.
-    pub(crate) fn finish(self, spec: &CameraSpec) -> Result<(Negative, Exposure, f64), NodeError> {
+    pub(crate) fn finish(self, spec: &CameraSpec) -> Result<Developed, NodeError> {
         self.work.join().unwrap_or_else(|_| Err(fault(spec, &"developing broke off")))
     }
 }

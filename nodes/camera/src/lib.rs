@@ -172,8 +172,8 @@ impl Camera {
     fn finish(&mut self, darkroom: &mut Darkroom) -> Result<(), NodeError> {
         let Some(image) = self.developing.take() else { return Ok(()) };
         let (due, stamp) = (self.handed_over(&image), image.stamp());
-        let (negative, exposure, exposure_s) = image.finish(self.pipeline.spec())?;
-        darkroom.keep(self.pipeline.spec(), negative, exposure_s);
+        let developed = image.finish(self.pipeline.spec())?;
+        let exposure = darkroom.keep(self.pipeline.spec(), developed);
         self.outbox.put(due, (stamp, exposure));
         Ok(())
     }

@@ -25,13 +25,18 @@ pub(crate) struct Negative {
     pub(crate) boxes_3d: Option<Detection3DArray>,
 }
 
+/// What became of a negative.
+pub(crate) struct Developed {
+    pub(crate) exposure: Exposure,
+    /// For how long it was exposed, s.
+    pub(crate) exposure_s: f64,
+    /// The negative's buffers, free for another.
+    pub(crate) spare: (CameraFrame, TruthFrame),
+}
+
 impl Negative {
-    /// The image with what is published beside it, and for how long it was exposed, s.
-    pub(crate) fn develop(
-        &self,
-        pipeline: &Pipeline,
-        rectifier: Option<&Rectifier>,
-    ) -> Result<(Exposure, f64), NodeError> {
+    /// The image with what is published beside it.
+    pub(crate) fn develop(self, pipeline: &Pipeline, rectifier: Option<&Rectifier>) -> Result<Developed, NodeError> {
         let spec = pipeline.spec();
         let failed = |error: &dyn std::fmt::Display| fault(spec, error);
         let time = self.sample.instant;
@@ -47,10 +52,10 @@ impl Negative {
             rectified: rectified.map(|image| messages::image(spec, image, time)),
             info: messages::info(spec, rectifier.map(Rectifier::rectification), time),
             truth: spec.truth.images().into_iter().map(|image| self.truth_image(spec, image, time)).collect(),
-            boxes_2d: self.boxes_2d.clone(),
-            boxes_3d: self.boxes_3d.clone(),
+            boxes_2d: self.boxes_2d,
+            boxes_3d: self.boxes_3d,
         };
-        Ok((exposure, exposure_s))
+        Ok(Developed { exposure, exposure_s, spare: (self.frame, self.truth) })
     }
 
     fn truth_image(&self, spec: &CameraSpec, image: TruthImage, time: SimTime) -> Image {
