@@ -32,12 +32,12 @@ impl<F: Fn(&[[i64; 2]]) -> Vicinity + Send + Sync> Make for F {
 }
 
 /// A landscape and what it showed last.
-struct Shown {
+struct ShownLandscape {
     landscape: Landscape,
     showing: Mutex<Showing>,
 }
 
-impl Make for Shown {
+impl Make for ShownLandscape {
     fn vicinity(&self, firsts: &[[i64; 2]]) -> Vicinity {
         whole(&self.showing).vicinity(&self.landscape, firsts)
     }
@@ -68,7 +68,7 @@ impl Surroundings {
     #[must_use]
     pub fn of(landscape: Landscape) -> Self {
         let (plan, shapes) = (landscape.plan(), landscape.rock_shapes().to_vec());
-        Self::new(plan, shapes, Shown { landscape, showing: Mutex::default() })
+        Self::new(plan, shapes, ShownLandscape { landscape, showing: Mutex::default() })
     }
 
     /// How windows move.
