@@ -14,8 +14,7 @@ fn hash(seed: Option<u64>, threads: usize) -> u64 {
     pool.install(|| {
         let options = LoadOptions { seed, ..LoadOptions::default() };
         let scenario = Scenario::load(&repository_file("config/scenario/polar.yaml"), &options).expect("scenario");
-        let ground = scenario.generate_ground().expect("ground");
-        let mut world = World::new(Arc::new(scenario), ground).expect("world");
+        let mut world = World::new(Arc::new(scenario)).expect("world");
         while world.time() < SIMULATED {
             world.heartbeat().expect("heartbeat");
         }

@@ -1,5 +1,6 @@
-//! The same scenario and seed give the same bytes: for any number of threads, and
-//! whether the world is stepped alone or by nodes that exchange messages.
+//! The same scenario and seed give the same bytes: for any number of threads, whether the world is stepped
+//! alone or by nodes that exchange messages, and in one run or in two.
 
 mod hash;
 mod nodes;
+mod resume;

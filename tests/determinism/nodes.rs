@@ -9,13 +9,13 @@ use selene_base::SimTime;
 use selene_camera as camera;
 use selene_lidar as lidar;
 use selene_navigation as navigation;
+use selene_observe::Device;
 use selene_ros::in_process::InProcess;
-use selene_ros::transport::{Subscription, Transport, subscribe};
+use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, rosgraph_msgs, sensor_msgs};
-use selene_scene::CpuTracer;
-use selene_sim::{Scenario, World};
-use selene_simulation::{Pace, SimulationOptions};
-use selene_terrain::Ground;
+use selene_sim::Model;
+use selene_simulation::{Begin, Pace, SimulationOptions};
+use selene_tests::{context, options, scenario, world};
 
 const SIMULATED: SimTime = SimTime::from_nanos(1_200_000_000);
 /// When the late node joins.
@@ -50,32 +50,26 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
 }
 
 /// Runs all nodes; the camera joins when simulated time has reached `camera_joins`.
-fn run(scenario: &Arc<Scenario>, ground: &Ground, camera_joins: SimTime) -> (u64, Heard) {
+fn run(model: &Arc<Model>, camera_joins: SimTime) -> (u64, Heard) {
     let bus = InProcess::new();
     let heard = Arc::new(Mutex::new(Heard::default()));
     let _ears = listen(&bus, &heard);
     let stop = AtomicBool::new(false);
-    let mut participants = vec![lidar::PARTICIPANT.to_owned(), navigation::PARTICIPANT.to_owned()];
-    if camera_joins == SimTime::ZERO {
-        participants.push(camera::PARTICIPANT.to_owned());
-    }
-    let options = SimulationOptions {
-        pace: if camera_joins == SimTime::ZERO { Pace::Fast } else { Pace::Times(1.0) },
-        duration: Some(SIMULATED),
-        participants,
-        twist_unstamped: false,
-        save_ruts: None,
+    let options = if camera_joins == SimTime::ZERO {
+        options(SIMULATED, &[lidar::PARTICIPANT, navigation::PARTICIPANT, camera::PARTICIPANT])
+    } else {
+        let real_time = options(SIMULATED, &[lidar::PARTICIPANT, navigation::PARTICIPANT]);
+        SimulationOptions { pace: Pace::Times(1.0), ..real_time }
     };
+    let context = context(Arc::new(bus.clone()), model);
     let hash = std::thread::scope(|scope| {
-        let transport: &dyn Transport = &bus;
-        scope.spawn(|| lidar::run(transport, scenario, ground, Box::new(CpuTracer), &stop).expect("lidar"));
-        scope.spawn(|| navigation::run(transport, scenario, &stop).expect("navigation"));
+        scope.spawn(|| lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
+        scope.spawn(|| navigation::run(&context, &stop).expect("navigation"));
         scope.spawn(|| {
             wait_until(&bus, camera_joins);
-            camera::run(transport, scenario, ground, Box::new(CpuTracer), &stop).expect("camera");
+            camera::run(&context, Device::cpu(), &stop).expect("camera");
         });
-        let outcome = selene_simulation::run(transport, scenario, ground.clone(), &options, &stop).expect("simulation");
-        outcome.state_hash
+        selene_simulation::run(&context, Begin::Start(None), &options, &stop).expect("simulation").state_hash
     });
     let heard = std::mem::take(&mut *heard.lock().expect("lock"));
     (hash, heard)
@@ -94,21 +88,20 @@ fn wait_until(bus: &InProcess, time: SimTime) {
 
 #[test]
 fn nodes_and_a_world_stepped_alone_agree_and_every_sensor_byte_repeats() {
-    let scenario = selene_tests::scenario("polar", None);
-    let ground = scenario.generate_ground().expect("ground");
-    let mut alone = World::new(Arc::clone(&scenario), ground.clone()).expect("world");
+    let model = selene_tests::model(scenario("polar", None));
+    let mut alone = world(&model);
     while alone.time() < SIMULATED {
         alone.heartbeat().expect("heartbeat");
     }
-    let (first, heard) = run(&scenario, &ground, SimTime::ZERO);
+    let (first, heard) = run(&model, SimTime::ZERO);
     assert_eq!(first, alone.hash());
-    let (second, again) = run(&scenario, &ground, SimTime::ZERO);
+    let (second, again) = run(&model, SimTime::ZERO);
     assert_eq!(first, second);
     assert_eq!(heard.len(), 4, "{:?}", heard.keys());
     assert!(heard == again, "a sensor message differs between two runs");
     assert!(heard["/imu/data"].len() > 200, "IMU: {}", heard["/imu/data"].len());
 
-    let (_, late) = run(&scenario, &ground, LATE);
+    let (_, late) = run(&model, LATE);
     let late_images = &late[TOPICS[0]];
     assert!(!late_images.is_empty() && late_images.len() < heard[TOPICS[0]].len());
     for (topic, image) in TOPICS.iter().flat_map(|topic| late[*topic].iter().map(move |image| (topic, image))) {

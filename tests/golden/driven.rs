@@ -2,12 +2,10 @@
 //! drive of two metres, seen beside a wheel and from outside, the Sun behind these cameras and
 //! against them; VIPER at night behind its headlights.
 
-use std::sync::Arc;
-
 use selene_sim::{LoadOptions, Scenario};
 use selene_tests::repository_file;
 
-use crate::{compare, photographs};
+use crate::{compare, images_of};
 
 /// How long is driven: ruts reach from the rear wheels into the picture.
 const DRIVEN_S: f64 = 12.0;
@@ -18,9 +16,9 @@ fn compare_all(scenario: &str, utc: Option<&str>, pictures: &[(&str, &str)]) {
     let utc = utc.map(|utc| utc.parse().expect("an instant"));
     let file = repository_file(&format!("config/scenario/{scenario}.yaml"));
     let options = LoadOptions { utc, ..LoadOptions::default() };
-    let scenario = Arc::new(Scenario::load(&file, &options).expect("scenario"));
+    let scenario = Scenario::load(&file, &options).expect("scenario");
     let cameras: Vec<_> = pictures.iter().map(|(camera, _)| *camera).collect();
-    let seen = photographs(&scenario, DRIVEN_S, &cameras);
+    let seen = images_of(&scenario, DRIVEN_S, &cameras);
     pictures.iter().zip(&seen).for_each(|((_, name), image)| compare(name, image));
 }
 

@@ -6,17 +6,14 @@ mod driven;
 mod scenes;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use image::{DynamicImage, GrayImage, RgbImage};
 use selene_base::SimTime;
-use selene_camera::Darkroom;
-use selene_coherence::Interval;
-use selene_scene::CpuTracer;
-use selene_sensors::{CameraSpec, Pipeline, Sample, SensorSpec};
+use selene_observe::{Device, Feed, RoverCameras};
+use selene_sensors::{Sample, SensorSpec};
 use selene_sim::{Scenario, World};
-use selene_tests::{data_dir, repository_file, scenario, skip};
+use selene_tests::{ROVER, data_dir, model, repository_file, scenario, skip_data, world};
 
 /// Size of the stored images: small files, yet rocks and shadows show.
 const SIZE: (u32, u32) = (320, 180);
@@ -27,49 +24,49 @@ const PIXEL_TOLERANCE: i16 = 4;
 const CHANGED_SHARE: f64 = 0.01;
 
 /// What these cameras see after driving for `seconds`, without noise.
-fn photographs(scenario: &Arc<Scenario>, seconds: f64, cameras: &[&str]) -> Vec<DynamicImage> {
-    let ground = scenario.generate_ground().expect("ground");
-    let mut world = World::new(Arc::clone(scenario), ground.clone()).expect("world");
-    let mut darkroom = Darkroom::new(scenario, &ground, Box::new(CpuTracer)).expect("darkroom");
-    let mut previous = world.first_snapshot();
+fn images_of(scenario: &Scenario, seconds: f64, cameras: &[&str]) -> Vec<DynamicImage> {
+    let mut world = world(&model(with_small(scenario, cameras)));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut seen = cameras_of(&world, &feed);
     loop {
-        let next = world.heartbeat().expect("heartbeat");
-        let interval = Interval { previous, edits: next.edits.clone(), next };
-        darkroom.take(&interval);
+        let interval = feed.heartbeat(&mut world).expect("heartbeat");
+        seen.see(&interval).expect("seen");
         if interval.next.time >= SimTime::from_secs_f64(seconds) {
-            return cameras.iter().map(|camera| expose(scenario, &mut darkroom, &interval, camera)).collect();
+            return cameras.iter().map(|camera| expose(&mut seen, camera, interval.next.time)).collect();
         }
-        previous = interval.next;
     }
 }
 
-fn expose(scenario: &Scenario, darkroom: &mut Darkroom, interval: &Interval, camera: &str) -> DynamicImage {
-    let spec = small(scenario, camera);
-    let link = scenario.link_index(&spec.link);
-    let sample = Sample { index: 0, instant: interval.next.time };
-    let pipeline = Pipeline::new(&spec, scenario.seed).expect("stages");
-    let image = darkroom.expose(&pipeline, link, sample).expect("exposure").image;
-    match image.encoding.as_str() {
+fn cameras_of(world: &World, feed: &Feed) -> RoverCameras {
+    let ruts = &world.state().ruts;
+    RoverCameras::new(world.model(), ROVER, feed.last(), ruts, &Device::cpu(), &Default::default()).expect("cameras")
+}
+
+fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> DynamicImage {
+    let image = cameras.expose(camera, Sample { index: 0, instant }).expect("exposure").image;
+    match image.encoding {
         "rgb8" => RgbImage::from_raw(SIZE.0, SIZE.1, image.data).expect("rgb8").into(),
         _ => GrayImage::from_raw(SIZE.0, SIZE.1, image.data).expect("mono8").into(),
     }
 }
 
-/// A camera of the scenario with the stored images' size.
-fn small(scenario: &Scenario, camera: &str) -> CameraSpec {
-    let named = scenario.sensors.iter().find_map(|sensor| match sensor {
-        SensorSpec::Camera(spec) if spec.name == camera => Some(spec.clone()),
-        _ => None,
-    });
-    let mut spec = named.unwrap_or_else(|| panic!("{camera} is no camera of {}", scenario.name));
-    (spec.width, spec.height) = SIZE;
-    spec.stages = spec.stages.without("noise");
-    spec
+/// The scenario with these cameras alone, of the stored images' size.
+fn with_small(scenario: &Scenario, cameras: &[&str]) -> Scenario {
+    let mut scenario = scenario.clone();
+    let sensors = &mut scenario.rovers[0].sensors;
+    sensors.retain(|sensor| cameras.contains(&sensor.spec.name()));
+    assert_eq!(sensors.len(), cameras.len(), "{cameras:?} are no cameras of {}", scenario.name);
+    for sensor in sensors {
+        let SensorSpec::Camera(spec) = &mut sensor.spec else { panic!("{} is no camera", sensor.spec.name()) };
+        (spec.width, spec.height) = SIZE;
+        spec.stages = spec.stages.clone().without("noise");
+    }
+    scenario
 }
 
 /// What the left NavCam sees after half a second.
-fn start_of(scenario: &Arc<Scenario>) -> DynamicImage {
-    photographs(scenario, 0.5, &["navcam_left"]).remove(0)
+fn start_of(scenario: &Scenario) -> DynamicImage {
+    images_of(scenario, 0.5, &["navcam_left"]).remove(0)
 }
 
 fn compare(name: &str, image: &DynamicImage) {
@@ -109,6 +106,6 @@ fn the_night_by_headlights_looks_as_it_did() {
 
 #[test]
 fn hadley_looks_as_it_did() {
-    let Some(data) = data_dir() else { return skip("SELENE_DATA names no folder with the Hadley terrain model") };
+    let Some(data) = data_dir() else { return skip_data("SELENE_DATA names no folder with the Hadley terrain model") };
     compare("hadley_start", &start_of(&scenario("hadley", Some(data))));
 }

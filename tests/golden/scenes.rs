@@ -8,12 +8,12 @@ use image::{DynamicImage, GrayImage, RgbImage};
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::input::load_yaml;
-use selene_camera::sun_in_sight;
+use selene_observe::sun_in_sight;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Earth, Lamp, Material, Profile, Scene, Sun, Tracer, primitives,
 };
 use selene_sensors::{CameraSpec, Encoding, LightSpec, Pipeline, SensorSpec};
-use selene_terrain::{Ground, SiteSpec};
+use selene_terrain::{Clipmap, SiteSpec};
 use selene_tests::repository_file;
 
 use crate::{SIZE, compare};
@@ -21,13 +21,15 @@ use crate::{SIZE, compare};
 /// Everybody looks along +x, turned by a few degrees.
 const YAW_RAD: f64 = 0.15;
 const EYE_M: f64 = 1.6;
+/// Number of the only thing in a scene.
+const PART: u32 = 0xF000_0000;
 
-fn site() -> &'static (SiteSpec, Ground) {
-    static SITE: OnceLock<(SiteSpec, Ground)> = OnceLock::new();
+fn site() -> &'static (SiteSpec, Clipmap) {
+    static SITE: OnceLock<(SiteSpec, Clipmap)> = OnceLock::new();
     SITE.get_or_init(|| {
         let file = repository_file("config/site/polar.yaml");
         let spec: SiteSpec = load_yaml(&file).expect("site");
-        let ground = Ground::generate(&spec, &file, None, 1).expect("ground");
+        let ground = Clipmap::of_site(&spec, &file, None, 1).expect("ground");
         (spec, ground)
     })
 }
@@ -126,7 +128,7 @@ fn the_shadow_of_a_mast_grows_soft_with_distance() {
     let [x, y] = [3.5 * YAW_RAD.cos() - 1.2, 3.5 * YAW_RAD.sin() + 1.6];
     let foot = site().1.height_m(x, y).expect("ground");
     let pose = Pose::translation(x, y, foot + 1.5);
-    scene.add_instance(mast, &pose, Class::Rover, &Material::Lambert { albedo: 0.5 }).expect("room");
+    scene.add_instance(mast, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.5 }).expect("room");
     compare("penumbra", &take(&spec, &scene, 25.0));
 }
 

@@ -10,15 +10,15 @@ use selene_base::SimTime;
 use selene_camera as camera;
 use selene_gpu::{GpuTracer, OffSwitch};
 use selene_lidar as lidar;
+use selene_observe::Device;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, sensor_msgs};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, CpuTracer, Scene, TraceError, Tracer, TruthFrame};
 use selene_sensors::{RectifiedSpec, SensorSpec};
-use selene_sim::Scenario;
-use selene_simulation::{Pace, SimulationOptions};
-use selene_terrain::Ground;
-use selene_tests::skip_peer;
+use selene_sim::Model;
+use selene_simulation::Begin;
+use selene_tests::{context, model, options, skip_peer};
 
 /// Three images of either camera and six scans.
 const SIMULATED: SimTime = SimTime::from_nanos(1_250_000_000);
@@ -129,38 +129,42 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
     ears
 }
 
-/// Runs the nodes on tracers for the cameras and the lidar; what was heard, and what each logged.
-fn run(scenario: &Arc<Scenario>, ground: &Ground, [eye, beam]: [Box<dyn Tracer>; 2]) -> (Heard, [Vec<String>; 2]) {
+/// A device that is this tracer, once.
+fn device_of(tracer: Doomed) -> Device {
+    let tracer = Mutex::new(Some(tracer));
+    Device::new(move || match tracer.lock().expect("lock").take() {
+        Some(tracer) => Box::new(tracer),
+        None => Box::new(CpuTracer),
+    })
+}
+
+/// Runs the nodes on devices for the cameras and the lidar; what was heard, and what each logged.
+fn run(model: &Arc<Model>, [eye, beam]: [Device; 2]) -> (Heard, [Vec<String>; 2]) {
     let (bus, stop) = (InProcess::new(), AtomicBool::new(false));
     let (heard, logs) = (Arc::new(Mutex::new(Heard::default())), [Log::default(), Log::default()]);
     let _ears = listen(&bus, &heard);
-    let options = SimulationOptions {
-        pace: Pace::Fast,
-        duration: Some(SIMULATED),
-        participants: [camera::PARTICIPANT, lidar::PARTICIPANT].map(str::to_owned).to_vec(),
-        twist_unstamped: false,
-        save_ruts: None,
-    };
+    let options = options(SIMULATED, &[camera::PARTICIPANT, lidar::PARTICIPANT]);
+    let context = context(Arc::new(bus), model);
     std::thread::scope(|scope| {
         let [of_camera, of_lidar] = &logs;
-        let (bus, stop) = (&bus, &stop);
-        scope.spawn(move || of_camera.keep(|| camera::run(bus, scenario, ground, eye, stop)).expect("camera"));
-        scope.spawn(move || of_lidar.keep(|| lidar::run(bus, scenario, ground, beam, stop)).expect("lidar"));
-        selene_simulation::run(bus, scenario, ground.clone(), &options, stop).expect("simulation");
+        let (context, stop) = (&context, &stop);
+        scope.spawn(move || of_camera.keep(|| camera::run(context, eye, stop)).expect("camera"));
+        scope.spawn(move || of_lidar.keep(|| lidar::run(context, beam, stop)).expect("lidar"));
+        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation");
     });
     let heard = std::mem::take(&mut *heard.lock().expect("lock"));
     (heard, logs.map(|log| log.lines()))
 }
 
-/// The default scenario, its left camera with normals and a rectified image.
-fn scenario() -> Arc<Scenario> {
+/// The default scenario's world, its left camera with normals and a rectified image.
+fn world_with_normals() -> Arc<Model> {
     let mut scenario = selene_tests::scenario("polar", None);
-    let sensors = &mut Arc::get_mut(&mut scenario).expect("nobody else has it").sensors;
-    let left = sensors.iter_mut().find(|sensor| sensor.name() == "navcam_left");
-    let Some(SensorSpec::Camera(left)) = left else { panic!("a camera") };
+    let sensors = &mut scenario.rovers[0].sensors;
+    let left = sensors.iter_mut().find(|sensor| sensor.spec.name() == "navcam_left").expect("a camera");
+    let SensorSpec::Camera(left) = &mut left.spec else { panic!("no camera") };
     left.truth.normals = true;
     left.rectified = Some(RectifiedSpec::default());
-    scenario
+    model(scenario)
 }
 
 fn stamps(of: &[(SimTime, Vec<u8>)]) -> Vec<SimTime> {
@@ -173,11 +177,10 @@ fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
         return skip_peer("no Vulkan device");
     };
     let device = eye.device();
-    let scenario = scenario();
-    let ground = scenario.generate_ground().expect("ground");
-    let (expected, silent) = run(&scenario, &ground, [Box::new(CpuTracer), Box::new(CpuTracer)]);
+    let model = world_with_normals();
+    let (expected, silent) = run(&model, [Device::cpu(), Device::cpu()]);
     assert_eq!(silent, [vec![], vec![]] as [Vec<String>; 2]);
-    let (heard, [of_camera, of_lidar]) = run(&scenario, &ground, [Box::new(eye), Box::new(beam)]);
+    let (heard, [of_camera, of_lidar]) = run(&model, [eye, beam].map(device_of));
 
     let left = &heard[IMAGES[0]];
     assert!(left.len() >= 3 && heard[POINTS].len() >= 5, "{} images, {} scans", left.len(), heard[POINTS].len());

@@ -3,12 +3,10 @@
 
 mod lost_device;
 
-use selene_coherence::Stage;
 use selene_gpu::GpuTracer;
+use selene_observe::TracedScene;
 use selene_scene::{CameraFrame, CpuTracer, Tracer};
-use selene_sensors::SensorSpec;
-use selene_sim::World;
-use selene_tests::{scenario, skip_peer};
+use selene_tests::{ROVER, model, rover, scenario, skip_peer, world};
 
 /// Relative difference of depth and radiance that `f32` in another order of operations
 /// leaves at 100 m and grazing light.
@@ -29,22 +27,16 @@ fn cpu_and_gpu_see_the_same_site() {
         Ok(None) => return skip_peer("no Vulkan device"),
         Err(error) => panic!("{error}"),
     };
-    let scenario = scenario("polar", None);
-    let ground = scenario.generate_ground().expect("ground");
-    let mut world = World::new(scenario.clone(), ground.clone()).expect("world");
-    let state = world.first_snapshot();
-    let mut stage = Stage::new(&scenario, &ground).expect("stage");
-    stage.move_to(&state, &state, state.time).expect("analytic sky");
-    let cameras = scenario.sensors.iter().filter_map(|sensor| match sensor {
-        SensorSpec::Camera(spec) => Some(spec),
-        _ => None,
-    });
-    for spec in cameras {
-        let link = scenario.link_index(&spec.link);
-        let view = spec.view(state.world_from_links[link]);
+    let mut world = world(&model(scenario("polar", None)));
+    let snapshot = world.first_snapshot().expect("a snapshot");
+    let scene = TracedScene::new(world.model(), ROVER, &snapshot, &world.state().ruts).expect("scene");
+    let setup = world.model().rovers()[&ROVER].setup();
+    for camera in setup.cameras() {
+        let spec = camera.spec;
+        let view = spec.view(rover(&snapshot).world_from_links[camera.link]);
         let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
-        CpuTracer.camera(stage.scene(), &view, &mut ours).expect("CPU");
-        gpu.camera(stage.scene(), &view, &mut theirs).expect("GPU");
+        CpuTracer.camera(scene.scene(), &view, &mut ours).expect("CPU");
+        gpu.camera(scene.scene(), &view, &mut theirs).expect("GPU");
         let pixels = ours.depth_m.len();
         let depth = (0..pixels).filter(|&i| differs(ours.depth_m[i], theirs.depth_m[i])).count();
         let class =

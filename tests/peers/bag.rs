@@ -2,19 +2,19 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
+use selene_observe::Device;
+use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
-use selene_ros::in_process::InProcess;
 use selene_ros::message::INTERFACES;
-use selene_ros::transport::{Outlet, Sink, Subscription, Transport, TransportError};
-use selene_ros::{BagRecorder, Encoded, Topic};
-use selene_scene::CpuTracer;
-use selene_simulation::{Pace, SimulationOptions};
-use selene_tests::scenario;
+use selene_ros::transport::Transport;
+use selene_simulation::Begin;
+use selene_tests::witness::{Published, Witness};
+use selene_tests::{context, model, options, scenario};
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
@@ -70,32 +70,6 @@ fn a_kill_in_mid_recording_leaves_a_readable_bag() {
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-/// Remembers all that is published: topic, stamp and bytes, a line each.
-#[derive(Clone, Default)]
-struct Witness(Arc<Mutex<String>>);
-
-struct WitnessOutlet(Witness, String);
-
-impl Transport for Witness {
-    fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
-        Ok(Box::new(WitnessOutlet(self.clone(), topic.name.clone())))
-    }
-
-    fn subscribe(&self, _: &Topic, _: Sink) -> Result<Subscription, TransportError> {
-        Ok(Subscription::inert())
-    }
-}
-
-impl Outlet for WitnessOutlet {
-    fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
-        let mut lines = self.0.0.lock().expect("lock");
-        write!(lines, "{} {} ", self.1, stamp.nanos()).expect("text");
-        message.bytes().iter().for_each(|byte| write!(lines, "{byte:02x}").expect("text"));
-        lines.push('\n');
-        Ok(())
-    }
-}
-
 #[test]
 fn a_bag_holds_byte_for_byte_what_all_nodes_published() {
     let _turn = alone();
@@ -103,33 +77,38 @@ fn a_bag_holds_byte_for_byte_what_all_nodes_published() {
     let out = folder("published");
     let (bag, published) = (out.join("bag"), out.join("published.txt"));
     let (witness, recorder) = (Witness::default(), BagRecorder::create(&bag).expect("bag"));
-    let parts: Vec<Arc<dyn Transport>> =
-        vec![Arc::new(InProcess::new()), Arc::new(witness.clone()), Arc::new(recorder.clone())];
-    run_all_nodes(&Fanout::new(parts), SimTime::from_secs_f64(0.6));
+    let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(witness.clone()), Arc::new(recorder.clone())];
+    run_all_nodes(Fanout::new(parts), SimTime::from_secs_f64(0.6));
     assert_eq!(recorder.finish().fault, None);
-    std::fs::write(&published, &*witness.0.lock().expect("lock")).expect("write");
+    std::fs::write(&published, lines(&witness.take())).expect("write");
     let read = reader.arg("--published").arg(&published).arg(&bag).output().expect("python");
     let read = succeeded("check_interfaces.py", &read);
     assert!(read.contains("byte for byte as published"), "{read}");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
-fn run_all_nodes(transport: &dyn Transport, duration: SimTime) {
-    let scenario = scenario("polar", None);
-    let ground = scenario.generate_ground().expect("ground");
-    let (scenario, ground, stop) = (&scenario, &ground, &AtomicBool::new(false));
-    let options = SimulationOptions {
-        pace: Pace::Fast,
-        duration: Some(duration),
-        participants: ["camera", "lidar", "navigation"].map(str::to_owned).into(),
-        twist_unstamped: false,
-        save_ruts: None,
-    };
+/// Topic, stamp and bytes, a line a message.
+fn lines(published: &Published) -> String {
+    let mut lines = String::new();
+    for (topic, messages) in published {
+        for (stamp, bytes) in messages {
+            write!(lines, "{topic} {} ", stamp.nanos()).expect("text");
+            bytes.iter().for_each(|byte| write!(lines, "{byte:02x}").expect("text"));
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+fn run_all_nodes(transport: Fanout, duration: SimTime) {
+    let context = context(Arc::new(transport), &model(scenario("polar", None)));
+    let (context, stop) = (&context, &AtomicBool::new(false));
+    let options = options(duration, &["camera", "lidar", "navigation"]);
     std::thread::scope(|scope| {
-        scope.spawn(|| selene_camera::run(transport, scenario, ground, Box::new(CpuTracer), stop).expect("camera"));
-        scope.spawn(|| selene_lidar::run(transport, scenario, ground, Box::new(CpuTracer), stop).expect("lidar"));
-        scope.spawn(|| selene_navigation::run(transport, scenario, stop).expect("navigation"));
-        selene_simulation::run(transport, scenario, ground.clone(), &options, stop).expect("simulation");
+        scope.spawn(|| selene_camera::run(context, Device::cpu(), stop).expect("camera"));
+        scope.spawn(|| selene_lidar::run(context, Device::cpu(), stop).expect("lidar"));
+        scope.spawn(|| selene_navigation::run(context, stop).expect("navigation"));
+        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation");
     });
 }
 

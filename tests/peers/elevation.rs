@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use selene_terrain::elevation::{
-    Compression, Crs, Dem, ElevationFile, MOON_RADIUS_M, Place, ReadOptions, write_geotiff,
-};
-use selene_terrain::{Ground, SiteSpec};
+use selene_dem::{Compression, Crs, Dem, ElevationFile, GeoPoint, MOON_RADIUS_M, ReadOptions, write_geotiff};
+use selene_terrain::{Clipmap, SiteSpec};
 
 use crate::program::{folder, peer, selene, succeeded, text};
 
@@ -21,7 +19,7 @@ struct Point {
     file: String,
     post: [usize; 2],
     xy: [f64; 2],
-    place: Place,
+    place: GeoPoint,
     height_m: f64,
 }
 
@@ -35,7 +33,7 @@ fn points(out: &Path) -> Vec<Point> {
             file: file.to_owned(),
             post: [column, row].map(|word| word.parse().expect("a post")),
             xy: [number(x), number(y)],
-            place: Place::from_degrees(number(lat), number(lon)),
+            place: GeoPoint::from_degrees(number(lat), number(lon)),
             height_m: number(height),
         }
     };
@@ -130,7 +128,7 @@ fn gdal_reads_what_selene_writes() {
     for (code, step) in systems {
         let crs = Crs::parse(code).expect("a code");
         let height = |i: usize| if i % 97 == 5 { f32::NAN } else { (i as f32 * 0.37).sin() * 3000.0 };
-        let transform = selene_terrain::elevation::GeoTransform::north_up(12.5, 30.25, step, step);
+        let transform = selene_dem::GeoTransform::north_up(12.5, 30.25, step, step);
         let dem = Dem::new([200, 130], transform, crs, (0..200 * 130).map(height).collect()).expect("a grid");
         for compression in [Compression::None, Compression::Deflate] {
             let path = out.join(format!("{code}_{compression:?}.tif"));
@@ -158,7 +156,7 @@ fn gdal_reads_an_exported_site_where_it_is_with_the_heights_of_its_ground() {
     succeeded("elevation.py", &reader.arg(&out).args(&paths).output().expect("python"));
     assert_eq!(check_all(&out), paths.len());
     let site: SiteSpec = selene_base::input::load_yaml(&site_file).expect("site");
-    let mut ground = Ground::generate(&site, &site_file, None, 1).expect("ground");
+    let mut ground = Clipmap::of_site(&site, &site_file, None, 1).expect("ground");
     for point in points(&out) {
         let [x, y] = point.xy;
         let height_m = if point.file.contains("fine") {

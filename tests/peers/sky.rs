@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_sky::{Ephemeris, Kernels, SiteSky, Sky, Star, Utc, stars};
-use selene_tests::{data_dir, skip};
+use selene_tests::{data_dir, skip_data};
 
 use crate::program::{folder, peer, succeeded, text};
 
@@ -97,7 +97,7 @@ fn apart_deg(unit_enu: &Vector3<f64>, azimuth_elevation_deg: &[f64]) -> f64 {
 
 #[test]
 fn sun_earth_and_stars_stand_where_skyfield_has_them() {
-    let Some(data) = data_dir() else { return skip("needs SPICE kernels and stars; set SELENE_DATA") };
+    let Some(data) = data_dir() else { return skip_data("needs SPICE kernels and stars; set SELENE_DATA") };
     let (cases, stars): (Vec<_>, _) = ((0..CASES).map(case).collect(), chosen_stars(&data));
     let Some(expected) = skyfield(&data, &cases, &stars) else { return };
     let files: Vec<_> = KERNELS.iter().map(|name| data.join("spice").join(name)).collect();

@@ -13,7 +13,7 @@ use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Mesh, Scene, Sun, Tracer,
 };
 use selene_sensors::{CameraSpec, Encoding, Image, LensName, LensSpec, Pipeline, Rectification, Rectifier, SensorSpec};
-use selene_terrain::{Ground, SiteSpec};
+use selene_terrain::{Clipmap, SiteSpec};
 use selene_tests::repository_file;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn picture(spec: &CameraSpec, scene: &Scene, pose: Pose, frame: &mut CameraFrame
 fn semi_global_matching_finds_the_depth_of_a_stereo_pair() {
     let file = repository_file("config/site/polar.yaml");
     let site: SiteSpec = load_yaml(&file).expect("site");
-    let ground = Ground::generate(&site, &file, None, 1).expect("ground");
+    let ground = Clipmap::of_site(&site, &file, None, 1).expect("ground");
     let mut scene = Scene::new(&ground, sun(25.0));
     scene.set_surface(&site);
     let (left, right) = (navcam("navcam_left.yaml"), navcam("navcam_right.yaml"));
@@ -130,12 +130,14 @@ fn somewhere(rng: &mut Stream) -> Pose {
 
 /// A chessboard that hangs 5 m over flat ground.
 fn chessboard() -> Scene {
-    let ground = Ground::flat(0.5, 40.0);
+    let ground = Clipmap::flat(0.5, 40.0);
     let mut scene = Scene::new(&ground, sun(60.0));
     for (black, albedo) in [(true, 0.04), (false, 0.8)] {
         let mesh = scene.add_mesh(&squares(black)).expect("a mesh");
         let board = Pose::translation(0.0, 0.0, 5.0);
-        scene.add_instance(mesh, &board, Class::Rover, &Material::Lambert { albedo }).expect("room");
+        scene
+            .add_instance(mesh, &board, Class::Rover.numbered(1 + u32::from(black)), &Material::Lambert { albedo })
+            .expect("room");
     }
     scene
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use selene::validation::{Comparison, Section, Sources};
+use selene_validation::{Comparison, Section, Sources};
 
 fn sources() -> Sources {
     let data = selene_tests::data_dir();
@@ -17,7 +17,7 @@ fn made(comparison: Comparison) -> Option<Section> {
     match comparison.make(&sources()).unwrap_or_else(|error| panic!("{error}")) {
         Ok(section) => Some(section),
         Err(why) => {
-            selene_tests::skip(&format!("{}: {why} (SELENE_DATA, SELENE_REFERENCE)", comparison.title()));
+            selene_tests::skip_data(&format!("{}: {why} (SELENE_DATA, SELENE_REFERENCE)", comparison.title()));
             None
         }
     }

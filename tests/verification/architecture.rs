@@ -9,18 +9,22 @@ use std::process::Command;
 use selene_tests::root;
 
 /// Each library and the libraries it may name.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("base", &[]),
+    ("dem", &["base"]),
     ("sky", &["base"]),
-    ("terrain", &["base"]),
+    ("terrain", &["base", "dem"]),
     ("soil", &["base", "terrain"]),
-    ("vehicle", &["base", "terrain", "soil"]),
+    ("vehicle", &["base", "terrain"]),
     ("scene", &["base", "terrain"]),
-    ("gpu", &["base", "terrain", "scene"]),
-    ("sensors", &["base", "sky", "terrain", "scene"]),
+    ("gpu", &["base", "scene"]),
+    ("sensors", &["base", "dem", "sky", "scene"]),
     ("sim", &["base", "sky", "terrain", "soil", "vehicle", "sensors"]),
+    ("observe", &["base", "dem", "sky", "terrain", "vehicle", "scene", "sensors", "sim"]),
     ("ros", &["base"]),
 ];
+/// Packages that only the command line and tests may name: what they are of use for is done by hand.
+const TOOLS: [&str; 3] = ["selene-pictures", "selene-validation", "selene-bench"];
 /// Crates that only `ros` may name.
 const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
 /// Calls that make a library depend on when or where it runs.
@@ -82,6 +86,18 @@ fn nodes_do_not_name_one_another() {
         for dependency in &packages[node].dependencies {
             assert!(!sensing.contains(&dependency.as_str()), "{node} must not name {dependency}");
         }
+    }
+}
+
+#[test]
+fn no_library_and_no_node_names_a_tool_and_no_test_names_the_command_line() {
+    let packages = packages();
+    for package in packages.values() {
+        let is_tool = TOOLS.contains(&package.name.as_str());
+        let may = is_tool || ["selene", "selene-tests"].contains(&package.name.as_str());
+        let named = package.dependencies.iter().find(|name| TOOLS.contains(&name.as_str()));
+        assert!(may || named.is_none(), "{} must not name {named:?}", package.name);
+        assert!(package.dependencies.iter().all(|name| name != "selene"), "{} names the command line", package.name);
     }
 }
 

@@ -76,12 +76,13 @@ fn a_mounted_camera_has_a_frame_of_its_own_that_looks_where_its_file_says() {
     let mounted = SensorSpec::load(&repository_file("config/sensor/viper_wheel.yaml")).expect("camera");
     let SensorSpec::Camera(asked) = mounted else { panic!("no camera") };
     let mount = asked.mount.expect("mounted");
-    let link = scenario.rover.link_index("viper_wheel_optical").expect("its frame");
-    let base_from_optical = scenario.rover.base_from_links_at_zero()[link];
+    let setup = &scenario.rovers[0];
+    let link = setup.model.link_index("viper_wheel_optical").expect("its frame");
+    let base_from_optical = setup.model.base_from_links_at_zero()[link];
     assert!((base_from_optical.translation.vector - Vector3::from(mount.at_m)).norm() < TOLERANCE);
     let ahead = base_from_optical.inverse() * Point3::from(mount.look_at_m);
     assert!(ahead.x.abs() < TOLERANCE && ahead.y.abs() < TOLERANCE && ahead.z > 0.0, "{ahead}");
-    assert!(scenario.sensors.iter().any(|sensor| sensor.link() == "viper_wheel_optical"));
+    assert!(setup.sensors.iter().any(|sensor| sensor.spec.link() == "viper_wheel_optical"));
 }
 
 #[test]

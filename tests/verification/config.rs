@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use selene_base::SimTime;
 use selene_base::input::{load_yaml, parse_yaml};
 use selene_sensors::SensorSpec;
-use selene_sim::{LoadOptions, Scenario, ScenarioError};
+use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
 use selene_sky::SiteSky;
 use selene_soil::SoilSpec;
 use selene_terrain::SiteSpec;
-use selene_tests::{data_dir, repository_file, skip};
+use selene_tests::{data_dir, repository_file, skip_data};
 use selene_vehicle::RoverModel;
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -92,7 +92,7 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
 fn a_scenario_lights_lamps_that_the_rover_has_within_their_range() {
     let night = Changed::new("night");
     let lit = night.load("name: headlight_left, level: 1", "name: headlight_left, level: 0.25").expect("loads");
-    let levels: Vec<_> = lit.rover.lamps().iter().map(|lamp| lamp.spec.level).collect();
+    let levels: Vec<_> = lit.rovers[0].model.lamps().iter().map(|lamp| lamp.spec.level).collect();
     assert_eq!(levels, [0.25, 1.0]);
     night.is_refused("name: headlight_left", "name: tail_light", &["tail_light", "headlight_left, headlight_right"]);
     night.is_refused("headlight_left, level: 1", "headlight_left, level: 1.5", &["line", "1.5", "0 to 1"]);
@@ -104,11 +104,12 @@ fn loose_rocks_that_cannot_be_are_refused() {
     let size = "diameter_m: 0.15";
     rocks.is_refused(size, "diameter_m: -0.15", &["line", "-0.15", "0.02 to 10"]);
     rocks.is_refused(size, "diameter_m: 0.15, density_kg_m3: 0", &["line", "0", "100 to 20000"]);
-    rocks.is_refused("x_m: -1.0", "x_m: 400", &["loose rock", "400", "detailed ground"]);
+    let far = rocks.load("x_m: -1.0", "x_m: 400").expect("ground has no end");
+    assert_eq!(Model::new(far.into()).expect("laid").rocks().len(), 6);
     let backwards = "loose_from_site: {diameter_min_m: 0.4, diameter_max_m: 0.1}\nloose_rocks: ";
     rocks.is_refused("loose_rocks: ", backwards, &["line", "0.1", "diameter_min_m (0.4)"]);
     let scenario = rocks.load(size, "diameter_m: 0.15, shape: 99").expect("loads");
-    let error = scenario.generate_ground().expect_err("no such shape").to_string();
+    let error = Model::new(scenario.into()).expect_err("no such shape").to_string();
     assert!(error.contains("shape 99") && error.contains("0 to 7"), "{error}");
 }
 
@@ -121,7 +122,7 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     refused("{kernels: [spice/a.bsp]}", &["sky: kernels", "spice/a.bsp", "SELENE_DATA"]);
     refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
     refused("{kernel: []}", &["kernel", "line"]);
-    let Some(data) = data_dir() else { return skip("needs SPICE kernels and stars; set SELENE_DATA") };
+    let Some(data) = data_dir() else { return skip_data("needs SPICE kernels and stars; set SELENE_DATA") };
     let kernels = "spice/de421.bsp, spice/moon_pa_de421_1900-2050.bpc, spice/moon_080317.tf";
     let sky = format!("sky: {{kernels: [{kernels}], stars: stars/stars.6.json}}\ngravity_m_s2");
     let scenario = hadley.load_with(Some(data), "gravity_m_s2", &sky).expect("loads");

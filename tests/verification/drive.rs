@@ -1,32 +1,21 @@
 //! The default scenario, driven: the route is followed, a command is obeyed, and a
 //! rover that is no longer driven stands.
 
-use std::sync::Arc;
-
 use selene_base::SimTime;
-use selene_sim::{Command, World, WorldState};
-use selene_tests::scenario;
+use selene_sim::{RoverEntityState, Snapshot, World};
+use selene_tests::{ROVER, drive, rover, scenario};
 use selene_vehicle::BodyTwist;
 
 fn world() -> World {
-    let scenario = scenario("polar", None);
-    let ground = scenario.generate_ground().expect("ground");
-    World::new(Arc::clone(&scenario), ground).expect("world")
+    selene_tests::world(&selene_tests::model(scenario("polar", None)))
 }
 
-/// Steps for `seconds`, giving `command` before every heartbeat.
-fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec<WorldState> {
-    let end = world.time() + SimTime::from_secs_f64(seconds);
-    let mut states = Vec::new();
-    while world.time() < end {
-        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
-        states.push(world.heartbeat().expect("heartbeat"));
-    }
-    states
+fn forward_m_s(snapshot: &Snapshot) -> f64 {
+    rover(snapshot).body_twist().linear.x
 }
 
-fn forward_m_s(state: &WorldState) -> f64 {
-    state.body_twist().linear.x
+fn state(world: &World) -> &RoverEntityState {
+    &world.state().rovers[&ROVER]
 }
 
 /// Slip on soft ground, and what is left of the sway after setting off.
@@ -54,11 +43,12 @@ fn a_command_is_obeyed_and_silence_stops_the_rover() {
 fn the_route_is_followed_when_nobody_drives() {
     let mut world = world();
     let last = drive(&mut world, 10.0, None).pop().expect("a state");
-    let at = last.world_from_base().translation;
+    let at = rover(&last).world_from_base().translation;
     // The first leg runs 4 m along x.
     assert!(at.x > 1.6 && at.y.abs() < 0.15, "at {}, {} m", at.x, at.y);
-    assert!(last.wheels.iter().all(|wheel| wheel.sinkage_m < 0.05 && wheel.slip_ratio < 0.5), "{:?}", last.wheels);
-    assert!(!world.terrain().1.is_empty(), "no ruts");
+    let wheels = &rover(&last).wheels;
+    assert!(wheels.iter().all(|wheel| wheel.sinkage_m < 0.05 && wheel.slip_ratio < 0.5), "{wheels:?}");
+    assert!(!world.state().ruts.is_empty(), "no ruts");
 }
 
 #[test]
@@ -66,10 +56,10 @@ fn commands_that_are_not_finite_or_too_fast_are_counted() {
     let mut world = world();
     let nan = BodyTwist::arc(f64::NAN, f64::INFINITY);
     drive(&mut world, 0.1, Some(nan));
-    assert_eq!(world.notices().refused_commands, 20);
-    assert!(world.last_refusal().expect("a reason").to_string().contains("NaN"));
+    assert_eq!(state(&world).driver.refused(), 20);
+    assert!(state(&world).driver.last_refusal().expect("a reason").contains("NaN"));
     drive(&mut world, 0.05, Some(BodyTwist::arc(10.0, 0.0)));
-    assert_eq!(world.notices().limited_commands, 10);
+    assert_eq!(state(&world).driver.limited(), 10);
 }
 
 #[test]
@@ -79,15 +69,15 @@ fn told_to_turn_on_the_spot_the_rover_steers_first_and_stays_where_it_is() {
     let mut world = world();
     drive(&mut world, 2.0, Some(BodyTwist::REST));
     let states = drive(&mut world, 6.0, Some(BodyTwist::arc(0.0, 0.15)));
-    let start = states[0].world_from_base();
+    let start = rover(&states[0]).world_from_base();
     for state in &states {
-        let moved = state.world_from_base().translation.vector - start.translation.vector;
+        let moved = rover(state).world_from_base().translation.vector - start.translation.vector;
         assert!(moved.xy().norm() < STAYS_M, "{} m off at {}", moved.xy().norm(), state.time);
         // At 30° off the wheels stand; at 25°, a third of a second on, they turn at a fifth.
-        let rolls = state.wheels.iter().any(|wheel| wheel.rate_rad_s.abs() > 0.1);
+        let rolls = rover(state).wheels.iter().any(|wheel| wheel.rate_rad_s.abs() > 0.1);
         assert!(!rolls || state.time > SimTime::from_secs_f64(2.1), "wheels roll at {}", state.time);
     }
-    let turned = selene_base::frames::yaw_rad(&states[states.len() - 1].world_from_base())
+    let turned = selene_base::frames::yaw_rad(&rover(&states[states.len() - 1]).world_from_base())
         - selene_base::frames::yaw_rad(&start);
     assert!(turned > 0.15, "turned {turned} rad");
 }

@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_coherence::{Interval, Stage};
+use selene_observe::{Feed, TracedScene};
 use selene_scene::{Beam, CpuTracer, Tracer};
-use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
-use selene_tests::repository_file;
+use selene_sim::{Command, LoadOptions, Scenario, Snapshot, World};
+use selene_terrain::{ClipmapCentre, GroundPatch, Ruts, TILE_NODES};
+use selene_tests::{ROVER, repository_file, rover};
 use selene_vehicle::BodyTwist;
 
 /// Half of the first window's side less a margin: farther out there is only another window.
 const HALF_M: f64 = 15.36;
 
-/// VIPER on the test yard with coarse posts, `x_m` east of its origin.
-fn scenario(x_m: f64) -> Arc<Scenario> {
+/// A world of VIPER on the test yard with coarse posts, `x_m` east of its origin.
+fn world(x_m: f64) -> World {
     let folder = std::env::temp_dir().join(format!("selene-endless-{}-{x_m}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("folder");
     let config = repository_file("config").canonicalize().expect("config");
@@ -31,26 +32,31 @@ fn scenario(x_m: f64) -> Arc<Scenario> {
     std::fs::write(&file, text).expect("write");
     let scenario = Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     std::fs::remove_dir_all(&folder).expect("clean");
-    Arc::new(scenario)
+    World::new(Arc::new(scenario)).expect("world")
 }
 
-/// Drives until `done`; every snapshot is told to `stage`.
-fn drive(world: &mut World, stage: &mut Stage, speed_m_s: f64, done: impl Fn(&WorldState) -> bool) -> WorldState {
-    let mut previous = world.heartbeat().expect("heartbeat");
-    stage.take_ground(&Interval { previous: previous.clone(), next: previous.clone(), edits: previous.edits.clone() });
-    while !done(&previous) {
-        world.drive(Command::Body(BodyTwist::arc(speed_m_s, 0.0)));
-        let next = world.heartbeat().expect("heartbeat");
-        let edits = next.edits.clone();
-        stage.take_ground(&Interval { previous, next: next.clone(), edits });
-        previous = next;
+/// Drives until `done`; every snapshot is told to `scene`.
+fn drive(
+    world: &mut World,
+    feed: &mut Feed,
+    scene: &mut TracedScene,
+    speed_m_s: f64,
+    done: impl Fn(&Snapshot) -> bool,
+) -> Arc<Snapshot> {
+    while !done(feed.last()) {
+        world.drive(ROVER, Command::Body(BodyTwist::arc(speed_m_s, 0.0))).expect("there");
+        scene.take(&feed.heartbeat(world).expect("heartbeat")).expect("room");
     }
-    previous
+    Arc::clone(feed.last())
 }
 
-/// The largest difference between heights by rays of the stage and by the world's ground, on a
+fn centre(snapshot: &Snapshot) -> ClipmapCentre {
+    rover(snapshot).clipmap_centre
+}
+
+/// The largest difference between heights by rays of the scene and by the world's ground, on a
 /// grid of places around (x, y).
-fn rays_off_m(world: &World, stage: &Stage, x: f64, y: f64) -> f64 {
+fn rays_off_m(world: &World, scene: &TracedScene, x: f64, y: f64) -> f64 {
     let places: Vec<_> = (0..60).flat_map(|i| (0..60).map(move |j| (f64::from(i), f64::from(j)))).collect();
     let at = |&(i, j): &(f64, f64)| [x - 12.0 + 0.4033 * i, y - 12.0 + 0.4057 * j];
     let beam = |place| {
@@ -58,10 +64,11 @@ fn rays_off_m(world: &World, stage: &Stage, x: f64, y: f64) -> f64 {
         Beam { origin_m: [x, y, 30.0], direction: [0.0, 0.0, -1.0] }
     };
     let mut returns = Vec::new();
-    CpuTracer.beams(stage.scene(), &places.iter().map(beam).collect::<Vec<_>>(), &mut returns).expect("traced");
+    CpuTracer.beams(scene.scene(), &places.iter().map(beam).collect::<Vec<_>>(), &mut returns).expect("traced");
+    let ground = GroundPatch::of_square(world.model().terrain(), &world.state().ruts, [x, y], 14.0);
     let off = |(place, met): (&(f64, f64), &selene_scene::BeamReturn)| {
         let [x, y] = at(place);
-        let soil_m = world.ground().height_m(x, y).expect("on the ground");
+        let soil_m = ground.height_m(x, y).expect("on the ground");
         // Rover and rocks stand above the ground.
         (met.class == selene_scene::Class::Ground as u16).then(|| (30.0 - f64::from(met.range_m) - soil_m).abs())
     };
@@ -75,27 +82,30 @@ const RAY_TOLERANCE_M: f64 = 1e-5;
 
 #[test]
 fn a_rover_drives_on_past_the_first_window_and_finds_its_ruts_again() {
-    let scenario = scenario(0.0);
-    let ground = scenario.generate_ground().expect("ground");
-    let mut stage = Stage::new(&scenario, &ground).expect("stage");
-    let mut world = World::new(scenario, ground).expect("world");
-    let x = |state: &WorldState| state.world_from_base().translation.x;
-    let out = drive(&mut world, &mut stage, 0.7, |state| x(state) > HALF_M + 6.0);
-    assert!(world.ground().place() != [0, 0] && !world.ground().finest().contains(-2.0, 0.0));
-    let off_m = rays_off_m(&world, &stage, x(&out), 0.0);
-    assert!(off_m < RAY_TOLERANCE_M, "{off_m} m at {:?}", world.ground().place());
+    let mut world = world(0.0);
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut scene = TracedScene::new(world.model(), ROVER, feed.last(), &Ruts::default()).expect("scene");
+    let x = |snapshot: &Snapshot| rover(snapshot).world_from_base().translation.x;
+    let out = drive(&mut world, &mut feed, &mut scene, 0.7, |snapshot| x(snapshot) > HALF_M + 6.0);
+    assert!(centre(&out) != [0, 0] && scene.clipmap().centre() == centre(&out));
+    assert!(!scene.clipmap().finest().contains(-2.0, 0.0));
+    let off_m = rays_off_m(&world, &scene, x(&out), 0.0);
+    assert!(off_m < RAY_TOLERANCE_M, "{off_m} m at {:?}", centre(&out));
     let ruts = |world: &World| {
-        let edits = world.ground().all_edits();
-        edits.iter().filter(|edit| edit.tile[0] < 6).map(|edit| edit.height_m.to_bits()).collect::<Vec<_>>()
+        let (edits, terrain) = (world.state().ruts.edits(), world.model().terrain());
+        // Of tiles that end west of the map's origin.
+        let side_m = TILE_NODES as f64 * terrain.spacing_m();
+        let east_m = |tile: i16| terrain.origin_m()[0] + (f64::from(tile) + 1.0) * side_m;
+        edits.filter(|edit| east_m(edit.tile[0]) <= 0.0).map(|edit| edit.height_m.to_bits()).collect::<Vec<_>>()
     };
     let left_behind = ruts(&world);
     assert!(left_behind.len() > 100, "ruts of the start are kept: {}", left_behind.len());
-    assert!(world.soil_memory().beyond().count() > 1000, "the soil remembers them");
-    let home = drive(&mut world, &mut stage, -0.7, |state| x(state) < 3.0);
-    let off_m = rays_off_m(&world, &stage, x(&home), 0.0);
+    assert!(world.state().soil.nodes().count() > 1000, "the soil remembers them");
+    let home = drive(&mut world, &mut feed, &mut scene, -0.7, |snapshot| x(snapshot) < 3.0);
+    let off_m = rays_off_m(&world, &scene, x(&home), 0.0);
     assert!(off_m < RAY_TOLERANCE_M, "{off_m} m back home");
     assert!(ruts(&world) == left_behind, "ruts behind the start were not driven on again");
-    let deepest = home.wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max);
+    let deepest = rover(&home).wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max);
     assert!(deepest > 0.005, "wheels stand in the soil: {deepest}");
 }
 
@@ -105,15 +115,13 @@ fn the_state_after_several_windows_is_the_same_for_any_number_of_threads() {
     let hash = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         pool.install(|| {
-            let scenario = scenario(200.0);
-            let ground = scenario.generate_ground().expect("ground");
-            let mut world = World::new(scenario, ground).expect("world");
+            let mut world = world(200.0);
             let end = SimTime::from_secs_f64(60.0);
             while world.time() < end {
-                world.drive(Command::Body(BodyTwist::arc(0.7, 0.02)));
+                world.drive(ROVER, Command::Body(BodyTwist::arc(0.7, 0.02))).expect("there");
                 world.heartbeat().expect("heartbeat");
             }
-            (world.ground().place(), world.hash())
+            (world.state().rovers[&ROVER].clipmap_centre, world.hash())
         })
     };
     let [one, four] = [1, 4].map(hash);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::input::load_yaml;
+use selene_dem::{Compression, Crs, Dem, GeoPoint, GeoTransform, MapFrame, Pole, write_geotiff};
 use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Scene, Sun, Tracer};
-use selene_terrain::elevation::{Compression, Crs, Dem, GeoTransform, MapFrame, Place, Pole, write_geotiff};
-use selene_terrain::{ElevationSpec, FileSpec, Ground, Horizon, LevelSpec, SiteSpec};
+use selene_terrain::{Clipmap, ElevationSpec, FileSpec, Horizon, LevelSpec, SiteSpec};
 use selene_tests::repository_file;
 
 const LATITUDE_DEG: f64 = -85.0;
@@ -26,11 +26,11 @@ fn write_file(folder: &Path) {
     let frame = MapFrame::new(LATITUDE_DEG, 0.0, PLAIN_M);
     let crs =
         Crs::PolarStereographic { pole: Pole::South, central_meridian_rad: 0.0, scale: 1.0, false_origin_m: [0.0; 2] };
-    let [x, y] = crs.forward(&Place::from_degrees(LATITUDE_DEG, 0.0)).expect("on the map");
+    let [x, y] = crs.forward(&GeoPoint::from_degrees(LATITUDE_DEG, 0.0)).expect("on the map");
     let transform = GeoTransform::north_up(x - 32_000.0, y + 32_000.0, 50.0, 50.0);
     let height_m = |i: usize| {
         let place = crs.inverse(transform.post_xy(i % 1280, i / 1280)).expect("a place");
-        let east_m = frame.to_map(&Place { height_m: PLAIN_M, ..place })[0];
+        let east_m = frame.to_map(&GeoPoint { height_m: PLAIN_M, ..place })[0];
         (if (RANGE_EAST_M[0]..RANGE_EAST_M[1]).contains(&east_m) { RANGE_M } else { PLAIN_M }) as f32
     };
     let heights_m = (0..1280 * 1280).map(height_m).collect();
@@ -39,7 +39,7 @@ fn write_file(folder: &Path) {
 }
 
 /// A site on the file: levels up to a side of 2 km, and of 59 km if it is to see `far`.
-fn ground(folder: &Path, far: bool) -> Ground {
+fn ground(folder: &Path, far: bool) -> Clipmap {
     let file = repository_file("config/site/polar.yaml");
     let site: SiteSpec = load_yaml(&file).expect("site");
     let mut levels = vec![(0.05, 12.8), (0.4, 51.2), (3.2, 409.6), (25.6, 2048.0)];
@@ -55,11 +55,11 @@ fn ground(folder: &Path, far: bool) -> Ground {
         ..site
     };
     assert!((spec.side_m() - 2048.0).abs() < 1e-9, "the site is its detailed measured ground");
-    Ground::generate(&spec, &file, Some(folder), 1).expect("ground")
+    Clipmap::of_site(&spec, &file, Some(folder), 1).expect("ground")
 }
 
 /// Share of what a camera over the origin sees of its ground that is sunlit.
-fn sunlit_share(ground: &Ground, sun_elevation_deg: f64) -> f64 {
+fn sunlit_share(ground: &Clipmap, sun_elevation_deg: f64) -> f64 {
     let (sin, cos) = sun_elevation_deg.to_radians().sin_cos();
     let sun =
         Sun { direction_to_sun: Vector3::new(cos, 0.0, sin), irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
@@ -90,7 +90,7 @@ fn a_range_far_beyond_the_site_stands_over_the_horizon_and_hides_the_sun() {
 
     // Its crest is the first post that stands on it as a whole: up to two posts beyond its foot.
     let [highest_deg, lowest_deg] = [0.0, 2.0].map(|posts| crest_deg(RANGE_EAST_M[0] + posts * POST_M));
-    let eastern_deg = |ground: &Ground| {
+    let eastern_deg = |ground: &Clipmap| {
         let horizon = Horizon::seen_from(ground, [0.0, 0.0], EYE_M).expect("ground");
         horizon.elevation_rad(90_f64.to_radians()).to_degrees()
     };

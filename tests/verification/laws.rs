@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use selene_base::SimTime;
-use selene_sim::{Command, LoadOptions, Scenario, World, WorldState};
-use selene_terrain::{Ground, Level};
-use selene_tests::repository_file;
+use selene_sim::{LoadOptions, Model, Scenario, Snapshot, World};
+use selene_terrain::{Level, Terrain};
+use selene_tests::{ROVER, drive, repository_file, rover};
 use selene_vehicle::BodyTwist;
 
 /// The worlds' posts, m: slopes are planes.
@@ -34,7 +33,7 @@ impl Drop for Folder {
     }
 }
 
-fn scenario(folder: &Path, rover: &str, soil: &str, yaw_deg: f64) -> Arc<Scenario> {
+fn scenario(folder: &Path, rover: &str, soil: &str, yaw_deg: f64) -> Scenario {
     let config = repository_file("config").canonicalize().expect("config");
     let config = config.display();
     let text = format!(
@@ -45,7 +44,7 @@ fn scenario(folder: &Path, rover: &str, soil: &str, yaw_deg: f64) -> Arc<Scenari
     );
     let file = folder.join("scenario.yaml");
     std::fs::write(&file, text).expect("write");
-    Arc::new(Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}")))
+    Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A plane that rises to the east.
@@ -53,18 +52,11 @@ fn world(rover: &str, soil: &str, slope_deg: f64, yaw_deg: f64) -> World {
     let folder = Folder::new(&format!("{rover}-{}", soil.len() * 1000 + slope_deg as usize + yaw_deg.abs() as usize));
     let rise = slope_deg.to_radians().tan();
     let level = Level::sample([-12.0, -12.0], SPACING_M, 481, |x, _| rise * x);
-    let ground = Ground::new(vec![level], Vec::new(), Vec::new());
-    World::new(scenario(&folder.0, rover, soil, yaw_deg), ground).expect("world")
+    world_on(scenario(&folder.0, rover, soil, yaw_deg), Terrain::of_level(level, Vec::new(), Vec::new()))
 }
 
-fn drive(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> Vec<WorldState> {
-    let end = world.time() + SimTime::from_secs_f64(seconds);
-    let mut states = Vec::new();
-    while world.time() < end {
-        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
-        states.push(world.heartbeat().expect("heartbeat"));
-    }
-    states
+fn world_on(scenario: Scenario, terrain: Terrain) -> World {
+    selene_tests::world(&Arc::new(Model::on(Arc::new(scenario), terrain).expect("no loose rocks")))
 }
 
 fn ahead(forward_m_s: f64) -> Option<BodyTwist> {
@@ -79,7 +71,7 @@ fn ex1_slips_as_its_regression_says() {
     for (speed, slope_deg) in [(0.25, 0.0), (0.7, 0.0), (1.1, 0.0), (0.3, 5.0), (0.3, 10.0), (0.2, 15.0)] {
         let mut world = world("ex1", "$tohoku_silica5_ex1.yaml", slope_deg, 0.0);
         let states = drive(&mut world, 5.0, ahead(speed));
-        let tail: Vec<_> = states[800..].iter().flat_map(|state| &state.wheels).collect();
+        let tail: Vec<_> = states[800..].iter().flat_map(|state| &rover(state).wheels).collect();
         let mean = |value: &dyn Fn(&selene_sim::WheelTruth) -> f64| {
             tail.iter().map(|wheel| value(wheel)).sum::<f64>() / tail.len() as f64
         };
@@ -101,14 +93,14 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
     for (soil, slip) in [("$rigid.yaml", 0.01), ("$slip_map_lunar.yaml", 0.12), ("$tohoku_silica5_ex1.yaml", 0.25)] {
         let mut world = world("viper", soil, 3.0, 0.0);
         let gone = drive(&mut world, 4.0, ahead(0.2));
-        let speed = gone[gone.len() - 1].body_twist().linear.x;
+        let speed = rover(&gone[gone.len() - 1]).body_twist().linear.x;
         assert!(speed > 0.19 * (1.0 - slip) && speed < 0.205, "{soil}: {speed} m/s");
         let turned = drive(&mut world, 3.0, Some(BodyTwist::arc(0.15, 0.1)));
-        let rate = turned[turned.len() - 1].body_twist().angular.z;
+        let rate = rover(&turned[turned.len() - 1]).body_twist().angular.z;
         assert!(rate > 0.05 && rate < 0.11, "{soil}: {rate} rad/s");
         drive(&mut world, 4.0, ahead(0.0));
         let stood = drive(&mut world, 6.0, ahead(0.0));
-        let at = |state: &WorldState| state.world_from_base().translation.vector;
+        let at = |state: &Snapshot| rover(state).world_from_base().translation.vector;
         let crept = (at(&stood[stood.len() - 1]) - at(&stood[0])).norm();
         println!("{soil}: {speed:.4} m/s, {rate:.4} rad/s, crept {crept:.1e} m in 6 s");
         assert!(crept < 1e-3, "{soil}: {crept} m");
@@ -129,10 +121,10 @@ fn ex1_turns_by_skidding_on_every_law() {
     ] {
         let mut world = world("ex1", soil, 0.0, 0.0);
         let states = drive(&mut world, 5.0, Some(BodyTwist::arc(0.0, 0.5)));
-        let rate = states[600..].iter().map(|state| state.body_twist().angular.z).sum::<f64>() / 400.0;
+        let rate = states[600..].iter().map(|state| rover(state).body_twist().angular.z).sum::<f64>() / 400.0;
         println!("{soil}: {rate:.4} rad/s for 0.5 asked, {coulomb:.4} by Coulomb");
         assert!((least..most).contains(&rate), "{soil}: {rate}");
-        let moved = states[states.len() - 1].world_from_base().translation.vector.xy().norm();
+        let moved = rover(&states[states.len() - 1]).world_from_base().translation.vector.xy().norm();
         assert!(moved < 0.3, "{soil}: {moved}");
     }
 }
@@ -145,32 +137,32 @@ fn a_rover_crosses_the_border_of_soils() {
     let mut world = world("viper", soil, 0.0, 0.0);
     let states = drive(&mut world, 16.0, ahead(0.2));
     let deepest = |x_m: f64| {
-        let state = states.iter().find(|state| state.world_from_base().translation.x > x_m).expect("got there");
-        state.wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max)
+        let state = states.iter().find(|state| rover(state).world_from_base().translation.x > x_m).expect("got there");
+        rover(state).wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max)
     };
     // VIPER's wheels stand 0.64 m ahead and behind.
     assert!(deepest(0.2) > 5e-3 && deepest(1.5) > 2e-3, "{} {}", deepest(0.2), deepest(1.5));
-    let steady = states[600..].iter().map(|state| state.body_twist().linear.x);
+    let steady = states[600..].iter().map(|state| rover(state).body_twist().linear.x);
     let (slowest, fastest) = steady.fold((f64::INFINITY, 0.0), |(low, high), v: f64| (v.min(low), v.max(high)));
     assert!(slowest > 0.15 && fastest < 0.25, "{slowest} to {fastest}");
     // Nothing throws it: it stands lower than it was set down throughout.
-    let highest = states.iter().map(|state| state.world_from_base().translation.z).fold(0.0, f64::max);
-    assert!(highest < states[0].world_from_base().translation.z + 1e-3, "{highest}");
+    let highest = states.iter().map(|state| rover(state).world_from_base().translation.z).fold(0.0, f64::max);
+    assert!(highest < rover(&states[0]).world_from_base().translation.z + 1e-3, "{highest}");
 }
 
 /// Dropped, thrown and driven at once: numbers, to the end.
 #[test]
 fn a_dropped_rover_stays_finite_on_every_law() {
     for soil in ["$rigid.yaml", "$slip_map_lunar.yaml", "$tohoku_silica5_ex1.yaml"] {
-        for rover in ["viper", "ex1", "curiosity"] {
-            let folder = Folder::new(&format!("drop-{rover}-{}", soil.len()));
-            let mut scenario = Scenario::clone(&scenario(&folder.0, rover, soil, 20.0));
-            scenario.start[2] = 20.0;
-            let mut world = World::new(Arc::new(scenario), Ground::flat(SPACING_M, 60.0)).expect("world");
+        for name in ["viper", "ex1", "curiosity"] {
+            let folder = Folder::new(&format!("drop-{name}-{}", soil.len()));
+            let mut scenario = scenario(&folder.0, name, soil, 20.0);
+            scenario.rovers[0].start.z_m = 20.0;
+            let mut world = world_on(scenario, Terrain::flat(SPACING_M, 60.0));
             let states = drive(&mut world, 12.0, ahead(0.1));
-            let height = states[states.len() - 1].world_from_base().translation.z;
-            println!("{rover} on {soil}: at {height:.2} m after 12 s, {:?}", world.notices());
-            assert!((-1.0..25.0).contains(&height), "{rover} {soil}: {height}");
+            let height = rover(&states[states.len() - 1]).world_from_base().translation.z;
+            println!("{name} on {soil}: at {height:.2} m after 12 s, {:?}", world.state().rovers[&ROVER].notices);
+            assert!((-1.0..25.0).contains(&height), "{name} {soil}: {height}");
         }
     }
 }

@@ -8,7 +8,7 @@ use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::input::load_yaml;
 use selene_scene::{CameraFrame, CameraView, CpuTracer, Scene, Sun, Tracer};
-use selene_terrain::{Ground, SiteSpec};
+use selene_terrain::{Clipmap, SiteSpec};
 use selene_tests::repository_file;
 
 const COLUMNS: u32 = 640;
@@ -27,7 +27,7 @@ fn camera(at_m: [f64; 2], ground_m: f64, yaw_rad: f64) -> CameraView {
     CameraView::pinhole(pose, [COLUMNS, ROWS], FIELD_OF_VIEW_DEG.to_radians())
 }
 
-fn seen(ground: &Ground, view: &CameraView) -> CameraFrame {
+fn seen(ground: &Clipmap, view: &CameraView) -> CameraFrame {
     let sun = Sun {
         direction_to_sun: Vector3::new(0.8, 0.6, 0.2).normalize(),
         irradiance_w_m2: 1361.0,
@@ -54,15 +54,15 @@ fn moved_px(before: &CameraFrame, after: &CameraFrame) -> (Vec<f64>, usize) {
 fn nothing_pops_in_depth_when_windows_go_a_step_on() {
     let file = repository_file("config/site/polar.yaml");
     let spec: SiteSpec = load_yaml(&file).expect("site");
-    let mut ground = Ground::generate(&spec, &file, None, 1).expect("ground");
-    let step_m = ground.surroundings().expect("endless").plan().step_m();
+    let mut ground = Clipmap::of_site(&spec, &file, None, 1).expect("ground");
+    let step_m = ground.terrain().and_then(|terrain| terrain.plan()).expect("endless").step_m();
     // A rover goes a step when it is one off the middle.
     let at_m = [step_m, 0.3];
     let ground_m = ground.height_m(at_m[0], at_m[1]).expect("on the ground");
     let views: Vec<_> = (0..4).map(|i| camera(at_m, ground_m, 0.1 + FRAC_PI_2 * f64::from(i))).collect();
     let before: Vec<_> = views.iter().map(|view| seen(&ground, view)).collect();
     ground.go_to(step_m, 0.0);
-    assert_eq!(ground.place(), [1, 0]);
+    assert_eq!(ground.centre(), [1, 0]);
     let mut changed = 0;
     for (view, before) in views.iter().zip(&before) {
         let (mut moved, other) = moved_px(before, &seen(&ground, view));
@@ -70,7 +70,8 @@ fn nothing_pops_in_depth_when_windows_go_a_step_on() {
         changed += moved.iter().filter(|&&px| px > 0.01).count();
         let most = moved[moved.len() * 999 / 1000];
         assert!(most < 0.5, "one pixel in a thousand moves by {most} of itself and more");
-        assert!(other * 1000 < before.class.len(), "{other} pixels see another thing");
+        // The finest window shows every rock that wheels can meet in it, however many: those come with it.
+        assert!(other * 800 < before.class.len(), "{other} pixels see another thing");
     }
     assert!(changed > 1000, "another window shows other detail: {changed} pixels");
 }

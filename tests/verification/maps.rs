@@ -7,15 +7,14 @@ use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, subscribe};
 use selene_ros::{Qos, grid_map_msgs, nav_msgs, selene_msgs};
-use selene_sim::{LoadOptions, Scenario};
-use selene_simulation::{Pace, SimulationOptions, run};
-use selene_tests::repository_file;
+use selene_simulation::{Begin, run};
+use selene_terrain::Clipmap;
+use selene_tests::{context, model, options, scenario};
 
 #[test]
 fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
-    let file = repository_file("config/scenario/curiosity_rocks.yaml");
-    let scenario = Arc::new(Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}")));
-    let ground = scenario.generate_ground().expect("ground");
+    let model = model(scenario("curiosity_rocks", None));
+    let ground = Clipmap::at(model.terrain(), [0, 0]);
     let bus = InProcess::new();
     let maps = Arc::new(Mutex::new(Vec::<grid_map_msgs::GridMap>::new()));
     let grids = Arc::new(Mutex::new(Vec::<nav_msgs::OccupancyGrid>::new()));
@@ -35,16 +34,10 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let asked = selene_msgs::MapRequest { length_x: 8.0, length_y: 6.0, resolution: 0.1, ..Default::default() };
     let absurd = selene_msgs::MapRequest { length_x: 8e6, ..asked.clone() };
     let limitless = selene_msgs::MapRequest { slope_limit: 0.0, ..asked.clone() };
-    let options = SimulationOptions {
-        duration: Some(SimTime::from_secs_f64(0.5)),
-        pace: Pace::Fast,
-        participants: Vec::new(),
-        twist_unstamped: false,
-        save_ruts: None,
-    };
+    let (context, options) = (context(Arc::new(bus.clone()), &model), options(SimTime::from_secs_f64(0.5), &[]));
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&bus, &scenario, ground.clone(), &options, &stop).expect("runs"));
+        let running = scope.spawn(|| run(&context, Begin::Start(None), &options, &stop).expect("runs"));
         while rocks.lock().expect("lock").is_empty() && !running.is_finished() {
             std::thread::yield_now();
         }
@@ -66,7 +59,7 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let rocks = rocks.lock().expect("lock");
     let told = &rocks.last().expect("told").rocks;
     assert_eq!(told.iter().filter(|rock| !rock.is_loose).count(), ground.rocks().len());
-    assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), ground.loose_rocks().len());
+    assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), model.rocks().len());
     let grids = grids.lock().expect("lock");
     let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
     assert_occupied_by(grid, told);

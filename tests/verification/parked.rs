@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_soil::{Bed, Conditions, Law, Scratch, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape};
-use selene_terrain::Ground;
+use selene_sim::{press_wheels, wheel_shapes};
+use selene_soil::{
+    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelShape,
+};
+use selene_terrain::GroundPatch;
 use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
 
 const STEP_S: f64 = 1e-3;
@@ -19,10 +22,12 @@ const CREEP_MAX_M: f64 = 1e-3;
 struct Slope {
     rover: Rover,
     soils: Soils,
-    ground: Ground,
-    memory: SoilMemory,
+    ground: GroundPatch,
+    memory: MemoryPatch,
     scratch: Scratch,
-    wheels: Vec<(WheelShape, WheelMemory)>,
+    shapes: Vec<WheelShape>,
+    wheels: Vec<WheelMemory>,
+    contacts: Vec<WheelContact>,
     gravity_m_s2: f64,
 }
 
@@ -36,17 +41,15 @@ impl Slope {
         let lean = Vector3::new(-sine, 0.0, -cosine) * gravity_m_s2;
         let first = &model.wheels()[0];
         let start = Pose::translation(0.0, 0.0, first.radius_m - first.centre_in_base_m.z);
-        let ground = Ground::flat(0.02, 6.0);
-        let wheels = model.wheels().iter().map(|wheel| {
-            let plain = WheelShape::plain(wheel.radius_m, wheel.width_m);
-            let shape = WheelShape { grouser_height_m: wheel.grouser_height_m, grousers: wheel.grousers, ..plain };
-            (shape, WheelMemory::default())
-        });
+        let ground = GroundPatch::flat(0.02, 6.0);
+        let shapes = wheel_shapes(&model);
         Self {
-            wheels: wheels.collect(),
+            wheels: vec![WheelMemory::default(); shapes.len()],
+            contacts: vec![WheelContact::default(); shapes.len()],
+            shapes,
             rover: Rover::new(&model, start, lean, STEP_S).expect("starts"),
             soils: Soils::uniform(Law::try_from(&spec).expect("valid")),
-            memory: SoilMemory::new(&ground),
+            memory: MemoryPatch::new(&ground),
             ground,
             scratch: Scratch::default(),
             gravity_m_s2,
@@ -64,18 +67,10 @@ impl Slope {
 
     fn press(&mut self) -> Vec<Wrench> {
         let Self { soils, ground, memory, scratch, .. } = self;
-        let mut bed = Bed { soils, ground, memory, scratch };
+        let mut context = SoilContext { soils, ground, memory, scratch };
         let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: self.gravity_m_s2 };
-        let motions = self.rover.wheel_motions();
-        let press = |((shape, memory), motion): (&mut (WheelShape, WheelMemory), &selene_vehicle::WheelMotion)| {
-            let motion = WheelMotion {
-                world_from_wheel: motion.world_from_wheel,
-                linear_m_s: motion.linear,
-                angular_rad_s: motion.angular,
-            };
-            selene_soil::step(&mut bed, shape, memory, &motion, &conditions).wrench
-        };
-        self.wheels.iter_mut().zip(&motions).map(press).collect()
+        press_wheels(&mut context, &self.rover, &self.shapes, &mut self.wheels, &conditions, &mut self.contacts);
+        self.contacts.iter().map(|contact| contact.wrench).collect()
     }
 }
 

@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
-use selene_sim::{Command, LoadOptions, LooseFromSiteSpec, Scenario, World, WorldState};
+use selene_sim::{Command, LooseFromSiteSpec, LooseRockSpec, Model, RoverSnapshot, Scenario, Start, World};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Bed, Conditions, Scratch, SoilMemory};
-use selene_terrain::{Ground, Level, Rock, RockShape};
-use selene_tests::repository_file;
+use selene_soil::{Conditions, MemoryPatch, Scratch, SoilContext};
+use selene_terrain::{GroundPatch, Level, Rock, RockShape, Terrain};
+use selene_tests::{ROVER, model, rover, scenario};
 use selene_vehicle::BodyTwist;
+use selene_vehicle::contact::LooseRockState;
 
 const MOON_M_S2: f64 = 1.62;
 
 fn rocks_scenario() -> Scenario {
-    let file = repository_file("config/scenario/curiosity_rocks.yaml");
-    Scenario::load(&file, &LoadOptions::default()).expect("scenario")
+    scenario("curiosity_rocks", None)
 }
 
 /// The scenario's rover and soil without its rocks and route.
-fn bare(start: [f64; 4]) -> Scenario {
+fn bare(above_m: f64) -> Scenario {
     let mut scenario = rocks_scenario();
-    scenario.route = None;
+    scenario.rovers[0].route = None;
     scenario.loose_rocks.clear();
-    scenario.start = start;
+    scenario.rovers[0].start = Start { x_m: 0.0, y_m: 0.0, z_m: above_m, yaw_rad: 0.0 };
     scenario
 }
 
@@ -32,17 +32,17 @@ fn level() -> Level {
     Level::sample([-8.0, -8.0], 0.02, 801, |_, _| 0.0)
 }
 
-fn world(scenario: Scenario, ground: Ground) -> World {
-    World::new(Arc::new(scenario), ground).expect("world")
+fn world(scenario: Scenario, terrain: Terrain) -> World {
+    selene_tests::world(&Arc::new(Model::on(Arc::new(scenario), terrain).expect("rocks lie on the ground")))
 }
 
-fn run(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> WorldState {
+fn run(world: &mut World, seconds: f64, command: Option<BodyTwist>) -> RoverSnapshot {
     let end = world.time() + SimTime::from_secs_f64(seconds);
     loop {
-        command.into_iter().for_each(|command| world.drive(Command::Body(command)));
-        let state = world.heartbeat().expect("finite and on the site");
+        command.into_iter().for_each(|command| world.drive(ROVER, Command::Body(command)).expect("there"));
+        let snapshot = world.heartbeat().expect("finite and on the site");
         if world.time() >= end {
-            return state;
+            return rover(&snapshot).clone();
         }
     }
 }
@@ -61,34 +61,45 @@ fn edges(shape: &RockShape) -> Vector3<f64> {
 const FOOTPRINT_TOLERANCE: f64 = 0.06;
 const EDGE_M: f64 = 0.42;
 
-/// A cube of `EDGE_M` on level ground and Bekker's sinkage under its weight: W / (a² (Kc/b + Kφ))
+/// A cube of `EDGE_M` on level ground, its weight and Bekker's sinkage under it: W / (a² (Kc/b + Kφ))
 /// with 1/b = 2/a and n = 1, lunar soil.
-fn cube_on_level_ground() -> (Ground, f64, f64) {
+fn cube_on_level_ground() -> (Model, f64, f64) {
     let shape = block(Vector3::new(1.0, 1.0, 1.0));
-    let radius_m = EDGE_M / edges(&shape).x;
-    let mut ground = Ground::new(vec![level()], Vec::new(), vec![shape]);
-    ground.lay_rock([3.01, 3.01], 0, radius_m, 0.0).expect("on the ground");
-    let weight_n = 2700.0 * EDGE_M.powi(3) * MOON_M_S2;
-    (ground, weight_n, weight_n / (EDGE_M * EDGE_M * (1.4e3 * 2.0 / EDGE_M + 0.82e6)))
+    let diameter_m = 2.0 * EDGE_M / edges(&shape).x;
+    let mut scenario = bare(0.0);
+    let (shape_number, density_kg_m3) = (Some(0), 2700.0);
+    let cube = LooseRockSpec { x_m: 3.01, y_m: 3.01, diameter_m, shape: shape_number, density_kg_m3, yaw_deg: 0.0 };
+    scenario.loose_rocks.push(cube);
+    let terrain = Terrain::of_level(level(), Vec::new(), vec![shape]);
+    let weight_n = density_kg_m3 * EDGE_M.powi(3) * MOON_M_S2;
+    let model = Model::on(Arc::new(scenario), terrain).expect("on the ground");
+    (model, weight_n, weight_n / (EDGE_M * EDGE_M * (1.4e3 * 2.0 / EDGE_M + 0.82e6)))
+}
+
+/// The first loose rock's state.
+fn first_rock(world: &World) -> &LooseRockState {
+    world.state().rocks.values().next().expect("a rock")
 }
 
 /// Let down so slowly that only the soil's strength counts.
 #[test]
 fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
-    let (mut ground, weight_n, expected_m) = cube_on_level_ground();
-    let rock = ground.loose_rocks()[0].clone();
-    let mut solid = ConvexSolid::new(&ground.rock_shapes()[0].clone(), rock.radius_m);
-    let (soils, mut memory, mut scratch) = (rocks_scenario().soils, SoilMemory::new(&ground), Scratch::default());
+    let (model, weight_n, expected_m) = cube_on_level_ground();
+    let (state, _) = model.start(None).expect("starts");
+    let mut ground = GroundPatch::of_square(model.terrain(), &state.ruts, [3.01, 3.01], 1.0);
+    let rock = model.rocks().values().next().expect("a rock");
+    let mut solid = ConvexSolid::new(&model.terrain().shapes()[0], rock.radius_m);
+    let soils = &model.scenario().soils;
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let mass_kg = weight_n / MOON_M_S2;
     let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: MOON_M_S2 };
-    let mut pose = rock.world_from_rock;
+    let mut pose = state.rocks.values().next().expect("a rock").world_from_rock;
     for _ in 0..20_000 {
         solid.place(&pose);
-        let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let still = SolidMotion { linear_m_s: Vector3::zeros(), angular_rad_s: Vector3::zeros(), mass_kg };
-        let contact =
-            solid::step(&mut bed, &solid, pose.translation.vector, &still, &conditions).expect("a law for solids");
-        let missing = 1.0 - contact.wrench.force.z / weight_n;
+        let contact = solid::step(&mut context, &solid, pose.translation.vector, &still, &conditions);
+        let missing = 1.0 - contact.expect("a law for solids").wrench.force.z / weight_n;
         if missing.abs() < 1e-3 {
             break;
         }
@@ -103,12 +114,12 @@ fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
 /// (its weight's work against Bekker's line, without damping), and there it sleeps.
 #[test]
 fn a_loose_block_sinks_under_its_weight_and_comes_to_rest() {
-    let (ground, _, static_m) = cube_on_level_ground();
-    let mut world = world(bare([0.0; 4]), ground);
+    let (model, weight_n, static_m) = cube_on_level_ground();
+    let mut world = selene_tests::world(&Arc::new(model));
     run(&mut world, 6.0, Some(BodyTwist::REST));
-    let rock = &world.loose_rocks().rocks()[0];
+    let rock = first_rock(&world);
     let sunk_m = 0.5 * EDGE_M - rock.world_from_rock.translation.z;
-    println!("{:.0} kg sank {:.3} mm, slowly {:.3}", rock.mass_kg, sunk_m * 1e3, static_m * 1e3);
+    println!("{weight_n:.0} N sank {:.3} mm, slowly {:.3}", sunk_m * 1e3, static_m * 1e3);
     assert!(rock.asleep(), "{:?}", rock.twist);
     let least_m = (1.0 - FOOTPRINT_TOLERANCE) * static_m;
     assert!((least_m..2.0 * static_m).contains(&sunk_m), "{sunk_m} {static_m}");
@@ -122,8 +133,7 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
     let half_m = 0.5 * edges(&shape).z * radius_m;
     let at = Pose::translation(1.6, 0.61, 0.125 - half_m);
     let rock = Rock { id: 0, shape: 0, world_from_rock: at, radius_m };
-    let ground = Ground::new(vec![level()], vec![rock], vec![shape]);
-    let mut world = world(bare([0.0; 4]), ground);
+    let mut world = world(bare(0.0), Terrain::of_level(level(), vec![rock], vec![shape]));
     let go = BodyTwist::arc(0.15, 0.0);
     let (mut highest_m, mut fastest_m_s) = (0.0_f64, 0.0_f64);
     let mut last = run(&mut world, 0.5, Some(go));
@@ -131,10 +141,10 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
         last = run(&mut world, 0.05, Some(go));
         highest_m = highest_m.max(last.world_from_links.iter().map(|link| link.translation.z).fold(0.0, f64::max));
         fastest_m_s = fastest_m_s.max(last.base_twist.linear.norm());
-        assert!(last.time < SimTime::from_secs_f64(60.0), "stuck at {}", last.world_from_base().translation);
+        assert!(world.time() < SimTime::from_secs_f64(60.0), "stuck at {}", last.world_from_base().translation);
     }
     let front_left = last.world_from_base().translation.x;
-    println!("over after {} at {front_left:.2} m, at most {fastest_m_s:.2} m/s", last.time);
+    println!("over after {} at {front_left:.2} m, at most {fastest_m_s:.2} m/s", world.time());
     // Falling from the rock's top: √(2 g 0.125 m) = 0.64 m/s at the wheel, half at the middle.
     assert!(fastest_m_s < 0.15 + 0.64, "{fastest_m_s}");
     let settled = run(&mut world, 3.0, Some(BodyTwist::REST));
@@ -145,8 +155,7 @@ fn wheels_climb_a_rock_of_half_their_radius_and_come_down_without_gaining_energy
 /// A fall of 100 m ends at 18 m/s.
 #[test]
 fn a_rover_dropped_from_100_m_stays_finite_and_comes_to_rest() {
-    let ground = Ground::new(vec![level()], Vec::new(), Vec::new());
-    let mut world = world(bare([0.0, 0.0, 100.0, 0.0]), ground);
+    let mut world = world(bare(100.0), Terrain::of_level(level(), Vec::new(), Vec::new()));
     let landed = run(&mut world, 30.0, Some(BodyTwist::REST));
     let at = landed.world_from_base().translation;
     println!("at {} m, {:.2e} m/s", at, landed.base_twist.linear.norm());
@@ -157,15 +166,12 @@ fn a_rover_dropped_from_100_m_stays_finite_and_comes_to_rest() {
 fn driven_hash(threads: usize) -> u64 {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     pool.install(|| {
-        let scenario = rocks_scenario();
-        let ground = scenario.generate_ground().expect("ground");
-        assert_eq!(ground.loose_rocks().len(), 6);
-        let mut world = world(scenario, ground);
-        let before: Vec<_> = world.loose_rocks().rocks().iter().map(|rock| rock.world_from_rock).collect();
+        let mut world = selene_tests::world(&model(rocks_scenario()));
+        assert_eq!(world.state().rocks.len(), 6);
+        let before = first_rock(&world).world_from_rock;
         // The first rock is 1.1 m ahead of the front wheels' rims.
         run(&mut world, 9.0, None);
-        let moved =
-            (world.loose_rocks().rocks()[0].world_from_rock.translation.vector - before[0].translation.vector).norm();
+        let moved = (first_rock(&world).world_from_rock.translation.vector - before.translation.vector).norm();
         assert!(moved > 1e-3, "nobody touched the first rock");
         world.hash()
     })
@@ -185,16 +191,14 @@ const THROWN_M_S: f64 = 1.5 * MOON_M_S2 * 0.05;
 /// soil that they lie in does not throw them out.
 #[test]
 fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
-    let file = repository_file("config/scenario/polar.yaml");
-    let mut scenario = Scenario::load(&file, &LoadOptions::default()).expect("scenario");
-    scenario.route = None;
+    let mut scenario = scenario("polar", None);
+    scenario.rovers[0].route = None;
     scenario.loose_from_site = Some(LooseFromSiteSpec { diameter_min_m: 0.25, diameter_max_m: 0.5 });
-    let ground = scenario.generate_ground().expect("ground");
-    let loose = ground.loose_rocks().to_vec();
-    assert!(loose.len() > 10 && ground.rocks().iter().all(|rock| loose.iter().all(|loose| loose.id != rock.id)));
-    let mut world = world(scenario, ground);
+    let mut world = selene_tests::world(&model(scenario));
+    let loose: Vec<_> = world.state().rocks.keys().copied().collect();
+    assert!(loose.len() > 10 && loose.iter().all(|&id| world.model().terrain().is_loosened(id)));
     run(&mut world, 0.05, Some(BodyTwist::REST));
-    let fastest = world.loose_rocks().rocks().iter().map(|rock| rock.twist.linear.norm()).fold(0.0, f64::max);
+    let fastest = world.state().rocks.values().map(|rock| rock.twist.linear.norm()).fold(0.0, f64::max);
     println!("{} loose, at most {fastest:.3} m/s", loose.len());
     assert!(fastest < THROWN_M_S, "{fastest}");
 }
@@ -203,13 +207,12 @@ fn rocks_of_the_site_that_are_made_loose_are_not_thrown_out_of_their_beds() {
 #[test]
 fn boulders_laid_on_soil_come_to_rest_and_sleep() {
     let mut scenario = rocks_scenario();
-    scenario.route = None;
-    let ground = scenario.generate_ground().expect("ground");
-    let mut world = world(scenario, ground);
+    scenario.rovers[0].route = None;
+    let mut world = selene_tests::world(&model(scenario));
     let mut awake = 6;
     while awake > 0 && world.time() < SimTime::from_secs_f64(15.0) {
         run(&mut world, 1.0, Some(BodyTwist::REST));
-        awake = world.loose_rocks().rocks().iter().filter(|rock| !rock.asleep()).count();
+        awake = world.state().rocks.values().filter(|rock| !rock.asleep()).count();
         println!("{awake} awake at {}", world.time());
     }
     assert_eq!(awake, 0);

@@ -7,10 +7,10 @@ use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::rig::{self, PlateRig, WheelRig};
 use selene_soil::{
-    Bed, Bulldozing, BulldozingSpec, Conditions, Law, Scm, Scratch, SoilLaw, SoilMemory, SoilSpec, Soils, WheelContact,
-    WheelMemory, WheelMotion, WheelShape,
+    Bulldozing, BulldozingSpec, Conditions, Law, MemoryPatch, Scm, Scratch, SoilContext, SoilLaw, SoilSpec, Soils,
+    WheelContact, WheelMemory, WheelMotion, WheelShape,
 };
-use selene_terrain::{Ground, Level, Node};
+use selene_terrain::{GroundPatch, Level, Node};
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.20, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
 const STEP_S: f64 = 5e-4;
@@ -19,14 +19,14 @@ const STEP_S: f64 = 5e-4;
 fn step(
     scm: &Scm,
     motion: &WheelMotion,
-    ground: &mut Ground,
-    memory: &mut SoilMemory,
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
     scratch: &mut Scratch,
 ) -> WheelContact {
     let soils = Soils::uniform(Law::Scm(*scm));
-    let mut bed = Bed { soils: &soils, ground, memory, scratch };
+    let mut context = SoilContext { soils: &soils, ground, memory, scratch };
     let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: 1.62 };
-    selene_soil::step(&mut bed, &WHEEL, &mut WheelMemory::default(), motion, &conditions)
+    selene_soil::step(&mut context, &WHEEL, &mut WheelMemory::default(), motion, &conditions)
 }
 
 fn directory() -> PathBuf {
@@ -104,8 +104,8 @@ fn a_wheel_without_damping_sinks_as_bekker_says() {
 /// A wheel over the whole of its run: contact at every step.
 fn drive(
     scm: &Scm,
-    ground: &mut Ground,
-    memory: &mut SoilMemory,
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
     steps: usize,
     mut motion_at: impl FnMut(usize, &WheelContact) -> WheelMotion,
 ) -> Vec<WheelContact> {
@@ -134,8 +134,8 @@ const SHEAR_TOLERANCE: f64 = 1e-3;
 /// ahead by j at constant depth; the soil answers 40 µm ahead.
 #[test]
 fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
-    let (mut ground, speed) = (Ground::flat(0.01, 2.0), 0.01);
-    let mut memory = SoilMemory::new(&ground);
+    let (mut ground, speed) = (GroundPatch::flat(0.01, 2.0), 0.01);
+    let mut memory = MemoryPatch::new(&ground);
     let scm = undamped();
     let still = drive(&scm, &mut ground, &mut memory, 1, |_, _| level_motion(0.0, 0.01, [0.0; 3], 0.0))[0];
     // The wheel stays: only the velocity says that it slides, so the patch does not change.
@@ -154,17 +154,17 @@ fn shear_grows_with_sliding_as_janosi_and_hanamoto_say() {
 }
 
 /// Area of the pressed nodes: the wheel's width times what its length touches.
-fn strength_area_m2(ground: &Ground, memory: &SoilMemory) -> f64 {
-    let level = ground.finest();
-    let row = (level.posts / 2) as u32;
-    let pressed = |column: u32| memory.node(Node { column, row }).is_some_and(|node| node.plastic_m > 0.0);
-    (0..level.posts as u32).filter(|&column| pressed(column)).count() as f64 * level.spacing_m * WHEEL.width_m
+fn strength_area_m2(ground: &GroundPatch, memory: &MemoryPatch) -> f64 {
+    let nodes = ground.nodes();
+    let row = nodes.first.row + nodes.rows as i32 / 2;
+    let pressed = |node: &Node| node.row == row && memory.node(*node).is_some_and(|known| known.plastic_m > 0.0);
+    nodes.nodes().filter(pressed).count() as f64 * ground.spacing_m() * WHEEL.width_m
 }
 
 #[test]
 fn soil_never_pulls_however_fast_the_wheel_leaves() {
-    let mut ground = Ground::flat(0.02, 2.0);
-    let mut memory = SoilMemory::new(&ground);
+    let mut ground = GroundPatch::flat(0.02, 2.0);
+    let mut memory = MemoryPatch::new(&ground);
     let contacts = drive(&soil("lunar"), &mut ground, &mut memory, 400, |i, _| {
         let (sinkage, rise) = if i < 200 { (1e-4 * i as f64, -0.2) } else { (0.02 - 1e-4 * (i - 200) as f64, 5.0) };
         level_motion(0.0, sinkage, [0.0, 0.0, rise], 0.0)
@@ -197,7 +197,13 @@ impl Body {
         }
     }
 
-    fn fall(&mut self, scm: &Scm, ground: &mut Ground, memory: &mut SoilMemory, scratch: &mut Scratch) -> WheelContact {
+    fn fall(
+        &mut self,
+        scm: &Scm,
+        ground: &mut GroundPatch,
+        memory: &mut MemoryPatch,
+        scratch: &mut Scratch,
+    ) -> WheelContact {
         let contact = step(scm, &self.motion(), ground, memory, scratch);
         self.velocity_m_s += (contact.wrench.force / self.mass_kg + self.gravity_m_s2) * STEP_S;
         self.centre_m += self.velocity_m_s * STEP_S;
@@ -209,8 +215,8 @@ impl Body {
 #[test]
 fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre() {
     for name in ["lunar", "viper_demo", "soft"] {
-        let mut ground = Ground::flat(0.02, 2.0);
-        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+        let mut ground = GroundPatch::flat(0.02, 2.0);
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
         let (scm, mut body) = (soil(name), Body::new(100.0, 0.0));
         body.gravity_m_s2 = Rotation3::from_axis_angle(&Vector3::y_axis(), 15.0_f64.to_radians()) * body.gravity_m_s2;
         let mut after_settling = body.centre_m;
@@ -231,8 +237,8 @@ fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre()
 fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     let slope = 15.0_f64.to_radians();
     let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| x * slope.tan());
-    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let mut body = Body::new(100.0, 0.0);
     body.centre_m.z = WHEEL.radius_m / slope.cos();
     let mut contact = WheelContact::default();
@@ -251,8 +257,8 @@ fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
 
 /// Rolls over the same 0.6 m, `passes` times, ahead each time; the last depth reached.
 fn rut_depths(passes: usize) -> Vec<f64> {
-    let mut ground = Ground::flat(0.02, 3.0);
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut ground = GroundPatch::flat(0.02, 3.0);
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let one_pass = |_| {
         let mut body = Body::new(100.0, -0.3);
         body.omega_rad_s = 0.8;
@@ -273,10 +279,14 @@ fn each_pass_over_a_rut_sinks_less_than_the_one_before() {
     assert!(gains[1] >= 0.0 && gains[1] < 0.5 * gains[0] && gains[2] < gains[1] + 1e-5, "{gains:?}");
 }
 
+/// Heights of all nodes, row by row, m.
+fn heights_m(ground: &GroundPatch) -> Vec<f64> {
+    ground.nodes().nodes().map(|node| ground.node_height_m(node)).collect()
+}
+
 /// Volume of the ground above a datum, m³.
-fn volume_m3(ground: &Ground) -> f64 {
-    let level = ground.finest();
-    level.heights_m.iter().map(|&h| f64::from(h)).sum::<f64>() * level.spacing_m.powi(2)
+fn volume_m3(ground: &GroundPatch) -> f64 {
+    heights_m(ground).iter().sum::<f64>() * ground.spacing_m().powi(2)
 }
 
 /// Of the volume moved.
@@ -287,9 +297,9 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
     for name in ["lunar", "soft"] {
         let height = 7.3;
         let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, y| height + 0.01 * (9.0 * x).sin() * (7.0 * y).cos());
-        let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
-        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-        let before = ground.clone();
+        let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+        let (before, volume_before_m3) = (heights_m(&ground), volume_m3(&ground));
         let scm = soil(name).with_bulldozing(Some(Bulldozing::default()));
         let mut body = Body::new(100.0, -0.5);
         body.centre_m.z += height + 0.01;
@@ -298,10 +308,11 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
             body.velocity_m_s.x = 0.2;
             body.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
-        let pairs = || ground.finest().heights_m.iter().zip(&before.finest().heights_m);
-        let moved: f64 = pairs().map(|(now, then)| f64::from(now - then).abs()).sum::<f64>() * 0.02 * 0.02;
-        let gained = volume_m3(&ground) - volume_m3(&before);
-        let highest = pairs().map(|(now, then)| now - then).fold(0.0, f32::max);
+        let now = heights_m(&ground);
+        let pairs = || now.iter().zip(&before);
+        let moved: f64 = pairs().map(|(now, then)| (now - then).abs()).sum::<f64>() * 0.02 * 0.02;
+        let gained = volume_m3(&ground) - volume_before_m3;
+        let highest = pairs().map(|(now, then)| now - then).fold(0.0, f64::max);
         println!("{name}: moved {moved:.3e} m³, gained {gained:.3e} m³, highest berm {highest:.4} m");
         assert!(moved > 1e-4 && highest > 1e-3);
         assert!(gained.abs() < VOLUME_TOLERANCE * moved, "{name}: {gained} of {moved}");
@@ -316,8 +327,8 @@ const REPOSE_TOLERANCE: f64 = 0.01 + 1e-4;
 #[test]
 fn moved_soil_lies_at_the_angle_of_repose() {
     for repose_deg in [25.0, 35.0, 55.0] {
-        let mut ground = Ground::flat(0.02, 3.0);
-        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+        let mut ground = GroundPatch::flat(0.02, 3.0);
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
         let bulldozing = BulldozingSpec { repose_deg, ..BulldozingSpec::default() };
         let scm = soil("soft").with_bulldozing(Some(Bulldozing::from(&bulldozing)));
         let mut body = Body::new(100.0, -0.6);
@@ -336,29 +347,34 @@ fn moved_soil_lies_at_the_angle_of_repose() {
 }
 
 /// Between neighbours that the wheel at `x` does not touch.
-fn steepest_slope(ground: &Ground, x: f64) -> f64 {
-    let level = ground.finest();
-    let clear = |column: usize| (level.origin_m[0] + column as f64 * level.spacing_m - x).abs() > 0.25;
-    let at = |column: usize, row: usize| f64::from(level.heights_m[row * level.posts + column]);
-    let inner = 1..level.posts - 1;
-    let posts = inner.clone().flat_map(|row| inner.clone().map(move |column| (column, row)));
-    let pairs =
-        posts.flat_map(|(c, r)| [(c + 1, r), (c, r + 1), (c + 1, r + 1), (c - 1, r + 1)].map(|to| ((c, r), to)));
-    let slope = |((c, r), (c2, r2)): ((usize, usize), (usize, usize))| {
-        let run_m = level.spacing_m * (c2 as f64 - c as f64).hypot(r2 as f64 - r as f64);
-        (at(c, r) - at(c2, r2)).abs() / run_m
+fn steepest_slope(ground: &GroundPatch, x: f64) -> f64 {
+    let nodes = ground.nodes();
+    let clear = |node: Node| (ground.node_xy_m(node)[0] - x).abs() > 0.25;
+    let last =
+        Node { column: nodes.first.column + nodes.columns as i32 - 1, row: nodes.first.row + nodes.rows as i32 - 1 };
+    let inner = |node: &Node| {
+        (nodes.first.column + 1..last.column).contains(&node.column)
+            && (nodes.first.row + 1..last.row).contains(&node.row)
     };
-    pairs.filter(|(a, b)| clear(a.0) && clear(b.0)).map(slope).fold(0.0, f64::max)
+    let slopes = |node: Node| {
+        [(1, 0), (0, 1), (1, 1), (-1, 1)].map(|(east, north)| {
+            let to = Node { column: node.column + east, row: node.row + north };
+            let run_m = ground.spacing_m() * f64::from(east).hypot(f64::from(north));
+            let slope = (ground.node_height_m(node) - ground.node_height_m(to)).abs() / run_m;
+            if clear(node) && clear(to) { slope } else { 0.0 }
+        })
+    };
+    nodes.nodes().filter(inner).flat_map(slopes).fold(0.0, f64::max)
 }
 
-fn highest_m(ground: &Ground) -> f32 {
-    ground.finest().heights_m.iter().fold(0.0, |high: f32, &h| high.max(h))
+fn highest_m(ground: &GroundPatch) -> f64 {
+    heights_m(ground).into_iter().fold(0.0, f64::max)
 }
 
 #[test]
 fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
-    let mut ground = Ground::flat(0.02, 3.0);
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut ground = GroundPatch::flat(0.02, 3.0);
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let mut body = Body::new(100.0, -0.5);
     for _ in 0..8000 {
         body.velocity_m_s.x = 0.2;
@@ -366,8 +382,7 @@ fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
         body.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
     }
     let mut ruts = 0;
-    for index in 0..(151 * 151) {
-        let node = Node { column: index % 151, row: index / 151 };
+    for node in ground.nodes().nodes() {
         let Some(known) = memory.node(node) else { continue };
         let lag = ground.node_height_m(node) - f64::from(known.initial_m - known.plastic_m);
         assert!((0.0..6e-4).contains(&lag), "{node:?} {lag}");
@@ -378,8 +393,8 @@ fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
 
 #[test]
 fn absurd_motion_gives_finite_forces_or_none() {
-    let mut ground = Ground::flat(0.02, 2.0);
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+    let mut ground = GroundPatch::flat(0.02, 2.0);
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let mut press = |motion: WheelMotion| step(&soil("grc1"), &motion, &mut ground, &mut memory, &mut scratch);
     assert_eq!(press(level_motion(f64::NAN, 0.01, [0.0; 3], 0.0)), WheelContact::default());
     assert_eq!(press(level_motion(1e9, 0.01, [0.0; 3], 0.0)), WheelContact::default());
@@ -396,8 +411,8 @@ fn absurd_motion_gives_finite_forces_or_none() {
 #[test]
 fn the_same_steps_give_the_same_bytes_with_any_scratch() {
     let run = |fresh: bool| {
-        let mut ground = Ground::flat(0.02, 3.0);
-        let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
+        let mut ground = GroundPatch::flat(0.02, 3.0);
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
         let mut body = Body::new(100.0, -0.5);
         body.omega_rad_s = 1.0;
         for _ in 0..2000 {
@@ -408,7 +423,7 @@ fn the_same_steps_give_the_same_bytes_with_any_scratch() {
             let scm = soil_cached();
             body.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
-        (ground.all_edits(), body.centre_m.map(f64::to_bits))
+        (ground.take_edits(), body.centre_m.map(f64::to_bits))
     };
     assert_eq!(run(false), run(true));
 }

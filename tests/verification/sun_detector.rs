@@ -5,16 +5,17 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use image::GrayImage;
 use image::imageops::{self, FilterType};
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
-use selene_camera::sun_in_sight;
+use selene_observe::sun_in_sight;
 use selene_scene::{CameraFrame, CameraView, CpuTracer, Scene, Sun, Tracer};
 use selene_sensors::{CameraSpec, Image, Pipeline, SensorSpec};
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 use selene_tests::{repository_file, scenario};
 
 const PICTURES: usize = 500;
@@ -44,7 +45,7 @@ fn sorato_front() -> CameraSpec {
 }
 
 /// A picture from about the start, the Sun in it at a low elevation.
-fn take(spec: &CameraSpec, ground: &Ground, scene: &mut Scene, index: u64) -> Option<Picture> {
+fn take(spec: &CameraSpec, ground: &Clipmap, scene: &mut Scene, index: u64) -> Option<Picture> {
     let mut rng = stream(index, "sun detector");
     let [x, y] = [0, 1].map(|_| rng.random_range(-15.0..15.0));
     let (yaw, off, up) =
@@ -139,7 +140,7 @@ fn the_sun_is_found_through_its_flare_in_every_picture_and_gives_the_heading() {
     /// The detector's place overlaps the bloom, whose bright part is about this wide.
     const FOUND_RAD: f64 = 0.087; // 5°, the largest error that the paper has
     let scenario = scenario("polar", None);
-    let ground = scenario.generate_ground().expect("ground");
+    let ground = Clipmap::at(&Arc::new(scenario.terrain().expect("ground")), [0, 0]);
     let spec = sorato_front();
     let noon = Sun { direction_to_sun: Vector3::z(), irradiance_w_m2: 1361.0, angular_radius_rad: 0.00465 };
     let mut scene = Scene::new(&ground, noon);

@@ -3,6 +3,7 @@
 //! `_optical` frames z forward, x right, y down), frame names REP-105.
 
 use nalgebra::{Isometry3, Quaternion, UnitQuaternion, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// A rigid transform, metres.
 pub type Pose = Isometry3<f64>;
@@ -15,7 +16,7 @@ pub const ODOM: &str = "odom";
 pub const BASE_LINK: &str = "base_link";
 
 /// Linear velocity, in m/s, and angular velocity, in rad/s.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Twist {
     /// Linear velocity, m/s.
     pub linear: Vector3<f64>,
@@ -24,7 +25,7 @@ pub struct Twist {
 }
 
 /// Force, in N, and torque, in N m.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wrench {
     /// Force, N.
     pub force: Vector3<f64>,

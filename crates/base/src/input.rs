@@ -5,6 +5,8 @@
 //! Each crate derives `Deserialize` (unknown fields denied) and `garde::Validate`
 //! on its own `…Spec`; range checks use the functions below.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use garde::Validate;
@@ -42,17 +44,35 @@ impl InputError {
     }
 }
 
-/// Reads a whole file of at most `bytes_max` bytes.
+/// Opens a file for reading. Devices and pipes, which have no end or make one wait, are refused.
 ///
 /// # Errors
-/// When it cannot be read or is larger.
+/// When it cannot be opened or is no regular file.
+pub fn open_regular(path: &Path) -> Result<File, InputError> {
+    let read_error = |source| InputError::Read { path: path.to_owned(), source };
+    // Looked at before it is opened: opening a pipe waits for its writer.
+    if !std::fs::metadata(path).map_err(read_error)?.is_file() {
+        return Err(InputError::content(path, "is no regular file; only those are taken"));
+    }
+    File::open(path).map_err(read_error)
+}
+
+/// Reads a whole regular file of at most `bytes_max` bytes.
+///
+/// # Errors
+/// When it cannot be read, is larger or no regular file.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, InputError> {
     let read_error = |source| InputError::Read { path: path.to_owned(), source };
-    let size = std::fs::metadata(path).map_err(read_error)?.len();
+    let too_large = |size| InputError::content(path, format!("is {size} bytes; at most {bytes_max} are taken"));
+    let file = open_regular(path)?;
+    let size = file.metadata().map_err(read_error)?.len();
     if size > bytes_max {
-        return Err(InputError::content(path, format!("is {size} bytes; at most {bytes_max} are taken")));
+        return Err(too_large(size));
     }
-    std::fs::read(path).map_err(read_error)
+    let mut bytes = Vec::new();
+    // A file may grow while it is read.
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(read_error)?;
+    if bytes.len() as u64 > bytes_max { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
 }
 
 /// Reads and validates a YAML file.

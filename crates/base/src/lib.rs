@@ -5,6 +5,7 @@
 
 pub mod frames;
 pub mod input;
+pub mod output;
 mod phase;
 pub mod random;
 mod table;
@@ -12,6 +13,7 @@ mod time;
 
 pub use frames::{Pose, Twist, Wrench};
 pub use input::InputError;
+pub use output::OutputError;
 pub use phase::lambert_phase;
 pub use table::Table;
 pub use time::SimTime;

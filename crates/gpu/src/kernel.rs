@@ -75,6 +75,12 @@ impl Kernel {
         Self { form, pipeline, layout, spare: Vec::new() }
     }
 
+    /// The same kernel, to be asked by somebody else.
+    pub(crate) fn without_buffers(&self) -> Self {
+        let Self { form, pipeline, layout, .. } = self;
+        Self { form: *form, pipeline: pipeline.clone(), layout: layout.clone(), spare: Vec::new() }
+    }
+
     /// Begins to run over a scene: `input` up, `groups` of it dispatched, `bytes` on their way back.
     pub(crate) fn ask(
         &mut self,

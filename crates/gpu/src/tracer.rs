@@ -4,6 +4,8 @@
 //! The next part is asked for before the last one is read: the device traces while results
 //! are copied and unpacked.
 
+use std::sync::Arc;
+
 use bytemuck::Pod;
 use selene_scene::kernel::WGSL;
 use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord};
@@ -26,7 +28,7 @@ const DISPATCH_BYTES: u64 = 8 << 20;
 /// Traces on a GPU.
 #[derive(Debug)]
 pub struct GpuTracer {
-    engine: Engine,
+    engine: Arc<Engine>,
     scene_layout: wgpu::BindGroupLayout,
     camera: Kernel,
     beams: Kernel,
@@ -63,7 +65,20 @@ impl GpuTracer {
         let beams = Kernel::new(&engine, &module, &scene_layout, "beams", Form::InPlace);
         let truth = Kernel::new(&engine, &module, &scene_layout, "truth", Form::Image);
         engine.check()?;
-        Ok(Some(Self { engine, scene_layout, camera, beams, truth, copy: None }))
+        Ok(Some(Self { engine: Arc::new(engine), scene_layout, camera, beams, truth, copy: None }))
+    }
+
+    /// Another tracer on the same device, for another scene: each keeps a copy of its own there.
+    #[must_use]
+    pub fn for_another_scene(&self) -> Self {
+        Self {
+            engine: Arc::clone(&self.engine),
+            scene_layout: self.scene_layout.clone(),
+            camera: self.camera.without_buffers(),
+            beams: self.beams.without_buffers(),
+            truth: self.truth.without_buffers(),
+            copy: None,
+        }
     }
 
     /// What turns the device off.
@@ -82,9 +97,9 @@ impl Tracer for GpuTracer {
         view.check()?;
         frame.resize(view.width, view.height);
         let copy = uploaded(&self.engine, &self.scene_layout, &mut self.copy, scene, 0)?;
-        let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(first, pixels);
+        let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(scene, first, pixels);
         image(&self.engine, &mut self.camera, copy, &CameraRecord::new(view, scene.records().middle_m), fill)?;
-        frame.finish(scene, view);
+        frame.denoise(scene, view);
         Ok(())
     }
 
@@ -101,7 +116,7 @@ impl Tracer for GpuTracer {
         let middle_m = scene.records().middle_m;
         let mut take = |bytes: &[u8]| {
             let records: &[BeamRecord] = bytemuck::cast_slice(bytes);
-            out.extend(records.iter().map(|record| BeamReturn::from(&ReturnRecord::in_place_of(record))));
+            out.extend(records.iter().map(|record| BeamReturn::of(scene, &ReturnRecord::in_place_of(record))));
         };
         let mut asked = None;
         for some in beams.chunks(beams_at_once(&self.engine)) {

@@ -7,7 +7,7 @@ mod common;
 use std::io::Write;
 use std::time::Duration;
 
-use common::{bumpy_ground, bumpy_height_m, look, sun};
+use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
 use nalgebra::UnitQuaternion;
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
@@ -16,7 +16,7 @@ use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel, LightSampling,
     Material, PrincipledParams, Profile, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
 };
-use selene_terrain::{Ground, Node};
+use selene_terrain::{Clipmap, Edit, Node};
 
 /// Depths differ by the rounding of `f32` where a compiler contracts or reorders.
 const DEPTH_TOLERANCE: f32 = 1e-4;
@@ -38,15 +38,15 @@ fn gpu() -> Option<GpuTracer> {
     opened
 }
 
-fn site() -> Ground {
+fn site() -> Clipmap {
     bumpy_ground(&[(0.05, 300), (0.4, 120), (3.2, 80)], 100)
 }
 
-fn scene(ground: &Ground) -> Scene {
+fn scene(ground: &Clipmap) -> Scene {
     let mut scene = Scene::new(ground, sun(0.15, 1.0));
     let wheel = scene.add_mesh(&primitives::cylinder(0.3, 0.2)).expect("a mesh");
     let pose = Pose::translation(1.0, 0.5, ground.height_m(1.0, 0.5).expect("on the site") + 0.3);
-    scene.add_instance(wheel, &pose, Class::Rover, &Material::Lambert { albedo: 0.4 }).expect("room");
+    scene.add_instance(wheel, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.4 }).expect("room");
     scene
 }
 
@@ -87,15 +87,18 @@ fn pictures_are_the_same_and_follow_edits_and_moves() {
     let mut scene = scene(&ground);
     let before = picture(&mut CpuTracer, &scene);
     assert_same_picture(&before, &picture(&mut gpu, &scene));
-    for i in 0..3000 {
+    let posts = ground.finest().posts;
+    let edit = |i: i32| {
         let node = Node { column: 60 + i % 100, row: 100 + i / 30 };
-        let height = ground.node_height_m(node) + if i % 2 == 0 { -0.15 } else { 0.1 };
-        ground.set_node_height(node, height);
-    }
-    scene.apply_edits(&ground.take_edits());
+        let height_m = ground.finest().heights_m[node.row as usize * posts + node.column as usize];
+        Edit::of(node, height_m + if i % 2 == 0 { -0.15 } else { 0.1 })
+    };
+    let edits: Vec<_> = (0..3000).map(edit).collect();
+    scene.apply_edits(&ground.apply(&edits));
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
-    let id =
-        scene.add_instance(ball, &Pose::identity(), Class::Rover, &Material::Lambert { albedo: 0.6 }).expect("room");
+    let id = scene
+        .add_instance(ball, &Pose::identity(), Class::Rover.numbered(PART + 1), &Material::Lambert { albedo: 0.6 })
+        .expect("room");
     scene.move_instance(id, &Pose::translation(0.0, 0.0, 1.5));
     scene.set_sun(sun(0.3, 2.0));
     let after = picture(&mut CpuTracer, &scene);
@@ -159,7 +162,7 @@ fn moving() -> (Scene, CameraView) {
         Pose::from_parts([x, 0.5, height].into(), UnitQuaternion::from_euler_angles(0.3, angle, 0.0))
     };
     let material = Material::Lambert { albedo: 0.4 };
-    let id = scene.add_instance(wheel, &at(1.0, 0.0), Class::Rover, &material).expect("room");
+    let id = scene.add_instance(wheel, &at(1.0, 0.0), Class::Rover.numbered(PART), &material).expect("room");
     scene.sweep_instances(&[(id, [at(1.0, 0.0), at(1.3, 1.0)])]);
     let start = view().world_from_optical;
     let end = start * Pose::from_parts([0.1, 0.02, 0.2].into(), UnitQuaternion::from_euler_angles(0.01, 0.05, 0.02));
@@ -188,7 +191,7 @@ fn lamps_gloss_and_detail_are_the_same() {
     let gold = PrincipledParams { base: [0.8, 0.6, 0.2], metallic: 0.8, roughness: 0.4, specular: 0.5 };
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
     let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
-    scene.add_instance(ball, &pose, Class::Rover, &Material::Principled(gold)).expect("room");
+    scene.add_instance(ball, &pose, Class::Rover.numbered(PART + 1), &Material::Principled(gold)).expect("room");
     let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
     let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
     scene.set_ground_materials(&regolith, &rock, detail);

@@ -11,7 +11,7 @@ use crate::view::CameraFrame;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visible {
     /// Its number.
-    pub instance: u16,
+    pub instance: u32,
     /// Its `Class` code.
     pub class: u16,
     /// The first and the last column with a pixel of it.
@@ -35,7 +35,7 @@ pub struct Solid {
 #[must_use]
 pub fn visible(frame: &CameraFrame) -> Vec<Visible> {
     let columns = frame.width.max(1) as usize;
-    let mut seen: BTreeMap<u16, Visible> = BTreeMap::new();
+    let mut seen: BTreeMap<u32, Visible> = BTreeMap::new();
     for (i, &instance) in frame.instance.iter().enumerate().filter(|(_, instance)| **instance != 0) {
         let [column, row] = [i % columns, i / columns].map(|c| c as u32);
         let first = Visible { instance, class: frame.class[i], columns: [column; 2], rows: [row; 2], pixels: 0 };

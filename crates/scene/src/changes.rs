@@ -52,17 +52,16 @@ fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
 mod tests {
     use super::height_ranges;
     use crate::pyramid::Pyramid;
-    use selene_terrain::{Ground, Node};
+    use selene_terrain::{Clipmap, Edit, Node};
 
     #[test]
     fn copying_the_ranges_gives_the_changed_heights() {
-        let mut ground = Ground::flat(0.02, 6.0);
-        let mut pyramid = Pyramid::new(&ground);
+        let mut clipmap = Clipmap::flat(0.02, 6.0);
+        let mut pyramid = Pyramid::new(&clipmap);
         let mut copy = pyramid.heights.clone();
         for (column, row) in [(0, 0), (63, 64), (128, 127), (300, 300), (191, 5)] {
-            ground.set_node_height(Node { column, row }, 0.5);
             let seen = pyramid.version();
-            pyramid.apply(&ground.take_edits());
+            pyramid.apply(&clipmap.apply(&[Edit::of(Node { column, row }, 0.5)]));
             for range in height_ranges(&pyramid, seen) {
                 copy[range.clone()].copy_from_slice(&pyramid.heights[range]);
             }

@@ -210,7 +210,7 @@ mod tests {
     use crate::light::Sun;
     use crate::scene::Scene;
     use nalgebra::Vector3;
-    use selene_terrain::{Ground, Level};
+    use selene_terrain::{Clipmap, Level};
 
     /// Steps along the spread of origins and of directions.
     const STEPS: usize = 3;
@@ -222,7 +222,7 @@ mod tests {
             Level::sample([corner, corner], spacing, posts, height)
         };
         let sun = Sun { direction_to_sun: Vector3::z(), irradiance_w_m2: 1.0, angular_radius_rad: 0.0 };
-        Scene::new(&Ground::new(vec![level(0.05, 101), level(0.4, 77), level(2.0, 60)], Vec::new(), Vec::new()), sun)
+        Scene::new(&Clipmap::new(vec![level(0.05, 101), level(0.4, 77), level(2.0, 60)], Vec::new(), Vec::new()), sun)
     }
 
     /// Rays at the corners, the edges and the middles of the bundle.

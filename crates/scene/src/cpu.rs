@@ -6,11 +6,11 @@ use rayon::prelude::*;
 use crate::kernel::FAR;
 use crate::kernel::trace::beam_return;
 use crate::kernel::truth::truth_pixel;
-use crate::record::{BeamRecord, CameraRecord, PixelRecord, TruthRecord, split_code};
+use crate::record::{BeamRecord, CameraRecord, PixelRecord, ReturnRecord, TruthRecord};
 use crate::scene::Scene;
 use crate::tile::{TILE, TileTracer};
 use crate::tracer::{TraceError, Tracer};
-use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, TruthFrame};
+use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, TruthFrame};
 
 /// Beams a task takes at least.
 const BEAMS_A_TASK: usize = 64;
@@ -46,11 +46,12 @@ impl Tracer for CpuTracer {
                     radiance[at] = pixel.radiance;
                     scattered[at] = pixel.scattered;
                     depth_m[at] = depth_of(pixel);
-                    [class[at], instance[at]] = split_code(pixel.code);
+                    let label = scene.label(pixel.code);
+                    (class[at], instance[at]) = (label.class as u16, label.number);
                 });
             }
         });
-        frame.finish(scene, view);
+        frame.denoise(scene, view);
         Ok(())
     }
 
@@ -71,7 +72,8 @@ impl Tracer for CpuTracer {
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         let records = scene.records();
-        let trace = |beam: &Beam| BeamReturn::from(&beam_return(&records, &BeamRecord::new(beam, records.middle_m)));
+        let record = |beam: &Beam| BeamRecord::new(beam, records.middle_m);
+        let trace = |beam: &Beam| BeamReturn::of(scene, &beam_return(&records, &record(beam)));
         beams.par_iter().with_min_len(BEAMS_A_TASK).map(trace).collect_into_vec(out);
         Ok(())
     }
@@ -90,13 +92,32 @@ impl CameraFrame {
         self.instance.resize(pixels, 0);
     }
 
-    /// Takes in traced pixels, row by row, from pixel number `first` on.
-    pub fn fill(&mut self, first: usize, pixels: &[PixelRecord]) {
+    /// Takes in traced pixels of a scene, row by row, from pixel number `first` on.
+    pub fn fill(&mut self, scene: &Scene, first: usize, pixels: &[PixelRecord]) {
         for (i, pixel) in (first..self.radiance.len()).zip(pixels) {
             self.radiance[i] = pixel.radiance;
             self.scattered[i] = pixel.scattered;
             self.depth_m[i] = depth_of(pixel);
-            [self.class[i], self.instance[i]] = split_code(pixel.code);
+            let label = scene.label(pixel.code);
+            (self.class[i], self.instance[i]) = (label.class as u16, label.number);
+        }
+    }
+}
+
+impl BeamReturn {
+    /// What a traced beam tells of a scene.
+    #[must_use]
+    pub fn of(scene: &Scene, record: &ReturnRecord) -> Self {
+        let Label { class, number } = scene.label(record.code);
+        if class == Class::Sky {
+            return Self::NONE;
+        }
+        Self {
+            range_m: record.range,
+            cos_incidence: record.cos_incidence,
+            reflectance: record.reflectance,
+            class: class as u16,
+            instance: number,
         }
     }
 }

@@ -3,12 +3,14 @@
 //! It goes against time: a pixel plus its flow is the place then. Not a number where nothing
 //! is seen or where the camera could not see the point then; what hid it then is not asked.
 
+use std::collections::BTreeMap;
+
 use nalgebra::Point3;
 use rayon::prelude::*;
 use selene_base::Pose;
 use selene_base::frames::interpolate;
 
-use crate::scene::{Scene, movable_of};
+use crate::scene::Scene;
 use crate::view::{CameraFrame, CameraView};
 
 /// Rounds to find the row, and so the instant, at which a point was seen then.
@@ -18,20 +20,20 @@ const ROW_ROUNDS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Sighting {
     view: CameraView,
-    /// As `Scene::movables`.
-    movables: Vec<[Pose; 2]>,
+    /// Where each movable is when the image begins and when it ends, map frame, by its number in images.
+    movables: BTreeMap<u32, [Pose; 2]>,
 }
 
 impl Sighting {
     /// Of an image of a scene.
     #[must_use]
     pub fn new(scene: &Scene, view: &CameraView) -> Self {
-        Self { view: *view, movables: scene.movables().to_vec() }
+        Self { view: *view, movables: scene.numbered_movables().collect() }
     }
 
     /// Where a movable was in the middle of a row's exposure.
-    fn movable_at(&self, index: usize, row: f64) -> Option<Pose> {
-        let [start, end] = self.movables.get(index)?;
+    fn movable_at(&self, number: u32, row: f64) -> Option<Pose> {
+        let [start, end] = self.movables.get(&number)?;
         let share = self.view.sweep.map_or(0.0, |sweep| sweep.row_middle(row));
         Some(interpolate(start, end, share))
     }
@@ -63,7 +65,7 @@ pub fn flow(frame: &CameraFrame, now: &Sighting, before: &Sighting) -> Vec<[f32;
 fn way_back(
     [column, row]: [f64; 2],
     depth_m: f64,
-    instance: u16,
+    instance: u32,
     now: &Sighting,
     before: &Sighting,
 ) -> Option<[f64; 2]> {
@@ -72,10 +74,10 @@ fn way_back(
     }
     let optical = Point3::from(now.view.unproject([column, row])? * depth_m);
     let world = now.view.world_from_optical_at(row) * optical;
-    let [u, v] = match movable_of(instance).filter(|index| *index < now.movables.len()) {
-        Some(index) => {
-            let in_object = now.movable_at(index, row)?.inverse() * world;
-            before.place_of(row, |row| Some(before.movable_at(index, row)? * in_object))?
+    let [u, v] = match now.movable_at(instance, row) {
+        Some(world_from_object) => {
+            let in_object = world_from_object.inverse() * world;
+            before.place_of(row, |row| Some(before.movable_at(instance, row)? * in_object))?
         }
         None => before.place_of(row, |_| Some(world))?,
     };

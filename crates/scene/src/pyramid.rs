@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_terrain::{Edit, Ground, Level, TILE_NODES};
+use selene_terrain::{Clipmap, Edit, Level, Node, TILE_NODES};
 
 use crate::record::{LevelRecord, MIPS_MAX};
 
@@ -20,8 +20,8 @@ pub(crate) struct Pyramid {
     /// For each tile of the finest level, the edit pass that last changed it.
     tile_versions: Vec<u64>,
     version: u64,
-    /// Tiles (column, row) from the first window's corner to this one's.
-    from_home: [i64; 2],
+    /// Node of the finest level's first post.
+    first_node: Node,
     /// Where the scene's frame lies in the map frame, m.
     pub(crate) middle_m: Vector3<f64>,
     /// The levels that `heights` holds, but for the finest: its owner edits it.
@@ -33,30 +33,30 @@ pub(crate) struct Pyramid {
 }
 
 impl Pyramid {
-    pub(crate) fn new(ground: &Ground) -> Self {
-        let levels = room_for(ground);
+    pub(crate) fn new(clipmap: &Clipmap) -> Self {
+        let levels = room_for(clipmap);
         let tiles = levels.first().map_or(0, tiles_on_side);
         let mut pyramid = Self {
             heights: vec![0.0; levels.last().map_or(0, end_of)],
             levels,
             tile_versions: vec![0; tiles * tiles],
             version: 0,
-            from_home: [0; 2],
+            first_node: Node::default(),
             middle_m: Vector3::zeros(),
             coarser: Vec::new(),
-            spacing_m: ground.finest().spacing_m,
+            spacing_m: clipmap.finest().spacing_m,
             first_post: [0; 2],
         };
-        pyramid.go_to(ground);
+        pyramid.go_to(clipmap);
         pyramid
     }
 
-    /// Takes over a ground with windows of the same sizes; levels that it has already stay.
-    pub(crate) fn go_to(&mut self, ground: &Ground) {
-        self.middle_m = middle_m(ground.finest());
-        self.from_home = ground.tiles_from_home();
-        self.first_post = ground.finest().origin_m.map(|origin| (origin / self.spacing_m).round() as i64);
-        for (i, level) in ground.shared_levels().iter().enumerate() {
+    /// Takes over a clipmap with windows of the same sizes; levels that it has already stay.
+    pub(crate) fn go_to(&mut self, clipmap: &Clipmap) {
+        self.middle_m = middle_m(clipmap.finest());
+        self.first_node = clipmap.first_node();
+        self.first_post = clipmap.finest().origin_m.map(|origin| (origin / self.spacing_m).round() as i64);
+        for (i, level) in clipmap.shared_levels().iter().enumerate() {
             let record = &mut self.levels[i];
             record.origin = [0, 1].map(|axis| (level.origin_m[axis] - self.middle_m[axis]) as f32);
             let is_there = i > 0 && self.coarser.get(i - 1).is_some_and(|there| Arc::ptr_eq(there, level));
@@ -64,7 +64,7 @@ impl Pyramid {
                 fill(record, level, &mut self.heights);
             }
         }
-        self.coarser = ground.shared_levels().iter().skip(1).cloned().collect();
+        self.coarser = clipmap.shared_levels().iter().skip(1).cloned().collect();
     }
 
     /// How many edit passes there were.
@@ -95,14 +95,10 @@ impl Pyramid {
     fn set_post(&mut self, edit: &Edit) -> Option<[usize; 2]> {
         let level = self.levels.first()?;
         let posts = level.cells as usize + 1;
-        let along = |axis: usize, within: usize| {
-            let tile = i64::from(edit.tile[axis]) - self.from_home[axis];
-            let post = usize::try_from(tile).ok()? * TILE_NODES + within;
-            (post < posts).then_some(post)
-        };
-        let within = usize::from(edit.node);
-        let column = along(0, within % TILE_NODES)?;
-        let row = along(1, within / TILE_NODES)?;
+        let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts);
+        let node = edit.at();
+        let column = along(node.column, self.first_node.column)?;
+        let row = along(node.row, self.first_node.row)?;
         self.heights[level.heights as usize + row * posts + column] = edit.height_m;
         let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
         self.tile_versions[tile] = self.version;
@@ -154,15 +150,15 @@ fn middle_m(level: &Level) -> Vector3<f64> {
     Vector3::new(x, y, 0.0)
 }
 
-/// Records of a ground's levels with room for posts and mips, one after the other.
-fn room_for(ground: &Ground) -> Vec<LevelRecord> {
+/// Records of a clipmap's levels with room for posts and mips, one after the other.
+fn room_for(clipmap: &Clipmap) -> Vec<LevelRecord> {
     let mut end = 0;
     let room = |level: &Level| {
         let record = LevelRecord::sized(level, end);
         end = end_of(&record);
         record
     };
-    ground.levels().map(room).collect()
+    clipmap.levels().map(room).collect()
 }
 
 /// Index after a level's last number.
@@ -229,7 +225,7 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 #[cfg(test)]
 mod tests {
     use super::Pyramid;
-    use selene_terrain::{Ground, Level, Node, Vicinity};
+    use selene_terrain::{Clipmap, ClipmapWindows, Edit, Level, Node};
     use std::sync::Arc;
 
     fn rough(posts: usize) -> Level {
@@ -241,7 +237,7 @@ mod tests {
         for posts in [2, 3, 4, 65, 66, 100] {
             let level = rough(posts);
             let highest = level.heights_m.iter().copied().fold(f32::MIN, f32::max);
-            let pyramid = Pyramid::new(&Ground::new(vec![level], Vec::new(), Vec::new()));
+            let pyramid = Pyramid::new(&Clipmap::new(vec![level], Vec::new(), Vec::new()));
             if posts > 2 {
                 assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
             }
@@ -249,33 +245,32 @@ mod tests {
     }
 
     #[test]
-    fn another_place_gives_the_pyramid_that_building_anew_gives() {
+    fn another_centre_gives_the_pyramid_that_building_anew_gives() {
         let coarse = Arc::new(Level::sample([-40.0, -40.0], 1.0, 81, |x, y| (x * 0.3).sin() + 0.1 * y));
-        let at = |place: [i32; 2]| {
-            let origin_m = place.map(|step| 0.8 * f64::from(step) - 5.0);
+        let at = |centre: [i32; 2]| {
+            let origin_m = centre.map(|step| 0.8 * f64::from(step) - 5.0);
             let fine = Arc::new(Level::sample(origin_m, 0.1, 101, |x, y| (x * 0.3).sin() + 0.1 * (y * 3.0).sin()));
-            let coarse = if place[0] < 2 { Arc::clone(&coarse) } else { Arc::new(coarse.as_ref().clone()) };
-            Vicinity::new(place, vec![fine, coarse], Vec::new(), &[])
+            let coarse = if centre[0] < 2 { Arc::clone(&coarse) } else { Arc::new(coarse.as_ref().clone()) };
+            ClipmapWindows::new(centre, vec![fine, coarse], Vec::new(), &[])
         };
-        let mut ground = Ground::new(vec![rough(101), coarse.as_ref().clone()], Vec::new(), Vec::new());
-        let mut followed = Pyramid::new(&ground);
-        for place in [[0, 0], [1, 1], [2, 1]] {
-            ground.enter(at(place));
-            followed.go_to(&ground);
-            let anew = Pyramid::new(&ground);
-            assert!(followed.heights == anew.heights && followed.levels == anew.levels, "{place:?}");
+        let mut clipmap = Clipmap::new(vec![rough(101), coarse.as_ref().clone()], Vec::new(), Vec::new());
+        let mut followed = Pyramid::new(&clipmap);
+        for centre in [[0, 0], [1, 1], [2, 1]] {
+            clipmap.enter(at(centre));
+            followed.go_to(&clipmap);
+            let anew = Pyramid::new(&clipmap);
+            assert!(followed.heights == anew.heights && followed.levels == anew.levels, "{centre:?}");
         }
     }
 
     #[test]
     fn edits_give_the_pyramid_that_building_anew_gives() {
-        let mut ground = Ground::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
-        let mut edited = Pyramid::new(&ground);
+        let mut clipmap = Clipmap::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
+        let mut edited = Pyramid::new(&clipmap);
         for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
-            ground.set_node_height(Node { column, row }, height_m);
-            edited.apply(&ground.take_edits());
+            edited.apply(&clipmap.apply(&[Edit::of(Node { column, row }, height_m)]));
         }
-        assert_eq!(edited.heights, Pyramid::new(&ground).heights);
+        assert_eq!(edited.heights, Pyramid::new(&clipmap).heights);
         assert_eq!(edited.tiles_changed_after(3).collect::<Vec<_>>(), [[1, 0], [0, 2]]);
     }
 }

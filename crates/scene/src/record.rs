@@ -9,7 +9,7 @@ use selene_base::Pose;
 
 use crate::kernel::FAR;
 use crate::light::{EARTH_BANDS, Earth, Sun};
-use crate::view::{Beam, BeamReturn, CameraView};
+use crate::view::{Beam, CameraView};
 
 /// Most mips of a level: a side of 2^16 cells.
 pub const MIPS_MAX: usize = 16;
@@ -439,28 +439,6 @@ impl ReturnRecord {
 /// A pose in a frame that lies at `middle_m`.
 pub(crate) fn moved(pose: &Pose, middle_m: Vector3<f64>) -> Pose {
     Pose::from_parts((pose.translation.vector - middle_m).into(), pose.rotation)
-}
-
-impl From<&ReturnRecord> for BeamReturn {
-    fn from(record: &ReturnRecord) -> Self {
-        let [class, instance] = split_code(record.code);
-        if class == 0 {
-            return Self::NONE;
-        }
-        Self {
-            range_m: record.range,
-            cos_incidence: record.cos_incidence,
-            reflectance: record.reflectance,
-            class,
-            instance,
-        }
-    }
-}
-
-/// Class and instance number of a code.
-#[must_use]
-pub fn split_code(code: u32) -> [u16; 2] {
-    [(code & 0xffff) as u16, (code >> 16) as u16]
 }
 
 /// Rows of rotation · scale and translation.

@@ -2,18 +2,20 @@
 //! as instances of meshes, materials, the lights of the sky. Rocks stay where they are; what is
 //! added later may move. Tracers only read it; versions tell them what changed.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::frames::interpolate;
-use selene_terrain::{Edit, Ground, Rock, SiteSpec, SurfaceSpec};
+use selene_terrain::{Clipmap, Edit, Rock, SiteSpec, SurfaceSpec};
 
 use crate::boxes::Solid;
 use crate::changes;
 use crate::detail::Detail;
 use crate::kernel::FAR;
+use crate::kernel::surface::GROUND_CODE;
 use crate::lamp::{LAMPS_MAX, Lamp};
 use crate::light::{Earth, Star, Sun};
 use crate::material::{HapkeParams, Material};
@@ -24,7 +26,7 @@ use crate::record::{GlobalsRecord, InstanceRecord, LampRecord, MaterialRecord, M
 use crate::record::{affine_rows, moved};
 use crate::sweep::swept_bounds;
 use crate::tree::{self, Bounds};
-use crate::view::Class;
+use crate::view::{Class, Label};
 
 /// Triangles in a leaf of a mesh's tree.
 const LEAF_TRIANGLES: usize = 3;
@@ -32,8 +34,11 @@ const LEAF_TRIANGLES: usize = 3;
 /// The most triangles a scene takes: leaves name triangles with 29 bits.
 const TRIANGLES_MAX: usize = 1 << 28;
 
-/// The largest instance number an image can tell.
-const INSTANCES_MAX: usize = u16::MAX as usize - 1;
+/// The most instances a scene takes: leaves name them with 29 bits.
+const INSTANCES_MAX: usize = 1 << 28;
+
+/// Codes of instances begin here: 0 is nothing, 1 the ground.
+const FIRST_CODE: u32 = GROUND_CODE + 1;
 
 /// Why something cannot be part of a scene.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +65,9 @@ pub enum SceneError {
         /// The limit.
         most: usize,
     },
+    /// Something else has the number.
+    #[error("scene: instance number {0} is taken; numbers must differ")]
+    NumberTaken(u32),
 }
 
 /// A mesh of the scene.
@@ -102,6 +110,10 @@ pub struct Scene {
     bounds: Vec<Bounds>,
     /// Mesh of each instance.
     instance_mesh: Vec<usize>,
+    /// What images tell of each instance.
+    labels: Vec<Label>,
+    /// Each movable by its number in images.
+    movable_of_number: BTreeMap<u32, usize>,
     /// Where each movable is when an image begins and when it ends, map frame.
     movables: Vec<[Pose; 2]>,
     /// How the movables move; empty while they rest.
@@ -124,20 +136,22 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a ground, its rocks and the Sun; rovers are added to it.
-    /// Rocks are numbered from 1 in the ground's order, movables from 65 534 down.
+    /// The scene of a clipmap, its rocks and the Sun; rovers are added to it.
+    /// A rock's number in images is one more than its number on the site.
     #[must_use]
-    pub fn new(ground: &Ground, sun: Sun) -> Self {
+    pub fn new(clipmap: &Clipmap, sun: Sun) -> Self {
         let materials = [Material::Hapke(HapkeParams::REGOLITH), Material::Hapke(HapkeParams::ROCK)];
         let mut scene = Self {
             token: Arc::new(()),
-            pyramid: Pyramid::new(ground),
+            pyramid: Pyramid::new(clipmap),
             meshes: Vec::new(),
             mesh_nodes: Vec::new(),
             triangles: Vec::new(),
             instances: Vec::new(),
             bounds: Vec::new(),
             instance_mesh: Vec::new(),
+            labels: Vec::new(),
+            movable_of_number: BTreeMap::new(),
             movables: Vec::new(),
             motions: Vec::new(),
             instance_nodes: Vec::new(),
@@ -153,28 +167,33 @@ impl Scene {
             shapes_version: 0,
             instances_version: 0,
         };
-        for shape in ground.rock_shapes() {
+        for shape in clipmap.rock_shapes() {
             scene.push_mesh(&Mesh { vertices: shape.vertices.clone(), triangles: shape.triangles.clone() });
         }
-        scene.add_rocks(ground.rocks());
+        scene.add_rocks(clipmap.rocks());
         scene
     }
 
-    /// Takes over a ground whose windows went to another place: its levels and its
+    /// Takes over a clipmap whose windows went to another place: its levels and its
     /// rocks, which have the same shapes. Movables stay. To tracers it is another scene.
-    pub fn set_ground(&mut self, ground: &Ground) {
+    pub fn set_ground(&mut self, clipmap: &Clipmap) {
         self.token = Arc::new(());
-        self.pyramid.go_to(ground);
+        self.pyramid.go_to(clipmap);
         let movables = self.instances.split_off(self.rock_count);
         let bounds = self.bounds.split_off(self.rock_count);
         let meshes = self.instance_mesh.split_off(self.rock_count);
+        let labels = self.labels.split_off(self.rock_count);
         self.instances.clear();
         self.bounds.clear();
         self.instance_mesh.clear();
-        self.add_rocks(ground.rocks());
-        self.instances.extend(movables);
+        self.labels.clear();
+        self.add_rocks(clipmap.rocks());
+        let first = FIRST_CODE + self.rock_count as u32;
+        self.instances
+            .extend(movables.into_iter().zip(first..).map(|(movable, code)| InstanceRecord { code, ..movable }));
         self.bounds.extend(bounds);
         self.instance_mesh.extend(meshes);
+        self.labels.extend(labels);
         // The scene's frame went along.
         self.place_lamps();
         let moves: Vec<_> =
@@ -183,8 +202,9 @@ impl Scene {
     }
 
     fn add_rocks(&mut self, rocks: &[Rock]) {
-        for (rock, number) in rocks.iter().zip(1..) {
-            self.push_instance(rock.shape, &rock.world_from_rock, rock.radius_m, Class::Rock, 1, number);
+        for rock in rocks {
+            let label = Class::Rock.numbered(rock.id.saturating_add(1));
+            self.push_instance(rock.shape, &rock.world_from_rock, rock.radius_m, label, 1);
         }
         self.rock_count = self.instances.len();
         self.instance_nodes = instance_tree(&self.bounds, 0, 0);
@@ -205,26 +225,41 @@ impl Scene {
         Ok(MeshId(self.meshes.len() - 1))
     }
 
-    /// Adds a movable instance of a mesh at `world_from_object`.
+    /// Adds a movable instance of a mesh at `world_from_object`, which images tell by `label`.
     ///
     /// # Errors
-    /// When there are more than images can number.
+    /// When there are too many or something has the label's number.
     pub fn add_instance(
         &mut self,
         mesh: MeshId,
         world_from_object: &Pose,
-        class: Class,
+        label: Label,
         material: &Material,
     ) -> Result<InstanceId, SceneError> {
         if self.instances.len() >= INSTANCES_MAX {
             return Err(SceneError::Full { what: "instances", most: INSTANCES_MAX });
         }
+        if self.instance_numbered(label.number).is_some() {
+            return Err(SceneError::NumberTaken(label.number));
+        }
         let material = self.material_index(material);
         let id = self.instances.len() - self.rock_count;
-        self.push_instance(mesh.0, world_from_object, 1.0, class, material, INSTANCES_MAX - id);
+        self.push_instance(mesh.0, world_from_object, 1.0, label, material);
+        self.movable_of_number.insert(label.number, id);
         self.movables.push([*world_from_object; 2]);
         self.rebuild_movables();
         Ok(InstanceId(id))
+    }
+
+    /// Takes out all movables; meshes and materials stay.
+    pub fn clear_movables(&mut self) {
+        self.instances.truncate(self.rock_count);
+        self.bounds.truncate(self.rock_count);
+        self.instance_mesh.truncate(self.rock_count);
+        self.labels.truncate(self.rock_count);
+        self.movables.clear();
+        self.movable_of_number.clear();
+        self.rebuild_movables();
     }
 
     /// Moves one instance.
@@ -259,16 +294,37 @@ impl Scene {
         &self.movables
     }
 
+    /// The same, by their numbers in images.
+    pub(crate) fn numbered_movables(&self) -> impl Iterator<Item = (u32, [Pose; 2])> + '_ {
+        self.movable_of_number.iter().map(|(number, index)| (*number, self.movables[*index]))
+    }
+
+    /// Which movable has this number in images.
+    pub(crate) fn movable_numbered(&self, number: u32) -> Option<usize> {
+        self.movable_of_number.get(&number).copied()
+    }
+
+    /// Which instance has it.
+    fn instance_numbered(&self, number: u32) -> Option<usize> {
+        if let Some(movable) = self.movable_numbered(number) {
+            return Some(self.rock_count + movable);
+        }
+        self.labels[..self.rock_count].binary_search_by_key(&number, |label| label.number).ok()
+    }
+
+    /// What images tell of what a kernel has met.
+    #[must_use]
+    pub fn label(&self, code: u32) -> Label {
+        let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.labels.get(index as usize));
+        instance.copied().unwrap_or(if code == GROUND_CODE { Label::GROUND } else { Label::SKY })
+    }
+
     /// The box of the instance with this number in images, in the middle of an image's span;
     /// none where no instance has it.
     #[must_use]
-    pub fn solid(&self, instance: u16) -> Option<Solid> {
-        let movable = movable_of(instance).filter(|index| *index < self.movables.len());
-        let at = match movable {
-            Some(index) => self.rock_count + index,
-            None => usize::from(instance).checked_sub(1).filter(|at| *at < self.rock_count)?,
-        };
-        let (world_from_object, scale) = match movable {
+    pub fn solid(&self, number: u32) -> Option<Solid> {
+        let at = self.instance_numbered(number)?;
+        let (world_from_object, scale) = match at.checked_sub(self.rock_count) {
             Some(index) => (interpolate(&self.movables[index][0], &self.movables[index][1], 0.5), 1.0),
             None => self.world_from_rock(at),
         };
@@ -441,8 +497,7 @@ impl Scene {
         self.meshes.push(MeshEntry { first_node, end_node: self.mesh_nodes.len() as u32, bounds });
     }
 
-    fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, class: Class, material: u32, number: usize) {
-        let number = number.min(INSTANCES_MAX) as u32;
+    fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, label: Label, material: u32) {
         let pose = &moved(pose, self.pyramid.middle_m);
         let entry = &self.meshes[mesh];
         self.instances.push(InstanceRecord {
@@ -450,10 +505,11 @@ impl Scene {
             first_node: entry.first_node,
             end_node: entry.end_node,
             material,
-            code: number << 16 | class as u32,
+            code: FIRST_CODE + self.instances.len() as u32,
         });
         self.bounds.push(world_bounds(&entry.bounds, pose, scale));
         self.instance_mesh.push(mesh);
+        self.labels.push(label);
     }
 
     fn rebuild_movables(&mut self) {
@@ -483,18 +539,6 @@ impl Scene {
 
 fn shines(lamp: &Lamp) -> bool {
     lamp.flux_w.iter().any(|flux| *flux > 0.0)
-}
-
-/// Number in images of the movable that was added as the `index`-th, from 0.
-#[must_use]
-pub fn instance_of_movable(index: usize) -> u16 {
-    (INSTANCES_MAX - index.min(INSTANCES_MAX - 1)) as u16
-}
-
-/// The place among the movables of the one with this number in images; numbers of rocks
-/// give places that no movable has.
-pub(crate) fn movable_of(instance: u16) -> Option<usize> {
-    INSTANCES_MAX.checked_sub(usize::from(instance)).filter(|_| instance > 0)
 }
 
 /// A tree with one instance in each leaf, named by its index.

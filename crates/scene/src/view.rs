@@ -20,14 +20,38 @@ pub enum Class {
     Rock = 2,
     /// Part of a rover.
     Rover = 3,
+    /// Part of an object that stands fast: a lander, a mast.
+    Object = 4,
+}
+
+/// What images tell of something: its class and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// What kind of thing it is.
+    pub class: Class,
+    /// Its number among all things; 0 for sky and ground.
+    pub number: u32,
+}
+
+impl Label {
+    /// Of the sky.
+    pub const SKY: Self = Self { class: Class::Sky, number: 0 };
+    /// Of the ground.
+    pub const GROUND: Self = Self { class: Class::Ground, number: 0 };
 }
 
 impl Class {
     /// The name of a code, as detections have it.
     #[must_use]
     pub fn name_of(code: u16) -> &'static str {
-        const NAMES: [&str; 4] = ["sky", "ground", "rock", "rover"];
+        const NAMES: [&str; 5] = ["sky", "ground", "rock", "rover", "object"];
         NAMES.get(usize::from(code)).copied().unwrap_or("unknown")
+    }
+
+    /// The label of one of this class.
+    #[must_use]
+    pub fn numbered(self, number: u32) -> Label {
+        Label { class: self, number }
     }
 }
 
@@ -103,9 +127,8 @@ pub struct CameraFrame {
     pub depth_m: Vec<f32>,
     /// `Class` codes.
     pub class: Vec<u16>,
-    /// Instance numbers: 0 for sky and ground; rocks from 1 in the ground's order, rover
-    /// parts and loose rocks from 65 534 down in the order they were added.
-    pub instance: Vec<u16>,
+    /// Instance numbers, see `Label`.
+    pub instance: Vec<u32>,
 }
 
 impl CameraFrame {
@@ -180,8 +203,8 @@ pub struct BeamReturn {
     pub reflectance: f32,
     /// `Class` code.
     pub class: u16,
-    /// Instance number, as in `CameraFrame`.
-    pub instance: u16,
+    /// Instance number, see `Label`.
+    pub instance: u32,
 }
 
 impl BeamReturn {

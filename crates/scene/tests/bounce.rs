@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, LightSampling, Material, Scene, Tracer, panchromatic, primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// 160 000 rays, each worth all or nothing of what comes from below, err by 0.2 % of
 /// that in the mean; the plate's own shadow takes 0.2 %, the plate's size 0.1 %.
@@ -30,15 +30,15 @@ fn form_factor(a: f64) -> f64 {
 /// Mean scattered and total radiance of a small plate's underside 1 m over a lit
 /// square of half side `a`, W/(m² sr).
 fn underside(a: f64, light: LightSampling) -> (f64, f64) {
-    let mut scene = Scene::new(&Ground::flat(0.1, 4.0), sun(ELEVATION_RAD, 0.4));
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 4.0), sun(ELEVATION_RAD, 0.4));
     let floor = scene.add_mesh(&primitives::cuboid([2.0 * a, 2.0 * a, 0.1])).expect("a mesh");
     let plate = scene.add_mesh(&primitives::cuboid([0.08, 0.08, 0.001])).expect("a mesh");
-    let mut add = |mesh, z: f64, albedo| {
+    let mut add = |mesh, z: f64, albedo, number| {
         let pose = Pose::translation(0.0, 0.0, z);
-        scene.add_instance(mesh, &pose, Class::Rover, &Material::Lambert { albedo }).expect("room");
+        scene.add_instance(mesh, &pose, Class::Rover.numbered(number), &Material::Lambert { albedo }).expect("room");
     };
-    add(floor, FLOOR_M - 0.05, FLOOR_ALBEDO);
-    add(plate, FLOOR_M + 1.0, PLATE_ALBEDO);
+    add(floor, FLOOR_M - 0.05, FLOOR_ALBEDO, PART);
+    add(plate, FLOOR_M + 1.0, PLATE_ALBEDO, PART + 1);
     let up = look([0.0, 0.0, FLOOR_M + 0.97], [0.0, 0.0, FLOOR_M + 1.0], 200, 200);
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&scene, &CameraView { light, ..up }, &mut frame).expect("traced");

@@ -5,14 +5,14 @@ mod common;
 
 use std::f32::consts::PI;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, EARTH_BANDS, Earth, HapkeParams, LightSampling, Material, Scene, Tracer,
     panchromatic, primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// Rounding of `f32` over a dozen operations.
 const EXACT: f32 = 1e-5;
@@ -22,7 +22,9 @@ const EXACT: f32 = 1e-5;
 fn seen(scene: &mut Scene, material: Option<&Material>) -> [f32; 3] {
     if let Some(material) = material {
         let table = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 0.02])).expect("a mesh");
-        scene.add_instance(table, &Pose::translation(0.0, 0.0, 0.5), Class::Rover, material).expect("room");
+        scene
+            .add_instance(table, &Pose::translation(0.0, 0.0, 0.5), Class::Rover.numbered(PART), material)
+            .expect("room");
     }
     let view = CameraView { light: LightSampling::POINT, ..look([0.0, 0.0, 3.0], [0.0, 0.0, 0.0], 9, 9) };
     let mut frame = CameraFrame::default();
@@ -31,7 +33,7 @@ fn seen(scene: &mut Scene, material: Option<&Material>) -> [f32; 3] {
 }
 
 fn day() -> Scene {
-    Scene::new(&Ground::flat(0.1, 20.0), sun(0.7, 0.3))
+    Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.7, 0.3))
 }
 
 fn earth() -> Earth {
@@ -70,7 +72,7 @@ fn a_tint_moves_light_between_bands_and_makes_none() {
 fn the_ground_is_redder_by_day_than_by_the_earths_light() {
     let by_day = seen(&mut day(), None);
     assert!(by_day[0] > by_day[1] && by_day[1] > by_day[2], "{by_day:?}");
-    let mut night = Scene::new(&Ground::flat(0.1, 20.0), sun(-0.5, 0.3));
+    let mut night = Scene::new(&Clipmap::flat(0.1, 20.0), sun(-0.5, 0.3));
     night.set_earth(Some(earth()));
     let by_earth = seen(&mut night, Some(&Material::Lambert { albedo: 0.5 }));
     let expected = 0.1 * 0.8 * 0.5 / PI;

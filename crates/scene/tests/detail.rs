@@ -3,20 +3,20 @@
 
 mod common;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, LightSampling, Material, Scene, Tracer,
 };
-use selene_terrain::{Ground, Level};
+use selene_terrain::{Clipmap, Level};
 
 const DETAIL: Detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
 
 /// Flat, matt ground of posts 2 cm apart, its window's middle at `at` (whole metres).
 fn matt(at: [f64; 2], detail: Detail) -> Scene {
     let level = Level::sample([at[0] - 4.0, at[1] - 4.0], 0.02, 401, |_, _| 0.0);
-    let mut scene = Scene::new(&Ground::new(vec![level], Vec::new(), Vec::new()), sun(0.6, 0.0));
+    let mut scene = Scene::new(&Clipmap::new(vec![level], Vec::new(), Vec::new()), sun(0.6, 0.0));
     let matt = Material::Lambert { albedo: 0.5 };
     scene.set_ground_materials(&matt, &matt, detail);
     scene
@@ -79,7 +79,9 @@ fn depths_and_other_surfaces_do_not_change() {
     for scene in [&mut rough, &mut smooth] {
         let box_mesh = scene.add_mesh(&selene_scene::primitives::cuboid([0.1, 0.1, 0.1])).expect("a mesh");
         let material = Material::Hapke(HapkeParams::ROCK);
-        scene.add_instance(box_mesh, &Pose::translation(0.0, 0.0, 0.02), Class::Rock, &material).expect("room");
+        scene
+            .add_instance(box_mesh, &Pose::translation(0.0, 0.0, 0.02), Class::Rock.numbered(PART), &material)
+            .expect("room");
     }
     let [rough, smooth] = [rough, smooth].map(|scene| picture(&scene, [0.0; 2], 0.4, 100));
     assert!(rough.depth_m == smooth.depth_m && rough.class == smooth.class);

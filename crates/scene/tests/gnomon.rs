@@ -8,12 +8,12 @@ mod common;
 
 use std::f64::consts::PI;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, LightSampling, Material, Scene, Tracer, primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 const HEIGHT_M: f64 = 5.0;
 /// So broad that the disc does not look past its sides: 232 m away it is 2.2 m wide.
@@ -34,7 +34,7 @@ const END_TOLERANCE: f64 = 0.04;
 /// Level ground as wide as the shadow needs.
 fn open(elevation_rad: f64) -> Scene {
     let side_m = (3.0 * HEIGHT_M / elevation_rad.tan()).max(16.0);
-    Scene::new(&Ground::flat(0.25, side_m), sun(elevation_rad, PI))
+    Scene::new(&Clipmap::flat(0.25, side_m), sun(elevation_rad, PI))
 }
 
 /// The ground with a post whose edge stands over x = 0; the Sun is at −x.
@@ -42,7 +42,7 @@ fn scene(elevation_rad: f64) -> Scene {
     let mut scene = open(elevation_rad);
     let post = scene.add_mesh(&primitives::cuboid([0.2, BREADTH_M, HEIGHT_M])).expect("a mesh");
     let pose = Pose::translation(-0.1, 0.0, 0.5 * HEIGHT_M);
-    scene.add_instance(post, &pose, Class::Rover, &Material::Lambert { albedo: 0.3 }).expect("room");
+    scene.add_instance(post, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.3 }).expect("room");
     scene
 }
 

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{bumpy_ground, look, sun};
+use common::{PART, bumpy_ground, look, sun};
 use nalgebra::{Point3, Vector3};
 use selene_base::random::{RngExt, stream};
 use selene_scene::{Beam, BeamReturn, Class, CpuTracer, Material, Scene, Tracer, primitives};
-use selene_terrain::{Ground, Level, Rock};
+use selene_terrain::{Clipmap, Edit, Level, Node, Rock};
 
 /// Numbers are `f32`: a few parts in 10^6 of the 20 m that these rays go, times the
 /// steepness at which they meet the ground.
@@ -22,7 +22,7 @@ const BRUTE_STEP_M: f64 = 0.002;
 /// Share of rays that may graze: brute force steps over the tip of a bump.
 const GRAZING_SHARE: f64 = 0.005;
 
-fn site() -> Ground {
+fn site() -> Clipmap {
     bumpy_ground(&[(0.05, 130), (0.3, 60), (1.0, 40)], 250)
 }
 
@@ -33,7 +33,7 @@ fn trace(scene: &Scene, beams: &[Beam]) -> Vec<BeamReturn> {
 }
 
 /// First place below the ground on a fine march, refined by bisection.
-fn brute_ground_m(ground: &Ground, beam: &Beam, range_max_m: f64) -> f64 {
+fn brute_ground_m(ground: &Clipmap, beam: &Beam, range_max_m: f64) -> f64 {
     let at = |t: f64| Vector3::from(beam.origin_m).cast::<f64>() + Vector3::from(beam.direction).cast::<f64>() * t;
     let above = |t: f64| ground.height_m(at(t).x, at(t).y).map(|h| at(t).z - h);
     let mut t = 0.0;
@@ -54,7 +54,7 @@ fn brute_ground_m(ground: &Ground, beam: &Beam, range_max_m: f64) -> f64 {
 }
 
 /// Nearest of all triangles of all rocks, in `f64`.
-fn brute_rocks_m(ground: &Ground, beam: &Beam) -> f64 {
+fn brute_rocks_m(ground: &Clipmap, beam: &Beam) -> f64 {
     let mut nearest = f64::INFINITY;
     for rock in ground.rocks().iter().filter(|rock| may_meet(rock, beam)) {
         let shape = &ground.rock_shapes()[rock.shape];
@@ -82,7 +82,7 @@ fn may_meet(rock: &Rock, beam: &Beam) -> bool {
     to_centre.cross(&Vector3::from(beam.direction).cast::<f64>()).norm() < 1.5 * rock.radius_m
 }
 
-fn random_beams(ground: &Ground, count: usize) -> Vec<Beam> {
+fn random_beams(ground: &Clipmap, count: usize) -> Vec<Beam> {
     let mut random = stream(11, "beams");
     let mut beam = || {
         let [x, y] = [random.random_range(-3.0..3.0), random.random_range(-3.0..3.0)];
@@ -145,7 +145,7 @@ fn a_ray_that_starts_on_a_finer_level_does_not_meet_the_coarser_ones_under_it() 
         let posts = (2.0 * half / spacing).round() as usize + 1;
         Level::sample([-half, -half], spacing, posts, move |_, _| z)
     };
-    let ground = Ground::new(vec![level(5.0, 0.1, 0.0), level(20.0, 0.5, 0.0), level(80.0, 2.0, 1.0)], vec![], vec![]);
+    let ground = Clipmap::new(vec![level(5.0, 0.1, 0.0), level(20.0, 0.5, 0.0), level(80.0, 2.0, 1.0)], vec![], vec![]);
     let up = |x: f64, dx: f32| Beam { origin_m: [x, 0.3, 0.01], direction: [dx * 0.94, 0.0, 0.342] };
     for got in
         trace(&Scene::new(&ground, sun(0.2, 0.0)), &[up(12.0, -1.0), up(-12.0, 1.0), up(12.0, 1.0), up(2.0, 1.0)])
@@ -156,10 +156,9 @@ fn a_ray_that_starts_on_a_finer_level_does_not_meet_the_coarser_ones_under_it() 
 
 #[test]
 fn a_ray_along_an_axis_and_a_ray_along_a_grid_line_meet_a_wall() {
-    let mut ground = Ground::flat(0.1, 10.0);
-    for row in 0..=100 {
-        ground.set_node_height(selene_terrain::Node { column: 80, row }, 1.0);
-    }
+    let mut ground = Clipmap::flat(0.1, 10.0);
+    let wall = (0..=100).map(|row| Edit::of(Node { column: 80, row }, 1.0));
+    ground.apply(&wall.collect::<Vec<_>>());
     let scene = Scene::new(&ground, sun(0.2, 0.0));
     let along = |y: f64| Beam { origin_m: [0.0, y, 0.5], direction: [1.0, 0.0, 0.0] };
     for got in trace(&scene, &[along(0.0), along(0.1), along(0.03), along(-4.99)]) {
@@ -171,10 +170,10 @@ fn a_ray_along_an_axis_and_a_ray_along_a_grid_line_meet_a_wall() {
 #[test]
 fn a_box_casts_a_shadow_of_its_height_over_the_tangent_of_the_sun() {
     let elevation = 10f64.to_radians();
-    let mut scene = Scene::new(&Ground::flat(0.02, 20.0), sun(elevation, std::f64::consts::PI));
+    let mut scene = Scene::new(&Clipmap::flat(0.02, 20.0), sun(elevation, std::f64::consts::PI));
     let gnomon = scene.add_mesh(&primitives::cuboid([0.2, 0.2, 1.0])).expect("a mesh");
     let pose = selene_base::Pose::translation(0.0, 0.0, 0.5);
-    scene.add_instance(gnomon, &pose, Class::Rover, &Material::Lambert { albedo: 0.3 }).expect("room");
+    scene.add_instance(gnomon, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.3 }).expect("room");
     let above = look([3.0, 0.0, 12.0], [3.0, 0.0, 0.0], 800, 9);
     let view = selene_scene::CameraView { light: selene_scene::LightSampling::POINT, ..above };
     let mut frame = selene_scene::CameraFrame::default();

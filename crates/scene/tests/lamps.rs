@@ -6,7 +6,7 @@ mod common;
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use common::{bumpy_ground, look, sun};
+use common::{PART, bumpy_ground, look, sun};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
@@ -15,7 +15,7 @@ use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, LAMPS_MAX, Lamp, LightSampling, Material, Profile, Scene, SceneError,
     Tracer, panchromatic, primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// `f32`.
 const EXACT: f64 = 1e-4;
@@ -39,9 +39,11 @@ fn bulb(place: [f64; 3], flux_w: f64) -> Lamp {
 
 /// Flat ground at night under a matt table whose top is at z = 0.01.
 fn table(lamps: Vec<Lamp>) -> Scene {
-    let mut scene = Scene::new(&Ground::flat(0.5, 100.0), sun(-0.5, 2.0));
+    let mut scene = Scene::new(&Clipmap::flat(0.5, 100.0), sun(-0.5, 2.0));
     let top = scene.add_mesh(&primitives::cuboid([20.0, 20.0, 0.02])).expect("a mesh");
-    scene.add_instance(top, &Pose::identity(), Class::Rover, &Material::Lambert { albedo: ALBEDO }).expect("room");
+    scene
+        .add_instance(top, &Pose::identity(), Class::Rover.numbered(PART), &Material::Lambert { albedo: ALBEDO })
+        .expect("room");
     scene.set_lamps(lamps).expect("room");
     scene
 }
@@ -147,7 +149,9 @@ fn behind_an_edge(width: f64, places: &[f64]) -> Vec<f64> {
     let mut scene = table(vec![lamp]);
     let shade = scene.add_mesh(&primitives::cuboid([2.0, 6.0, 1e-4])).expect("a mesh");
     let pose = Pose::translation(1.0, 0.0, 1.01);
-    scene.add_instance(shade, &pose, Class::Rover, &Material::Lambert { albedo: 0.1 }).expect("room");
+    scene
+        .add_instance(shade, &pose, Class::Rover.numbered(PART + 1), &Material::Lambert { albedo: 0.1 })
+        .expect("room");
     let open = table(vec![lamp]);
     // The camera looks from under the shade.
     let share = |x: f64| under(&scene, x) / under(&open, x);
@@ -181,9 +185,9 @@ fn a_point_casts_a_sharp_shadow_and_a_bar_a_penumbra_as_wide_as_itself() {
 #[test]
 fn a_lamp_beside_the_camera_washes_relief_out() {
     let rough = bumpy_ground(&[(0.05, 300)], 0);
-    let flat = Ground::flat(0.05, 16.0);
+    let flat = Clipmap::flat(0.05, 16.0);
     let eye = [-4.0, 0.0, 1.6];
-    let window = |ground: &Ground, aside_rad: f64| -> Vec<f64> {
+    let window = |ground: &Clipmap, aside_rad: f64| -> Vec<f64> {
         let mut scene = Scene::new(ground, sun(-0.5, 2.0));
         // As far from the target as the camera is, turned about it by the way aside.
         let [x, y] = [-4.0 * aside_rad.cos(), -4.0 * aside_rad.sin()];
@@ -227,8 +231,10 @@ fn lamplight_that_a_white_wall_scatters_reaches_the_ground_behind_a_screen() {
     let wall = scene.add_mesh(&primitives::cuboid([0.1, 8.0, 8.0])).expect("a mesh");
     let screen = scene.add_mesh(&primitives::cuboid([2.0, 2.0, 0.01])).expect("a mesh");
     let white = Material::Lambert { albedo: 0.9 };
-    scene.add_instance(wall, &Pose::translation(3.0, 0.0, 4.0), Class::Rover, &white).expect("room");
-    scene.add_instance(screen, &Pose::translation(0.0, 0.0, 0.8), Class::Rover, &white).expect("room");
+    scene.add_instance(wall, &Pose::translation(3.0, 0.0, 4.0), Class::Rover.numbered(PART + 2), &white).expect("room");
+    scene
+        .add_instance(screen, &Pose::translation(0.0, 0.0, 0.8), Class::Rover.numbered(PART + 1), &white)
+        .expect("room");
     let light = LightSampling { sun_samples: 4, bounce_rays: 16, seed: random.random() };
     let view = CameraView { light, ..look([-1.5, 0.0, 0.6], [0.3, 0.0, 0.0], 40, 30) };
     let mut frame = CameraFrame::default();

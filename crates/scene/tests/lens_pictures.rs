@@ -11,7 +11,7 @@ use nalgebra::{Point3, Vector3};
 use selene_scene::{
     CameraFrame, CameraView, CpuTracer, Lens, LensModel, LightSampling, Scene, Star, Tracer, panchromatic,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// Sixty-four points a pixel on a disc of a few pixels.
 const DISC_TOLERANCE: f64 = 0.04;
@@ -52,7 +52,7 @@ fn place(view: &CameraView, pixel: usize) -> [f64; 2] {
 
 #[test]
 fn the_suns_disc_stands_where_the_lens_has_it_and_keeps_its_light() {
-    let scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.6, 0.3));
+    let scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.6, 0.3));
     for lens in lenses() {
         let view = view(lens, [1.0, 0.05, 2.6]);
         let frame = picture(&scene, &view);
@@ -79,7 +79,7 @@ fn the_suns_disc_stands_where_the_lens_has_it_and_keeps_its_light() {
 
 #[test]
 fn a_star_is_in_its_pixel_in_every_lens() {
-    let mut scene = Scene::new(&Ground::flat(0.1, 20.0), sun(-0.5, 2.0));
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(-0.5, 2.0));
     let direction = sun(0.5, 0.2).direction_to_sun;
     scene.set_stars(vec![Star { direction, irradiance_w_m2: 1e-8 }]);
     for lens in lenses() {
@@ -96,7 +96,7 @@ fn a_star_is_in_its_pixel_in_every_lens() {
 
 #[test]
 fn depth_times_the_lens_direction_is_the_point_on_the_ground() {
-    let scene = Scene::new(&Ground::flat(0.1, 100.0), sun(0.5, 0.0));
+    let scene = Scene::new(&Clipmap::flat(0.1, 100.0), sun(0.5, 0.0));
     for lens in lenses() {
         let view = view(lens, [1.0, 0.05, 1.6]);
         let frame = picture(&scene, &view);
@@ -113,7 +113,7 @@ fn depth_times_the_lens_direction_is_the_point_on_the_ground() {
 
 #[test]
 fn outside_the_image_circle_there_is_nothing_and_inside_all() {
-    let scene = Scene::new(&Ground::flat(0.1, 100.0), sun(0.5, 0.0));
+    let scene = Scene::new(&Clipmap::flat(0.1, 100.0), sun(0.5, 0.0));
     let lens = Lens::new(LensModel::Stereographic).with_circle(1.2);
     let view = view((lens, 120.0), [0.0, 0.0, 0.0]);
     let frame = picture(&scene, &view);

@@ -5,7 +5,7 @@ mod common;
 
 use std::f64::consts::PI;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::frames::interpolate;
@@ -13,7 +13,7 @@ use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, InstanceId, LightSampling, Material, Scene, Sweep, Tracer, panchromatic,
     primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// Sixty-four samples in each of forty rows: the mean errs by a few 0.001, a pixel's own width
 /// rounds the ramp's ends by 1/8 of its slope.
@@ -36,10 +36,11 @@ fn view(samples: u32, sweep: Option<Sweep>) -> CameraView {
 /// A wall whose face is `DISTANCE_M` ahead and whose right edge is at y = `edge_m`, lit from
 /// behind the camera.
 fn wall(edge_m: f64) -> (Scene, InstanceId, Pose) {
-    let mut scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.3, PI));
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
     let mesh = scene.add_mesh(&primitives::cuboid([0.2, 8.0, 4.0])).expect("a mesh");
     let pose = Pose::translation(DISTANCE_M + 0.1, edge_m + 4.0, 10.0);
-    let id = scene.add_instance(mesh, &pose, Class::Rover, &Material::Lambert { albedo: 0.5 }).expect("room");
+    let id =
+        scene.add_instance(mesh, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.5 }).expect("room");
     (scene, id, pose)
 }
 
@@ -157,9 +158,11 @@ fn in_the_middle_of_its_motion_a_body_is_where_it_then_is_with_its_light_and_sha
     };
     let ends = [place(-0.4, 0.2), place(0.3, 1.4)];
     let scene_with = |poses: [Pose; 2]| {
-        let mut scene = Scene::new(&Ground::flat(0.05, 10.0), sun(0.6, 2.0));
+        let mut scene = Scene::new(&Clipmap::flat(0.05, 10.0), sun(0.6, 2.0));
         let mesh = scene.add_mesh(&primitives::cuboid([0.5, 0.3, 0.8])).expect("a mesh");
-        let id = scene.add_instance(mesh, &ends[0], Class::Rover, &Material::Lambert { albedo: 0.5 }).expect("room");
+        let id = scene
+            .add_instance(mesh, &ends[0], Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.5 })
+            .expect("room");
         scene.sweep_instances(&[(id, poses)]);
         scene
     };

@@ -6,13 +6,13 @@ mod common;
 
 use std::f64::consts::PI;
 
-use common::sun;
+use common::{PART, sun};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, LIMB_EXPONENT, Lens, LightSampling, Material, Scene, Tracer, primitives,
 };
-use selene_terrain::{Ground, Node};
+use selene_terrain::{Clipmap, Edit, Node};
 
 /// With 32 samples the mean over 64 rows errs by 0.004; shadow rays start 0.15 mm above
 /// the ground, where it is 0.004 lighter. A pixel of eight samples errs by 0.06.
@@ -60,20 +60,19 @@ fn view() -> CameraView {
 }
 
 /// Flat ground with a thin wall of its own at x = 0.
-fn ridge() -> Ground {
-    let mut ground = Ground::flat(0.02, 16.0);
-    for row in 0..=800 {
-        ground.set_node_height(Node { column: 400, row }, EDGE_M);
-    }
+fn ridge() -> Clipmap {
+    let mut ground = Clipmap::flat(0.02, 16.0);
+    let wall = (0..=800).map(|row| Edit::of(Node { column: 400, row }, EDGE_M as f32));
+    ground.apply(&wall.collect::<Vec<_>>());
     ground
 }
 
 /// A wall that stands on the ground, its shadow's edge over x = 0; the Sun is at −x.
 fn walled() -> Scene {
-    let mut scene = Scene::new(&Ground::flat(0.02, 16.0), sun(ELEVATION_RAD, PI));
+    let mut scene = Scene::new(&Clipmap::flat(0.02, 16.0), sun(ELEVATION_RAD, PI));
     let wall = scene.add_mesh(&primitives::cuboid([0.5, 8.0, EDGE_M])).expect("a mesh");
     let pose = Pose::translation(-0.25, 0.0, 0.5 * EDGE_M);
-    scene.add_instance(wall, &pose, Class::Rover, &Material::Lambert { albedo: 0.3 }).expect("room");
+    scene.add_instance(wall, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.3 }).expect("room");
     scene
 }
 
@@ -81,7 +80,7 @@ fn walled() -> Scene {
 fn shares(scene: &Scene, view: &CameraView) -> Vec<f64> {
     let [mut frame, mut full] = [CameraFrame::default(), CameraFrame::default()];
     CpuTracer.camera(scene, view, &mut frame).expect("traced");
-    let open = Scene::new(&Ground::flat(0.1, 20.0), *scene.sun());
+    let open = Scene::new(&Clipmap::flat(0.1, 20.0), *scene.sun());
     CpuTracer.camera(&open, view, &mut full).expect("traced");
     let pixel = |column: usize, row: u32| row as usize * COLUMNS as usize + column;
     let at = |column: usize, row: u32| frame.radiance[pixel(column, row)][1] / full.radiance[pixel(column, row)][1];

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{bumpy_ground, bumpy_height_m, look, sun};
+use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
 use selene_base::Pose;
 use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, Material, Scene, TraceError, Tracer, primitives};
-use selene_terrain::{Ground, Node};
+use selene_terrain::{Clipmap, Edit, Node};
 
-fn site() -> Ground {
+fn site() -> Clipmap {
     bumpy_ground(&[(0.05, 150), (0.4, 60)], 40)
 }
 
@@ -23,7 +23,7 @@ fn picture(scene: &Scene) -> CameraFrame {
 
 fn add_ball(scene: &mut Scene, pose: &Pose) -> selene_scene::InstanceId {
     let ball = scene.add_mesh(&primitives::sphere(0.3)).expect("a mesh");
-    scene.add_instance(ball, pose, Class::Rover, &Material::Lambert { albedo: 0.4 }).expect("room")
+    scene.add_instance(ball, pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.4 }).expect("room")
 }
 
 #[test]
@@ -31,12 +31,14 @@ fn edits_change_the_picture_as_a_new_scene_does() {
     let mut ground = site();
     let mut scene = Scene::new(&ground, sun(0.2, 1.0));
     let before = picture(&scene);
-    for i in 0..400 {
+    let posts = ground.finest().posts;
+    let edit = |i: i32| {
         let node = Node { column: 40 + i % 60, row: 60 + i / 10 };
-        let height = ground.node_height_m(node) - 0.1 + 0.3 * f64::from(i % 7 == 0);
-        ground.set_node_height(node, height);
-    }
-    scene.apply_edits(&ground.take_edits());
+        let height_m = ground.finest().heights_m[node.row as usize * posts + node.column as usize];
+        Edit::of(node, height_m + if i % 7 == 0 { 0.2 } else { -0.1 })
+    };
+    let edits: Vec<_> = (0..400).map(edit).collect();
+    scene.apply_edits(&ground.apply(&edits));
     let after = picture(&scene);
     assert!(before != after);
     assert!(after == picture(&Scene::new(&ground, sun(0.2, 1.0))));
@@ -80,13 +82,13 @@ fn a_picture_holds_ground_rocks_rover_and_finite_radiance() {
         assert_eq!(frame.class[i] == 0, frame.depth_m[i].is_infinite());
         assert_eq!(frame.class[i] >= 2, frame.instance[i] > 0);
     }
-    assert_eq!(frame.instance.iter().max(), Some(&65_534), "movables are numbered from above");
-    assert!(frame.instance.iter().filter(|&&number| number < 65_534).all(|&number| number <= 40), "40 rocks");
+    assert_eq!(frame.instance.iter().max(), Some(&PART), "the ball's own number");
+    assert!(frame.instance.iter().filter(|&&number| number < PART).all(|&number| number <= 40), "40 rocks");
 }
 
 #[test]
 fn depth_is_along_the_optical_axis() {
-    let scene = Scene::new(&Ground::flat(0.1, 40.0), sun(0.5, 0.0));
+    let scene = Scene::new(&Clipmap::flat(0.1, 40.0), sun(0.5, 0.0));
     let down = look([0.0, 0.0, 5.0], [0.0, 0.0, 0.0], 64, 64);
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&scene, &down, &mut frame).expect("traced");
@@ -95,7 +97,7 @@ fn depth_is_along_the_optical_axis() {
 
 #[test]
 fn a_view_that_is_no_camera_is_refused() {
-    let scene = Scene::new(&Ground::flat(0.1, 4.0), sun(0.5, 0.0));
+    let scene = Scene::new(&Clipmap::flat(0.1, 4.0), sun(0.5, 0.0));
     let refuse = |view: CameraView| {
         let traced = CpuTracer.camera(&scene, &view, &mut CameraFrame::default());
         assert!(matches!(traced, Err(TraceError::View(_))));

@@ -5,14 +5,14 @@ mod common;
 
 use std::f64::consts::PI;
 
-use common::{look, sun};
+use common::{PART, look, sun};
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Earth, LightSampling, Material, Scene, Star, Tracer, panchromatic,
     primitives,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// Sixty-four points a pixel on discs of few pixels.
 const DISC_TOLERANCE: f64 = 0.03;
@@ -37,7 +37,7 @@ fn earth(elevation_rad: f64, phase_rad: f64) -> Earth {
 
 /// A flat site with the Sun below the horizon.
 fn night() -> Scene {
-    Scene::new(&Ground::flat(0.1, 20.0), sun(-0.5, 2.0))
+    Scene::new(&Clipmap::flat(0.1, 20.0), sun(-0.5, 2.0))
 }
 
 /// A camera `degrees_a_pixel` fine that looks at `direction`.
@@ -60,7 +60,7 @@ fn irradiance(scene: &Scene, view: &CameraView) -> f64 {
 
 #[test]
 fn the_suns_picture_holds_its_irradiance_from_fine_to_coarse_pixels() {
-    let scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.6, 0.3));
+    let scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.6, 0.3));
     for degrees_a_pixel in [0.02, 0.1, 0.5, 0.9] {
         let got = irradiance(&scene, &telescope(toward(0.6 + 0.001, 0.3 + 0.002), degrees_a_pixel));
         let apart = got / scene.sun().irradiance_w_m2 - 1.0;
@@ -72,7 +72,7 @@ fn the_suns_picture_holds_its_irradiance_from_fine_to_coarse_pixels() {
 
 #[test]
 fn the_suns_limb_is_darker_than_its_middle() {
-    let scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.6, 0.3));
+    let scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.6, 0.3));
     let view = telescope(toward(0.6, 0.3), 0.01);
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&scene, &view, &mut frame).expect("traced");
@@ -99,7 +99,7 @@ fn earthshine_lights_the_ground_and_casts_shadows() {
     let mut scene = night();
     let table = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 0.02])).expect("a mesh");
     let pose = Pose::translation(0.0, 0.0, 0.5);
-    scene.add_instance(table, &pose, Class::Rover, &Material::Lambert { albedo: 0.5 }).expect("room");
+    scene.add_instance(table, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.5 }).expect("room");
     scene.set_earth(Some(earth(0.9, 0.3)));
     let view = look([-0.1, 0.0, 6.0], [-0.1, 0.0, 0.0], 65, 65);
     let mut frame = CameraFrame::default();

@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::{bumpy_ground, bumpy_height_m, look, sun};
+use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::kernel::FAR;
 use selene_scene::kernel::trace::camera_pixel;
-use selene_scene::record::{CameraRecord, split_code};
+use selene_scene::record::CameraRecord;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Scene, Sweep, Tracer,
     primitives,
@@ -23,7 +23,8 @@ fn scene(shift_m: f64, elevation_rad: f64) -> Scene {
     let mut scene = Scene::new(&ground, sun(elevation_rad, 1.0));
     let ball = scene.add_mesh(&primitives::sphere(0.3)).expect("a mesh");
     let pose = Pose::translation(-1.5, -0.3, 0.6);
-    let id = scene.add_instance(ball, &pose, Class::Rover, &Material::Lambert { albedo: 0.4 }).expect("room");
+    let id =
+        scene.add_instance(ball, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.4 }).expect("room");
     scene.sweep_instances(&[(id, [pose, Pose::translation(shift_m, 0.0, 0.0) * pose])]);
     scene
 }
@@ -45,7 +46,8 @@ fn assert_as_alone(scene: &Scene, view: &CameraView) {
         assert_eq!(frame.radiance[at].map(f32::to_bits), alone.radiance.map(f32::to_bits), "at {column}, {row}");
         let depth_m = if alone.depth < FAR { alone.depth } else { f32::INFINITY };
         assert_eq!(frame.depth_m[at].to_bits(), depth_m.to_bits(), "at {column}, {row}");
-        assert_eq!([frame.class[at], frame.instance[at]], split_code(alone.code), "at {column}, {row}");
+        let label = scene.label(alone.code);
+        assert_eq!((frame.class[at], frame.instance[at]), (label.class as u16, label.number), "at {column}, {row}");
     }
     let rocks = frame.class.iter().filter(|class| **class == Class::Rock as u16).count();
     assert!(rocks > 100 && rocks < frame.class.len() / 2, "{rocks} pixels of rocks");

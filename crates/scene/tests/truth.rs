@@ -6,14 +6,14 @@ mod common;
 
 use std::f64::consts::PI;
 
-use common::{bumpy_ground, look, sun};
+use common::{PART, bumpy_ground, look, sun};
 use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, InstanceId, LightSampling, Material, Scene, Sighting, Tracer,
-    TruthFrame, flow, instance_of_movable, primitives, visible,
+    TruthFrame, flow, primitives, visible,
 };
-use selene_terrain::Ground;
+use selene_terrain::Clipmap;
 
 /// Depth has 24 bits, differences of a pixel's step some fifteen of them.
 const NORMAL_RAD: f64 = 0.01;
@@ -37,11 +37,11 @@ fn lambert() -> Material {
 
 /// Flat ground with a tilted box on it.
 fn boxed() -> (Scene, InstanceId, Pose) {
-    let mut scene = Scene::new(&Ground::flat(0.05, 20.0), sun(0.7, 1.2));
+    let mut scene = Scene::new(&Clipmap::flat(0.05, 20.0), sun(0.7, 1.2));
     let mesh = scene.add_mesh(&primitives::cuboid([0.8, 0.6, 0.7])).expect("a mesh");
     let turn = UnitQuaternion::from_euler_angles(0.3, 0.2, 0.5);
     let pose = Pose::from_parts(Vector3::new(0.0, 0.0, 0.6).into(), turn);
-    let id = scene.add_instance(mesh, &pose, Class::Rover, &lambert()).expect("room");
+    let id = scene.add_instance(mesh, &pose, Class::Rover.numbered(PART), &lambert()).expect("room");
     (scene, id, pose)
 }
 
@@ -150,10 +150,10 @@ fn flow_leads_to_where_a_point_was_for_a_body_that_moves_and_a_camera_that_moves
 
 #[test]
 fn a_shift_across_the_view_is_focal_length_times_shift_over_distance() {
-    let mut scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.3, PI));
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
     let mesh = scene.add_mesh(&primitives::cuboid([0.2, 2.0, 2.0])).expect("a mesh");
     let at = |y: f64| Pose::translation(4.1, y, 2.0);
-    let id = scene.add_instance(mesh, &at(0.0), Class::Rover, &lambert()).expect("room");
+    let id = scene.add_instance(mesh, &at(0.0), Class::Rover.numbered(PART), &lambert()).expect("room");
     let view = look([0.0, 0.0, 2.0], [1.0, 0.0, 2.0], 161, 121);
     let before = Sighting::new(&scene, &view);
     scene.move_instance(id, &at(0.1));
@@ -167,14 +167,16 @@ fn a_shift_across_the_view_is_focal_length_times_shift_over_distance() {
 
 #[test]
 fn the_box_around_a_ball_is_its_outlines() {
-    let mut scene = Scene::new(&Ground::flat(0.1, 20.0), sun(0.5, PI));
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.5, PI));
     let ball = scene.add_mesh(&primitives::sphere(0.5)).expect("a mesh");
     let [ahead_m, left_m] = [5.0, 1.2];
-    scene.add_instance(ball, &Pose::translation(ahead_m, left_m, 2.0), Class::Rover, &lambert()).expect("room");
+    scene
+        .add_instance(ball, &Pose::translation(ahead_m, left_m, 2.0), Class::Rover.numbered(PART), &lambert())
+        .expect("room");
     let view = look([0.0, 0.0, 2.0], [1.0, 0.0, 2.0], 641, 481);
     let (frame, _) = traced(&scene, &view);
     let seen = visible(&frame);
-    let ball = seen.iter().find(|seen| seen.instance == instance_of_movable(0)).expect("in view");
+    let ball = seen.iter().find(|seen| seen.instance == PART).expect("in view");
     assert_eq!((ball.class, seen.len()), (Class::Rover as u16, 1));
     // In the level plane of camera and ball: the tangents' angles.
     let aside = f64::atan2(left_m, ahead_m);
@@ -201,7 +203,7 @@ fn every_point_seen_of_an_instance_is_in_its_box_and_reaches_its_sides() {
         let mesh = scene.add_mesh(&primitives::cuboid([0.4, 0.3, 0.5])).expect("a mesh");
         let pose =
             Pose::from_parts(Vector3::new(-1.0, 0.0, 1.0).into(), UnitQuaternion::from_euler_angles(0.3, 0.2, 0.5));
-        let id = scene.add_instance(mesh, &pose, Class::Rover, &lambert()).expect("room");
+        let id = scene.add_instance(mesh, &pose, Class::Rover.numbered(PART), &lambert()).expect("room");
         (scene, id, pose)
     };
     let view = look([-3.0, -1.0, 2.0], [1.0, 0.5, 0.0], 320, 180);
@@ -220,9 +222,9 @@ fn every_point_seen_of_an_instance_is_in_its_box_and_reaches_its_sides() {
             );
         }
     }
-    let cuboid = scene.solid(instance_of_movable(0)).expect("added");
+    let cuboid = scene.solid(PART).expect("added");
     assert!((0..3).all(|i| (cuboid.size_m[i] - [0.4, 0.3, 0.5][i]).abs() < 1e-6));
-    assert!(scene.solid(instance_of_movable(1)).is_none() && scene.solid(0).is_none());
+    assert!(scene.solid(PART + 1).is_none() && scene.solid(0).is_none());
     // It goes where the instance goes.
     scene.sweep_instances(&[]);
     assert!(scene.solid(1).is_some());

@@ -14,8 +14,9 @@ use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, Stag
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::mount::MountSpec;
 use crate::rectification::{RectifiedSpec, shows_less_than_half_of_all};
+use crate::schedule::Schedule;
 use crate::shutter::{RollingShutter, exposed_by_then};
-use crate::spec::{count_within, lag, pixels, rate, ros_name};
+use crate::spec::{count_within, lag, pixels, rate, ros_name, schedule};
 use crate::truth::TruthSpec;
 
 /// A camera of a rover.
@@ -108,6 +109,9 @@ pub struct CameraSpec {
     #[garde(dive)]
     pub light: LightSpec,
 }
+
+/// Pixels of a view that is only metered, about.
+const METERING_PIXELS: f64 = 8192.0;
 
 /// The most rays of four pixels for scattered light.
 const BOUNCE_RAYS_MAX: usize = 256;
@@ -220,6 +224,12 @@ impl Intrinsics {
 }
 
 impl CameraSpec {
+    /// When it takes images, from the scenario's start on.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        schedule(self.rate_hz, self.lag_s)
+    }
+
     /// Focal lengths and principal point, of the middle of the lens.
     #[must_use]
     pub fn intrinsics(&self) -> Intrinsics {
@@ -255,6 +265,34 @@ impl CameraSpec {
         let mut view = self.view(world_from_optical);
         view.light.seed = stream_at(seed, &format!("{}/light", self.name), index).random();
         view
+    }
+
+    /// The same view in a few thousand pixels of one ray each at its stamp's instant: enough to meter how long
+    /// it is to be exposed before it is traced.
+    #[must_use]
+    pub fn metering_view(&self, view: &CameraView) -> CameraView {
+        let pixels = f64::from(view.width) * f64::from(view.height);
+        let coarser = (pixels / METERING_PIXELS).sqrt().ceil().max(1.0);
+        // The middle of a block of pixels.
+        let middle = |px: f64| (px - 0.5 * (coarser - 1.0)) / coarser;
+        let count = |pixels: u32| (f64::from(pixels) / coarser).floor().max(1.0) as u32;
+        CameraView {
+            width: count(view.width),
+            height: count(view.height),
+            fx_px: view.fx_px / coarser,
+            fy_px: view.fy_px / coarser,
+            cx_px: middle(view.cx_px),
+            cy_px: middle(view.cy_px),
+            samples: 1,
+            sweep: None,
+            ..*view
+        }
+    }
+
+    /// Whether an image depends on how long it is exposed before it is traced.
+    #[must_use]
+    pub fn meters_before_tracing(&self) -> bool {
+        self.auto_exposure && self.motion_blur
     }
 
     /// Columns and rows.

@@ -10,7 +10,7 @@ use selene_base::Pose;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use crate::noise::DriftSpec;
+use crate::noise::{DriftSpec, gaussian3};
 use crate::spec::{lag, rate, ros_name};
 use crate::{Qos, Sample};
 
@@ -69,15 +69,6 @@ impl Motion {
     }
 }
 
-/// The biases as they stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ImuState {
-    /// Of the gyroscope, rad/s.
-    pub gyro_bias: Vector3<f64>,
-    /// Of the accelerometer, m/s².
-    pub accelerometer_bias: Vector3<f64>,
-}
-
 /// One reading, in the sensor's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImuReading {
@@ -104,21 +95,31 @@ impl Imu {
         Self { spec, body_from_imu, seed }
     }
 
-    /// The reading of `sample`; moves the biases in `state` on. `gravity` is the
-    /// acceleration of free fall in map axes, (0, 0, −1.62) m/s² on the Moon.
+    /// The reading of `sample`. `gravity` is the acceleration of free fall in map axes,
+    /// (0, 0, −1.62) m/s² on the Moon.
     #[must_use]
-    pub fn read(&self, state: &mut ImuState, sample: Sample, motion: &Motion, gravity: Vector3<f64>) -> ImuReading {
+    pub fn read(&self, sample: Sample, motion: &Motion, gravity: Vector3<f64>) -> ImuReading {
         let mut rng = stream_at(self.seed, &self.spec.name, sample.index);
-        let dt_s = 1.0 / self.spec.rate_hz;
         let (gyro, accelerometer) = (&self.spec.gyro_rad_s, &self.spec.accelerometer_m_s2);
-        gyro.walk(&mut state.gyro_bias, dt_s, &mut rng);
-        accelerometer.walk(&mut state.accelerometer_bias, dt_s, &mut rng);
+        let [gyro_bias, accelerometer_bias] = self.biases(sample);
         let exact = self.exact(motion, gravity);
         ImuReading {
             world_from_imu: exact.world_from_imu,
-            angular_velocity: exact.angular_velocity + gyro.white(&mut rng) + state.gyro_bias,
-            linear_acceleration: exact.linear_acceleration + accelerometer.white(&mut rng) + state.accelerometer_bias,
+            angular_velocity: exact.angular_velocity + gyro.white(&mut rng) + gyro_bias,
+            linear_acceleration: exact.linear_acceleration + accelerometer.white(&mut rng) + accelerometer_bias,
         }
+    }
+
+    /// The biases at `sample`: of the gyroscope, rad/s, and of the accelerometer, m/s². They have walked one
+    /// step for each sample since the scenario's start, this one included.
+    #[must_use]
+    pub fn biases(&self, sample: Sample) -> [Vector3<f64>; 2] {
+        let dt_s = 1.0 / self.spec.rate_hz;
+        let quantities = [(&self.spec.gyro_rad_s, "gyro"), (&self.spec.accelerometer_m_s2, "accelerometer")];
+        quantities.map(|(drift, quantity)| {
+            let name = format!("{}/{quantity} bias", self.spec.name);
+            drift.bias(sample.index + 1, dt_s, |number| gaussian3(&mut stream_at(self.seed, &name, number)))
+        })
     }
 
     /// What a perfect instrument at this mounting would read.
@@ -143,7 +144,7 @@ impl Imu {
 
 #[cfg(test)]
 mod tests {
-    use super::{Imu, ImuSpec, ImuState, Motion};
+    use super::{Imu, ImuSpec, Motion};
     use crate::{Sample, SensorSpec};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime};
@@ -171,19 +172,19 @@ mod tests {
     fn at_rest_on_the_moon_it_reads_one_gravity_up_and_no_turning() {
         let imu = Imu::new(spec(), Pose::identity(), 1);
         let motion = Motion::at_rest(Pose::translation(10.0, 20.0, 3.0));
-        let mut state = ImuState::default();
         let n = 2000;
         let (mut force, mut turning) = (Vector3::zeros(), Vector3::zeros());
         for index in 0..n {
-            let reading = imu.read(&mut state, sample(index), &motion, GRAVITY);
+            let reading = imu.read(sample(index), &motion, GRAVITY);
             force += reading.linear_acceleration / n as f64;
             turning += reading.angular_velocity / n as f64;
         }
         let [gyro_variance, force_variance] = imu.white_variances();
         // Five standard errors of the mean, and the bias that ten seconds of walk leave.
         let bound = |variance: f64, bias: Vector3<f64>| 5.0 * (variance / n as f64).sqrt() + bias.norm();
-        assert!((force + GRAVITY).norm() < bound(force_variance, state.accelerometer_bias), "{force}");
-        assert!(turning.norm() < bound(gyro_variance, state.gyro_bias), "{turning}");
+        let [gyro_bias, force_bias] = imu.biases(sample(n - 1));
+        assert!((force + GRAVITY).norm() < bound(force_variance, force_bias), "{force}");
+        assert!(turning.norm() < bound(gyro_variance, gyro_bias), "{turning}");
         assert!(force.z > 1.5);
     }
 
@@ -222,16 +223,10 @@ mod tests {
         // Var b = b0² t/t_b on each axis; 600 walks × 3 axes: one sigma of the estimate is 3.3 %.
         const TOLERANCE: f64 = 0.12;
         let spec = spec();
-        let (walks, rest) = (600, Motion::at_rest(Pose::identity()));
+        let walks = 600;
         let variance_after = |steps: u64| {
-            let squares = (0..walks).map(|seed| {
-                let imu = Imu::new(spec.clone(), Pose::identity(), seed);
-                let mut state = ImuState::default();
-                for index in 0..steps {
-                    let _ = imu.read(&mut state, sample(index), &rest, GRAVITY);
-                }
-                state.gyro_bias.norm_squared()
-            });
+            let squares = (0..walks)
+                .map(|seed| Imu::new(spec.clone(), Pose::identity(), seed).biases(sample(steps - 1))[0].norm_squared());
             squares.sum::<f64>() / (3.0 * walks as f64)
         };
         for steps in [50, 200] {

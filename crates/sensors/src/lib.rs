@@ -22,7 +22,7 @@ pub mod truth;
 
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
-pub use imu::{Imu, ImuReading, ImuSpec, ImuState, Motion};
+pub use imu::{Imu, ImuReading, ImuSpec, Motion};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use mount::MountSpec;

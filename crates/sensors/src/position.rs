@@ -7,7 +7,7 @@ use garde::Validate;
 use nalgebra::Vector3;
 use selene_base::input::non_negative;
 use selene_base::random::stream_at;
-use selene_terrain::elevation::MapFrame;
+use selene_dem::MapFrame;
 use serde::Deserialize;
 
 use crate::noise::gaussian;
@@ -79,7 +79,7 @@ mod tests {
     use crate::{Qos, Sample};
     use nalgebra::Vector3;
     use selene_base::{MOON_RADIUS_M, SimTime};
-    use selene_terrain::elevation::{MapFrame, Place};
+    use selene_dem::{GeoPoint, MapFrame};
 
     fn receiver(horizontal_sigma_m: f64, vertical_sigma_m: f64) -> PositionSpec {
         PositionSpec {
@@ -112,8 +112,8 @@ mod tests {
         let mut covariance = [0.0; 9];
         for index in 0..n {
             let fix = gps.fix(&map, place, 1, Sample { index, instant: SimTime::ZERO });
-            let found = Place::from_degrees(fix.latitude_deg, fix.longitude_deg);
-            let error = Vector3::from(map.to_map(&Place { height_m: fix.altitude_m, ..found })) - place;
+            let found = GeoPoint::from_degrees(fix.latitude_deg, fix.longitude_deg);
+            let error = Vector3::from(map.to_map(&GeoPoint { height_m: fix.altitude_m, ..found })) - place;
             squares += error.component_mul(&error) / n as f64;
             covariance = fix.covariance_m2;
         }

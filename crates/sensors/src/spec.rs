@@ -117,7 +117,7 @@ impl SensorSpec {
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         match self {
-            Self::Camera(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Camera(s) => s.schedule(),
             Self::Lidar(s) => Lidar::new(s.clone()).schedule(),
             Self::Imu(s) => schedule(s.rate_hz, s.lag_s),
             Self::Position(s) => schedule(s.rate_hz, s.lag_s),
@@ -125,7 +125,7 @@ impl SensorSpec {
     }
 }
 
-fn schedule(rate_hz: f64, lag_s: f64) -> Schedule {
+pub(crate) fn schedule(rate_hz: f64, lag_s: f64) -> Schedule {
     Schedule::new(rate_hz, SimTime::ZERO, SimTime::from_secs_f64(lag_s))
 }
 

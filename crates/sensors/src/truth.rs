@@ -54,7 +54,7 @@ pub enum TruthImage {
     Depth(DepthUnit),
     /// 16UC1.
     Segmentation,
-    /// 16UC1.
+    /// 32SC1: the bits of an unsigned number.
     Instances,
     /// 32FC3.
     Normals,
@@ -109,7 +109,8 @@ impl TruthImage {
     pub fn encoding(self) -> &'static str {
         match self {
             Self::Depth(DepthUnit::Metres) | Self::Albedo | Self::SunVisibility => "32FC1",
-            Self::Depth(DepthUnit::Millimetres) | Self::Segmentation | Self::Instances => "16UC1",
+            Self::Depth(DepthUnit::Millimetres) | Self::Segmentation => "16UC1",
+            Self::Instances => "32SC1",
             Self::Normals => "32FC3",
             Self::Flow => "32FC2",
         }
@@ -119,8 +120,8 @@ impl TruthImage {
     #[must_use]
     pub fn bytes_per_pixel(self) -> usize {
         match self {
-            Self::Depth(DepthUnit::Metres) | Self::Albedo | Self::SunVisibility => 4,
-            Self::Depth(DepthUnit::Millimetres) | Self::Segmentation | Self::Instances => 2,
+            Self::Depth(DepthUnit::Metres) | Self::Albedo | Self::SunVisibility | Self::Instances => 4,
+            Self::Depth(DepthUnit::Millimetres) | Self::Segmentation => 2,
             Self::Normals => 12,
             Self::Flow => 8,
         }

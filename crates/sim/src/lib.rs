@@ -1,37 +1,30 @@
-//! The simulated world: a typed scenario, and `World::heartbeat`, which steps it in
-//! a fixed, readable order. No ROS, no wall clock, no threads of its own: the same
-//! scenario, seed and commands give the same bytes.
+//! The simulated world: a typed scenario, what does not change (`Model`), what does (`State`),
+//! and the step from one heartbeat to the next. No ROS, no wall clock: the same
+//! scenario, seed and commands give the same bytes, for any number of threads.
 
-mod actuator;
-mod command;
-mod driver;
-mod hash;
-mod likeness;
-mod loose;
-mod order;
-mod outlook;
-mod route;
-mod ruts_file;
-mod saved_ruts;
+mod checkpoint;
+mod driving;
+mod fingerprint;
 mod scenario;
-mod sensors;
-mod sky;
 mod slope;
-mod state;
-mod stereo;
-mod trajectory;
+mod wheels;
 mod world;
 
-pub use actuator::{Actuator, Role};
-pub use command::{Command, CommandError, JointCommand, LampCommand};
-pub use driver::Driver;
-pub use hash::StateHash;
-pub use loose::{LooseFromSiteSpec, LooseRockSpec};
-pub use route::{RouteFollower, RouteSpec};
-pub use saved_ruts::{RutsError, SavedRuts};
-pub use scenario::{LampLevelSpec, LoadOptions, Scenario, ScenarioError, ScenarioSpec};
-pub use sky::SkySpec;
+pub use checkpoint::{Checkpoint, CheckpointError, Recent, STATE_FILE};
+pub use driving::{
+    Actuator, Command, CommandError, Driver, DriverState, JointCommand, JointTrajectory, LampCommand, Role,
+    RouteFollower, RouteProgress, RouteSpec, TrajectoryPoint,
+};
+pub use fingerprint::{Difference, Fingerprint};
+pub use scenario::{
+    LampLevelSpec, LoadOptions, LooseFromSiteSpec, LooseRockSetup, LooseRockSpec, Mounted, MountedSensor, ObjectSetup,
+    ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start,
+    StartOptions, StartSpec, StereoError,
+};
 pub use slope::{Climb, SlopeError, SlopeRig};
-pub use state::{RockPose, WheelTruth, WorldState};
-pub use trajectory::{JointTrajectory, TrajectoryPoint};
-pub use world::{Notices, World, WorldError};
+pub use wheels::{press_wheels, wheel_shapes};
+pub use world::{
+    AllowedFolders, DrivenGround, Entity, EntityId, Inputs, Model, NoSuchRover, Notices, ObjectKind, ObjectPose,
+    ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot, Scratch, Snapshot, Spawn, SpawnError,
+    SpawnPlace, StartError, State, WheelTruth, World, WorldError,
+};

@@ -1,6 +1,6 @@
 //! A rover on a slope: it stands on a plane that rises along x under vertical gravity,
-//! drives straight up it at a commanded speed, and either climbs or stalls. The pieces
-//! are those of [`crate::World`]: soil under every wheel, then the rover's step.
+//! drives straight up it at a commanded speed, and either climbs or stalls. Its wheels press the soil
+//! as in a world, and nothing else touches it.
 //!
 //! The ground is tilted, not gravity, so that every law sees the slope as it does on a
 //! site: the data-driven law by the wheel's heading against the vertical, the soil contact
@@ -9,12 +9,14 @@
 use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
-use selene_base::{Pose, Wrench};
+use selene_base::Pose;
 use selene_soil::{
-    Bed, Conditions, Law, Scratch, SoilMemory, Soils, WheelMemory, WheelMotion, WheelShape, slip_ratio, step,
+    Conditions, Law, MemoryPatch, Scratch, SoilContext, Soils, WheelContact, WheelMemory, WheelShape, slip_ratio,
 };
-use selene_terrain::{Ground, Level};
-use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, VehicleError, Wheel, steering};
+use selene_terrain::{GroundPatch, Level};
+use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, VehicleError, steering};
+
+use crate::wheels::{press_wheels, wheel_shapes};
 
 /// Posts on a side of the ground at most: 64 MB.
 const POSTS_MAX: f64 = 4096.0;
@@ -168,22 +170,13 @@ impl SlopeRig {
 
     /// A plane that rises along x, with room behind and ahead of the origin, where the
     /// rover starts.
-    fn ground(&self, slope_deg: f64) -> Ground {
+    fn ground(&self, slope_deg: f64) -> GroundPatch {
         let side_m = self.side_m();
         let posts = (side_m / self.grid_m).ceil() as usize + 1;
         let rise = slope_deg.to_radians().tan();
         let behind_m = 0.5 * self.wheelbase_m() + self.radius_m() + MARGIN_M;
         let level = Level::sample([-behind_m, -0.5 * side_m], self.grid_m, posts, |x, _| rise * x);
-        Ground::new(vec![level], Vec::new(), Vec::new())
-    }
-}
-
-/// A wheel as the soil sees it.
-fn shape(wheel: &Wheel) -> WheelShape {
-    WheelShape {
-        grouser_height_m: wheel.grouser_height_m,
-        grousers: wheel.grousers,
-        ..WheelShape::plain(wheel.radius_m, wheel.width_m)
+        GroundPatch::of_level(level, Vec::new(), Vec::new())
     }
 }
 
@@ -191,11 +184,12 @@ fn shape(wheel: &Wheel) -> WheelShape {
 struct Run {
     rover: Rover,
     soils: Soils,
-    ground: Ground,
-    memory: SoilMemory,
+    ground: GroundPatch,
+    memory: MemoryPatch,
     scratch: Scratch,
     shapes: Vec<WheelShape>,
     wheel_memories: Vec<WheelMemory>,
+    contacts: Vec<WheelContact>,
     conditions: Conditions,
     slope_deg: f64,
     /// Up the slope, and square to it.
@@ -209,7 +203,7 @@ struct Run {
 impl Run {
     fn new(rig: &SlopeRig, slope_deg: f64) -> Result<Self, SlopeError> {
         let ground = rig.ground(slope_deg);
-        let shapes: Vec<_> = rig.rover.wheels().iter().map(shape).collect();
+        let shapes = wheel_shapes(&rig.rover);
         let rotation = UnitQuaternion::from_euler_angles(0.0, -slope_deg.to_radians(), 0.0);
         let (ahead, normal) = (rotation * Vector3::x(), rotation * Vector3::z());
         let heights = rig.rover.wheels().iter().map(|wheel| wheel.radius_m - wheel.centre_in_base_m.z);
@@ -220,10 +214,11 @@ impl Run {
         Ok(Self {
             rover: Rover::new(&rig.rover, pose, gravity, rig.step_s)?,
             soils: Soils::uniform(rig.law.clone()),
-            memory: SoilMemory::new(&ground),
+            memory: MemoryPatch::new(&ground),
             ground,
             scratch: Scratch::default(),
             wheel_memories: vec![WheelMemory::carrying(share_n); shapes.len()],
+            contacts: vec![WheelContact::default(); shapes.len()],
             sums: Sums::new(shapes.len()),
             shapes,
             conditions: Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 },
@@ -242,8 +237,9 @@ impl Run {
     fn step(&mut self, speed_m_s: f64) -> Result<(), SlopeError> {
         let model = Arc::clone(self.rover.model());
         let targets = steering::wheel_targets(&model, &BodyTwist::arc(speed_m_s, 0.0), &self.rover.steer_angles_rad());
-        let wrenches = self.press();
-        self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &wrenches, on_links: &[] });
+        self.press();
+        let soil_on_wheel: Vec<_> = self.contacts.iter().map(|contact| contact.wrench).collect();
+        self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &soil_on_wheel, on_links: &[] });
         self.time_s += self.conditions.dt_s;
         self.driven_steps += usize::from(speed_m_s != 0.0);
         self.sums.speed_m_s += self.rover.base_twist().linear.dot(&self.ahead);
@@ -255,26 +251,18 @@ impl Run {
         Err(SlopeError::NotFinite { slope_deg: self.slope_deg, time_s: self.time_s })
     }
 
-    /// Presses the soil under every wheel, in the rover's order, since they share it.
-    fn press(&mut self) -> Vec<Wrench> {
-        let mut bed =
-            Bed { soils: &self.soils, ground: &mut self.ground, memory: &mut self.memory, scratch: &mut self.scratch };
-        let mut wrenches = Vec::with_capacity(self.shapes.len());
+    fn press(&mut self) {
+        let Self { soils, ground, memory, scratch, .. } = self;
+        let mut context = SoilContext { soils, ground, memory, scratch };
+        let (shapes, memories, contacts) = (&self.shapes, &mut self.wheel_memories, &mut self.contacts);
+        press_wheels(&mut context, &self.rover, shapes, memories, &self.conditions, contacts);
         for (i, motion) in self.rover.wheel_motions().into_iter().enumerate() {
             let axle = motion.world_from_wheel.rotation * Vector3::y();
             let forward = axle.cross(&self.normal);
-            let motion = WheelMotion {
-                world_from_wheel: motion.world_from_wheel,
-                linear_m_s: motion.linear,
-                angular_rad_s: motion.angular,
-            };
-            let contact = step(&mut bed, &self.shapes[i], &mut self.wheel_memories[i], &motion, &self.conditions);
-            self.sums.ahead_m_s[i] += motion.linear_m_s.dot(&forward);
-            self.sums.rim_m_s[i] += motion.angular_rad_s.dot(&axle) * self.shapes[i].radius_m;
-            self.sums.sinkage_m += contact.sinkage_m;
-            wrenches.push(contact.wrench);
+            self.sums.ahead_m_s[i] += motion.linear.dot(&forward);
+            self.sums.rim_m_s[i] += motion.angular.dot(&axle) * self.shapes[i].radius_m;
+            self.sums.sinkage_m += self.contacts[i].sinkage_m;
         }
-        wrenches
     }
 
     fn has_fallen(&self) -> bool {

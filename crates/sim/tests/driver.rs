@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_sim::{Actuator, Command, Driver, JointCommand, JointTrajectory, LampCommand, TrajectoryPoint};
+use selene_sim::{Actuator, Command, Driver, DriverState, JointCommand, JointTrajectory, LampCommand, TrajectoryPoint};
 use selene_vehicle::{Ackermann, BodyTwist, JointState, RoverModel, Targets, wheel_targets};
 
 /// Sums of a few doubles of order 1.
@@ -32,6 +32,7 @@ fn joint(joint: &str, target: f64) -> Command {
 struct Cab {
     model: Arc<RoverModel>,
     driver: Driver,
+    state: DriverState,
     joints: Vec<JointState>,
 }
 
@@ -39,15 +40,16 @@ impl Cab {
     fn of(name: &str) -> Self {
         let model = rover(name);
         let joints = vec![JointState::default(); model.moving_joints().len()];
-        Self { driver: Driver::new(&model), model, joints }
+        let driver = Driver::new(&model);
+        Self { state: driver.untold(), driver, model, joints }
     }
 
     fn targets(&mut self, secs: f64) -> Targets {
-        self.driver.targets(at(secs), &self.joints, BodyTwist::REST)
+        self.driver.targets(&mut self.state, at(secs), &self.joints, BodyTwist::REST)
     }
 
     fn take(&mut self, command: Command, secs: f64) -> &mut Self {
-        self.driver.take(command, at(secs));
+        self.driver.take(&mut self.state, &command, at(secs));
         self
     }
 
@@ -58,11 +60,11 @@ impl Cab {
     }
 
     fn refusal(&mut self, command: Command) -> String {
-        let (before, targets) = (self.driver.refused(), self.targets(0.0));
+        let (before, targets) = (self.state.refused(), self.targets(0.0));
         self.take(command, 0.0);
-        assert_eq!(self.driver.refused(), before + 1);
+        assert_eq!(self.state.refused(), before + 1);
         assert_eq!(format!("{:?}", self.targets(0.0)), format!("{targets:?}"), "a refused command changes nothing");
-        self.driver.last_refusal().unwrap().to_string()
+        self.state.last_refusal().unwrap().to_string()
     }
 }
 
@@ -90,12 +92,12 @@ fn a_body_command_holds_for_half_a_second_and_then_the_rover_stops() {
 #[test]
 fn the_route_is_followed_until_somebody_commands_a_wheel() {
     let mut cab = Cab::of("viper");
-    let rates = |cab: &mut Cab, time| cab.driver.targets(at(time), &cab.joints, GO).wheels.rate_rad_s;
+    let rates = |cab: &mut Cab, time| cab.driver.targets(&mut cab.state, at(time), &cab.joints, GO).wheels.rate_rad_s;
     assert!(near(&rates(&mut cab, 0.0), &[0.4; 4]));
     cab.take(joint("mast_pan", 0.5), 0.0);
-    assert!(near(&rates(&mut cab, 1.0), &[0.4; 4]) && !cab.driver.has_driven(), "a mast is no wheel");
+    assert!(near(&rates(&mut cab, 1.0), &[0.4; 4]) && !cab.state.has_driven(), "a mast is no wheel");
     cab.take(joint("front_left_steer", 0.0), 1.0);
-    assert!(near(&rates(&mut cab, 1.0), &[0.0; 4]) && cab.driver.has_driven());
+    assert!(near(&rates(&mut cab, 1.0), &[0.0; 4]) && cab.state.has_driven());
     assert!(near(&rates(&mut cab, 99.0), &[0.0; 4]), "the follower stays off");
 }
 
@@ -203,7 +205,7 @@ fn a_trajectory_moves_angles_and_rates_and_holds_its_last_point() {
         let Targets { wheels, servos } = cab.targets(time);
         assert!(near(&[servos[0], wheels.rate_rad_s[2]], &[angle, rate]), "{time}: {servos:?} {wheels:?}");
     }
-    assert_eq!((cab.driver.refused(), cab.driver.limited()), (0, 0));
+    assert_eq!((cab.state.refused(), cab.state.limited()), (0, 0));
 }
 
 #[test]
@@ -225,10 +227,10 @@ fn what_is_beyond_a_limit_is_limited_and_counted_once() {
         let Targets { wheels, servos } = cab.targets(time);
         assert!(near(&[servos[0], wheels.rate_rad_s[0]], &[(-30_f64).to_radians(), 4.0]));
     }
-    assert_eq!(cab.driver.limited(), 2);
+    assert_eq!(cab.state.limited(), 2);
     cab.take(Command::Body(BodyTwist::arc(9.0, 0.0)), 0.2);
     (0..5).for_each(|_| drop(cab.targets(0.3)));
-    assert_eq!((cab.driver.limited(), cab.driver.refused()), (3, 0));
+    assert_eq!((cab.state.limited(), cab.state.refused()), (3, 0));
 }
 
 #[test]
@@ -268,13 +270,13 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
 fn a_lamp_is_as_bright_as_it_was_told_last_and_no_drive_heeds_it() {
     let lamp = |name: &str, level| Command::Lamp(LampCommand { lamp: name.to_owned(), level });
     let mut cab = Cab::of("viper");
-    assert_eq!(cab.driver.lamp_levels(), [0.0, 0.0]);
+    assert_eq!(cab.state.lamp_levels(), [0.0, 0.0]);
     cab.take(lamp("headlight_right", 0.7), 0.0).take(lamp("headlight_left", 1.0), 0.0);
     cab.take(lamp("headlight_left", 0.25), 9.0);
-    assert_eq!(cab.driver.lamp_levels(), [0.25, 0.7]);
-    assert!(!cab.driver.has_driven());
+    assert_eq!(cab.state.lamp_levels(), [0.25, 0.7]);
+    assert!(!cab.state.has_driven());
     assert!(cab.refusal(lamp("headlight_left", 1.01)).contains("1.01 is not allowed: must be 0 to 1"));
     assert!(cab.refusal(lamp("headlight_left", f64::NAN)).contains("NaN"));
     assert!(cab.refusal(lamp("tail_light", 1.0)).contains("headlight_left, headlight_right"));
-    assert_eq!(cab.driver.lamp_levels(), [0.25, 0.7]);
+    assert_eq!(cab.state.lamp_levels(), [0.25, 0.7]);
 }

@@ -7,9 +7,9 @@ use divan::Bencher;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Bed, Conditions, Law, Scratch, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape, step,
+    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape, step,
 };
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
 const LOAD_N: f64 = 100.0;
 const SIDE_M: f64 = 4.0;
@@ -43,8 +43,8 @@ fn wheel_step(bencher: Bencher, soil: &str, grid_m: f64) {
 
 /// A wheel that sinks under its load and drives to and fro on its ground.
 struct Rig {
-    ground: Ground,
-    memory: SoilMemory,
+    ground: GroundPatch,
+    memory: MemoryPatch,
     scratch: Scratch,
     wheel: WheelShape,
     wheel_memory: WheelMemory,
@@ -55,10 +55,10 @@ struct Rig {
 
 impl Rig {
     fn new(grid_m: f64) -> Self {
-        let ground = Ground::flat(grid_m, SIDE_M);
+        let ground = GroundPatch::flat(grid_m, SIDE_M);
         let wheel = WheelShape::plain(0.25, 0.2);
         Self {
-            memory: SoilMemory::new(&ground),
+            memory: MemoryPatch::new(&ground),
             ground,
             scratch: Scratch::default(),
             wheel,
@@ -73,13 +73,14 @@ impl Rig {
         if self.centre_m.x.abs() > 0.25 * SIDE_M {
             self.ahead = -self.centre_m.x.signum();
         }
-        let mut bed = Bed { soils, ground: &mut self.ground, memory: &mut self.memory, scratch: &mut self.scratch };
+        let mut context =
+            SoilContext { soils, ground: &mut self.ground, memory: &mut self.memory, scratch: &mut self.scratch };
         let motion = WheelMotion {
             world_from_wheel: Pose::from_parts(self.centre_m.into(), UnitQuaternion::identity()),
             linear_m_s: Vector3::new(self.ahead * SPEED_M_S, 0.0, self.rise_m_s),
             angular_rad_s: Vector3::y() * (self.ahead * OMEGA_RAD_S),
         };
-        let contact = step(&mut bed, &self.wheel, &mut self.wheel_memory, &motion, &CONDITIONS);
+        let contact = step(&mut context, &self.wheel, &mut self.wheel_memory, &motion, &CONDITIONS);
         let (dt_s, gravity_m_s2) = (CONDITIONS.dt_s, CONDITIONS.gravity_m_s2);
         self.rise_m_s += (contact.wrench.force.z / LOAD_N - 1.0) * gravity_m_s2 * dt_s;
         self.centre_m += Vector3::new(self.ahead * SPEED_M_S, 0.0, self.rise_m_s) * dt_s;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Bed, Bulldozing, Conditions, Law, Scm, Scratch, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape,
-    step,
+    Bulldozing, Conditions, Law, MemoryPatch, Scm, Scratch, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion,
+    WheelShape, step,
 };
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
 const STEPS: usize = 8000;
 
@@ -38,9 +38,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn micros_a_step(soils: &Soils, grid_m: f64, steer_rad: f64) -> f64 {
     let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
-    let mut ground = Ground::flat(grid_m, 4.0);
-    let (mut memory, mut scratch) = (SoilMemory::new(&ground), Scratch::default());
-    let mut bed = Bed { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let mut ground = GroundPatch::flat(grid_m, 4.0);
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
     let mut wheel_memory = WheelMemory::default();
     let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, steer_rad);
@@ -52,7 +52,7 @@ fn micros_a_step(soils: &Soils, grid_m: f64, steer_rad: f64) -> f64 {
             linear_m_s: ahead + Vector3::z() * rise_m_s,
             angular_rad_s: rotation * Vector3::y() * 0.8,
         };
-        let contact = step(&mut bed, &wheel, &mut wheel_memory, &motion, &conditions);
+        let contact = step(&mut context, &wheel, &mut wheel_memory, &motion, &conditions);
         rise_m_s += (contact.wrench.force.z / 100.0 - 1.0) * 1.62 * 5e-4;
         centre_m += (ahead + Vector3::z() * rise_m_s) * 5e-4;
     }

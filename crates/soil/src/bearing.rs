@@ -2,7 +2,7 @@
 //! a stop, the stiffest and most damped that the step allows, so that a blow does not sink
 //! in. What the stop gives back is little: ground does not throw.
 
-use crate::footing::{DISCS, Stand};
+use crate::contact_patch::{DISCS, Stand};
 use crate::grip::{Spring, most_damping_n_s_m, stiffest_n_m};
 use crate::wheel::Conditions;
 

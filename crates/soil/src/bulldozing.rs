@@ -8,10 +8,10 @@
 //! sinks through a berm, which does not yet resist it.
 
 use nalgebra::Vector3;
-use selene_terrain::{Ground, Node};
+use selene_terrain::{GroundPatch, Node};
 
 use crate::erosion::Erosion;
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::press::{Scratch, Touch};
 use crate::scm::Scm;
 
@@ -33,8 +33,8 @@ pub(crate) struct Work {
 pub(crate) fn settle(
     scm: &Scm,
     travel_m_s: Vector3<f64>,
-    ground: &mut Ground,
-    memory: &mut SoilMemory,
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
     scratch: &mut Scratch,
 ) {
     let sunk_m3 = write_ruts(ground, memory, scratch);
@@ -48,7 +48,7 @@ pub(crate) fn settle(
 }
 
 /// Gives pressed posts their heights; the volume they lost.
-fn write_ruts(ground: &mut Ground, memory: &SoilMemory, scratch: &Scratch) -> f64 {
+fn write_ruts(ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &Scratch) -> f64 {
     let mut sunk_m = 0.0;
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
         let Some(node) = memory.node(hit.node) else { continue };
@@ -58,7 +58,7 @@ fn write_ruts(ground: &mut Ground, memory: &SoilMemory, scratch: &Scratch) -> f6
 }
 
 /// Sets a post that differs; its height afterwards.
-fn set_height(ground: &mut Ground, node: Node, height_m: f32) -> f64 {
+fn set_height(ground: &mut GroundPatch, node: Node, height_m: f32) -> f64 {
     let height_m = f64::from(height_m);
     if ground.node_height_m(node) != height_m {
         ground.set_node_height(node, height_m);
@@ -66,8 +66,8 @@ fn set_height(ground: &mut Ground, node: Node, height_m: f32) -> f64 {
     height_m
 }
 
-fn cell_m2(ground: &Ground) -> f64 {
-    ground.finest().spacing_m.powi(2)
+fn cell_m2(ground: &GroundPatch) -> f64 {
+    ground.spacing_m().powi(2)
 }
 
 impl Scratch {
@@ -84,8 +84,7 @@ impl Scratch {
                 if inside && patches.touches(r as usize * window.columns + c as usize) {
                     continue;
                 }
-                let [column, row] = [window.column as i64 + c, window.row as i64 + r];
-                work.border.push(Node { column: column as u32, row: row as u32 });
+                work.border.push(window.node(c as i32, r as i32));
             }
         }
         work.border.sort_unstable();
@@ -107,7 +106,7 @@ impl Work {
     }
 
     /// Lays a volume on the border.
-    fn deposit(&self, volume_m3: f64, ground: &mut Ground, memory: &mut SoilMemory) {
+    fn deposit(&self, volume_m3: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
         let share_m = volume_m3 / cell_m2(ground) / self.border.len() as f64;
         for &node in &self.border {
             memory.raise(node, share_m, ground);

@@ -22,12 +22,12 @@ use nalgebra::Vector3;
 use selene_base::Wrench;
 
 use crate::bearing::Bearing;
+use crate::contact_patch::{ContactPatch, Stand, point_velocity};
 use crate::data_spec::{DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
-use crate::footing::{Footing, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
 use crate::surface::Surface;
 use crate::trace::Trace;
-use crate::wheel::{Bed, Conditions, WheelContact, WheelMotion, WheelShape, slip_ratio};
+use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
 use crate::wheel_memory::WheelMemory;
 
 /// The bristle's stretch at a pull of the load, m: a wheel is held this stiffly.
@@ -122,7 +122,7 @@ impl DataDriven {
 
     pub(crate) fn step(
         &self,
-        bed: &mut Bed,
+        context: &mut SoilContext,
         wheel: &WheelShape,
         memory: &mut WheelMemory,
         motion: &WheelMotion,
@@ -131,19 +131,19 @@ impl DataDriven {
         if memory.load_n == 0.0 {
             memory.load_n = self.sinkage.reference_n;
         }
-        let surface = Surface::undisturbed(bed.ground, bed.memory);
-        let Some(footing) = Footing::find(&surface, wheel, motion) else {
+        let surface = Surface::undisturbed(context.ground, context.memory);
+        let Some(contact_patch) = ContactPatch::find(&surface, wheel, motion) else {
             memory.leave();
             return WheelContact::default();
         };
-        let rolling = Rolling::new(motion, &footing.normal, wheel.radius_m);
+        let rolling = Rolling::new(motion, &contact_patch.normal, wheel.radius_m);
         memory.turn(rolling.rate_rad_s, conditions.dt_s);
-        memory.bring_hollow(footing.depth_m(), wheel.grouser_height_m);
+        memory.bring_hollow(contact_patch.depth_m(), wheel.grouser_height_m);
         let load_is_outside = self.yield_under(memory, &rolling, wheel, conditions);
         let bearing = self.bearing(memory, wheel, conditions);
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m, closing_m_s);
-        let Some(stand) = footing.stand(motion, disc_n) else {
-            memory.lift(footing.depth_m() <= 0.0);
+        let Some(stand) = contact_patch.stand(motion, disc_n) else {
+            memory.lift(contact_patch.depth_m() <= 0.0);
             return WheelContact::default();
         };
         let slip_is_outside = self.drive(memory, &rolling, conditions);
@@ -152,7 +152,7 @@ impl DataDriven {
         memory.follow_load(stand.normal_n, bearing.is_too_soft(&stand, 0.0), conditions.dt_s);
         let sinkage_m = (stand.depth_m - wheel.grouser_height_m).max(0.0);
         let trace = self.trace(&rolling, memory, wheel);
-        trace.leave(bed.ground, bed.memory, wheel, motion, sinkage_m);
+        trace.leave(context.ground, context.memory, wheel, motion, sinkage_m);
         WheelContact {
             wrench: rolling.wrench(&stand, held_n, motion, wheel.radius_m),
             terrain_normal: stand.normal,

@@ -5,14 +5,14 @@
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
-use selene_terrain::{Ground, Level};
+use selene_terrain::{GroundPatch, Level};
 
 use crate::law::Law;
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::press::Scratch;
 use crate::rig::RigError;
 use crate::soils::Soils;
-use crate::wheel::{Bed, Conditions, WheelMotion, WheelShape, slip_ratio, step};
+use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, slip_ratio, step};
 use crate::wheel_memory::WheelMemory;
 
 /// Posts on a side of the rig's ground at most: 64 MB.
@@ -130,7 +130,7 @@ impl DriveRig {
         self.commands.iter().take_while(|command| command.from_s <= time_s).last().map_or(0.0, |last| last.rim_m_s)
     }
 
-    fn ground(&self) -> Result<Ground, RigError> {
+    fn ground(&self) -> Result<GroundPatch, RigError> {
         let fastest = self.commands.iter().fold(0.0, |most: f64, command| most.max(command.rim_m_s.abs()));
         let half_m = fastest * self.duration_s + 4.0 * self.wheel.radius_m + 1.0;
         let posts = (2.0 * half_m / self.grid_m).ceil() + 1.0;
@@ -140,7 +140,7 @@ impl DriveRig {
         }
         let rise = self.slope_deg.to_radians().tan();
         let level = Level::sample([-half_m, -half_m], self.grid_m, posts as usize, |x, _| rise * x);
-        Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
+        Ok(GroundPatch::of_level(level, Vec::new(), Vec::new()))
     }
 }
 
@@ -148,15 +148,15 @@ impl DriveRig {
 ///
 /// # Errors
 /// When a value is out of range, the ground too large, or the run diverges.
-pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, Ground), RigError> {
+pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, GroundPatch), RigError> {
     rig.check()?;
     let mut ground = rig.ground()?;
-    let mut memory = SoilMemory::new(&ground);
+    let mut memory = MemoryPatch::new(&ground);
     let (soils, mut scratch) = (Soils::uniform(rig.law.clone()), Scratch::default());
-    let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let mut body = Body::new(rig);
     let steps = (rig.duration_s / rig.step_s).round() as usize;
-    let samples = (0..steps).map(|i| body.step(rig, &mut bed, i as f64 * rig.step_s)).collect::<Result<_, _>>()?;
+    let samples = (0..steps).map(|i| body.step(rig, &mut context, i as f64 * rig.step_s)).collect::<Result<_, _>>()?;
     Ok((samples, ground))
 }
 
@@ -182,7 +182,7 @@ impl Body {
         }
     }
 
-    fn step(&mut self, rig: &DriveRig, bed: &mut Bed, time_s: f64) -> Result<DriveSample, RigError> {
+    fn step(&mut self, rig: &DriveRig, context: &mut SoilContext, time_s: f64) -> Result<DriveSample, RigError> {
         let most_m_s = rig.motor_m_s2 * rig.step_s;
         self.rim_m_s += (rig.commanded_m_s(time_s) - self.rim_m_s).clamp(-most_m_s, most_m_s);
         let axle = self.world_from_wheel.rotation * Vector3::y();
@@ -192,7 +192,7 @@ impl Body {
             angular_rad_s: axle * (self.rim_m_s / rig.wheel.radius_m),
         };
         let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
-        let contact = step(bed, &rig.wheel, &mut self.wheel_memory, &motion, &conditions);
+        let contact = step(context, &rig.wheel, &mut self.wheel_memory, &motion, &conditions);
         let ahead_m_s = self.velocity_m_s.dot(&axle.cross(&self.up));
         let acceleration = contact.wrench.force / rig.mass_kg - Vector3::z() * rig.gravity_m_s2;
         self.velocity_m_s += acceleration * rig.step_s;

@@ -1,6 +1,6 @@
 //! Soil slides until it rests: between a post and each of its eight neighbours the
 //! ground is nowhere steeper than the angle of repose, beside a solid that presses it
-//! (which holds the posts under it) and wherever the slide runs to. Ground that was
+//! (which holds the posts under it) and wherever the slide runs to. GroundPatch that was
 //! steeper before anything pressed it stands as it stood. A slope gives way when it is
 //! 1 % too steep and slides back to repose, so that every slide ends.
 //!
@@ -9,22 +9,21 @@
 use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 
-use selene_terrain::{Ground, Node};
+use selene_terrain::{GroundPatch, Node};
 
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 
 /// Slopes hold this multiple of the tangent of the angle of repose before they slide.
 const HOLDS: f64 = 1.01;
 /// Posts around the contact that are looked at first.
-const MARGIN_POSTS: usize = 2;
+const MARGIN_POSTS: i32 = 2;
 /// Neighbours of a post, columns and rows.
 const AROUND: [(i64, i64); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
 
 /// A rectangle of posts, and those of it that wait to be looked at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Erosion {
-    column: usize,
-    row: usize,
+    first: Node,
     columns: usize,
     rows: usize,
     heights_m: Vec<f64>,
@@ -39,12 +38,19 @@ pub(crate) struct Erosion {
 
 impl Erosion {
     /// Lets the soil around `held` posts slide to rest.
-    pub(crate) fn settle(&mut self, repose_tan: f64, held: &[Node], ground: &mut Ground, memory: &mut SoilMemory) {
+    pub(crate) fn settle(
+        &mut self,
+        repose_tan: f64,
+        held: &[Node],
+        ground: &mut GroundPatch,
+        memory: &mut MemoryPatch,
+    ) {
         let mut margin = MARGIN_POSTS;
         while !held.is_empty() {
             self.load(held, margin, ground, memory);
-            let whole = self.columns.min(self.rows) == ground.finest().posts;
-            let over_rim = self.slide(repose_tan * ground.finest().spacing_m);
+            let all = ground.nodes();
+            let whole = self.columns == all.columns && self.rows == all.rows;
+            let over_rim = self.slide(repose_tan * ground.spacing_m());
             self.store(ground, memory);
             if whole || !over_rim {
                 return;
@@ -54,31 +60,34 @@ impl Erosion {
     }
 
     /// Reads the posts within `margin` of the held ones.
-    fn load(&mut self, held: &[Node], margin: usize, ground: &Ground, memory: &SoilMemory) {
-        let posts = ground.finest().posts;
-        let span = |along: fn(&Node) -> u32| {
-            let least = held.iter().map(along).min().unwrap_or(0) as usize;
-            let greatest = held.iter().map(along).max().unwrap_or(0) as usize;
-            (least.saturating_sub(margin), (greatest + margin).min(posts - 1))
+    fn load(&mut self, held: &[Node], margin: i32, ground: &GroundPatch, memory: &MemoryPatch) {
+        let all = ground.nodes();
+        let span = |along: fn(&Node) -> i32, count: usize| {
+            let (first, end) = (along(&all.first), along(&all.first) + count as i32);
+            let least = held.iter().map(along).min().unwrap_or(first) - margin;
+            let greatest = held.iter().map(along).max().unwrap_or(first) + margin;
+            (least.max(first), greatest.min(end - 1))
         };
-        let (columns, rows) = (span(|node| node.column), span(|node| node.row));
-        (self.column, self.columns) = (columns.0, columns.1 - columns.0 + 1);
-        (self.row, self.rows) = (rows.0, rows.1 - rows.0 + 1);
+        let (columns, rows) = (span(|node| node.column, all.columns), span(|node| node.row, all.rows));
+        self.first = Node { column: columns.0, row: rows.0 };
+        self.columns = (columns.1 - columns.0 + 1) as usize;
+        self.rows = (rows.1 - rows.0 + 1) as usize;
         let count = self.columns * self.rows;
         self.heights_m.clear();
         self.natural_m.clear();
         for row in rows.0..=rows.1 {
-            let line = &ground.finest().heights_m[row * posts + columns.0..=row * posts + columns.1];
-            self.heights_m.extend(line.iter().map(|&h| f64::from(h)));
-            self.natural_m.extend_from_slice(line);
-            let from = self.natural_m.len() - self.columns;
+            let (first, from) = (Node { column: columns.0, row }, self.natural_m.len());
+            self.natural_m.resize(from + self.columns, 0.0);
+            ground.copy_row(first, &mut self.natural_m[from..]);
+            self.heights_m.extend(self.natural_m[from..].iter().map(|&h| f64::from(h)));
             self.plastic_m.resize(self.columns, 0.0);
-            memory.overlay(columns.0, row, &mut self.natural_m[from..], &mut self.plastic_m);
+            memory.overlay(first, &mut self.natural_m[from..], &mut self.plastic_m);
         }
         self.held.clear();
         self.held.resize(count, false);
         for node in held {
-            self.held[(node.row as usize - self.row) * self.columns + node.column as usize - self.column] = true;
+            let [column, row] = [node.column - self.first.column, node.row - self.first.row];
+            self.held[row as usize * self.columns + column as usize] = true;
         }
         self.waiting.clear();
         self.waiting.extend(0..count);
@@ -141,10 +150,10 @@ impl Erosion {
     }
 
     /// Writes the posts that changed.
-    fn store(&self, ground: &mut Ground, memory: &mut SoilMemory) {
+    fn store(&self, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
         for (i, &height_m) in self.heights_m.iter().enumerate() {
-            let [column, row] = [self.column + i % self.columns, self.row + i / self.columns];
-            let node = Node { column: column as u32, row: row as u32 };
+            let [column, row] = [i % self.columns, i / self.columns].map(|at| at as i32);
+            let node = Node { column: self.first.column + column, row: self.first.row + row };
             let change_m = height_m - ground.node_height_m(node);
             if change_m != 0.0 {
                 memory.raise(node, change_m, ground);
@@ -156,31 +165,37 @@ impl Erosion {
 #[cfg(test)]
 mod tests {
     use super::Erosion;
-    use crate::memory::SoilMemory;
-    use selene_terrain::{Ground, Level, Node};
+    use crate::memory::MemoryPatch;
+    use selene_terrain::{GroundPatch, Level, Node, NodeRect};
 
     const REPOSE_TAN: f64 = 0.7;
     const HELD: [Node; 1] = [Node { column: 20, row: 20 }];
     const HEAP: Node = Node { column: 22, row: 20 };
 
     /// A slope of 45°.
-    fn slope() -> (Ground, SoilMemory) {
+    fn slope() -> (GroundPatch, MemoryPatch) {
         let level = Level::sample([0.0, 0.0], 0.02, 41, |x, _| x);
-        let ground = Ground::new(vec![level], Vec::new(), Vec::new());
-        let memory = SoilMemory::new(&ground);
+        let ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+        let memory = MemoryPatch::new(&ground);
         (ground, memory)
     }
 
-    fn total_m(ground: &Ground) -> f64 {
-        ground.finest().heights_m.iter().map(|&h| f64::from(h)).sum()
+    fn total_m(ground: &GroundPatch) -> f64 {
+        heights_m(ground).iter().sum()
+    }
+
+    fn heights_m(ground: &GroundPatch) -> Vec<f64> {
+        let NodeRect { columns, rows, .. } = ground.nodes();
+        let node = |i: usize| Node { column: (i % columns) as i32, row: (i / columns) as i32 };
+        (0..columns * rows).map(|i| ground.node_height_m(node(i))).collect()
     }
 
     #[test]
     fn ground_steeper_than_repose_stands_as_it_stood() {
         let (mut ground, mut memory) = slope();
-        let before = ground.finest().heights_m.clone();
+        let before = heights_m(&ground);
         Erosion::default().settle(REPOSE_TAN, &HELD, &mut ground, &mut memory);
-        assert!(ground.finest().heights_m == before);
+        assert!(heights_m(&ground) == before);
     }
 
     #[test]
@@ -189,7 +204,7 @@ mod tests {
         memory.raise(HEAP, 0.05, &mut ground);
         let before = total_m(&ground);
         Erosion::default().settle(REPOSE_TAN, &HELD, &mut ground, &mut memory);
-        let added_m = |column: u32| ground.node_height_m(Node { column, ..HEAP }) - 0.02 * f64::from(column);
+        let added_m = |column: i32| ground.node_height_m(Node { column, ..HEAP }) - 0.02 * f64::from(column);
         assert!(added_m(22) < 0.03 && added_m(21) > added_m(23), "{} {} {}", added_m(21), added_m(22), added_m(23));
         assert!((total_m(&ground) - before).abs() < 1e-6);
     }

@@ -1,13 +1,13 @@
 //! The force of one node on what presses it, and their sum.
 
 use nalgebra::Vector3;
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::press::{Hit, Motion, Response, Scratch, Touch};
+use crate::profile::Profile;
 use crate::scm::{Scm, mobilise};
 use crate::spec::Pressure;
-use crate::underside::Underside;
 use crate::wheel::Conditions;
 
 /// A surface steeper than this against the terrain presses along the terrain's normal.
@@ -54,9 +54,9 @@ impl Law<'_> {
     /// The response, and how far the ground's posts are behind.
     pub(crate) fn apply(
         &self,
-        solid: &impl Underside,
-        ground: &Ground,
-        memory: &mut SoilMemory,
+        solid: &impl Profile,
+        ground: &GroundPatch,
+        memory: &mut MemoryPatch,
         scratch: &mut Scratch,
     ) -> (Response, f64) {
         let mut response = Response { normal: self.normal, ..Response::default() };
@@ -81,11 +81,12 @@ impl Law<'_> {
     }
 
     /// Loose soil, pushed down, neither carries nor holds.
-    fn loose(&self, hit: &mut Hit, memory: &mut SoilMemory) -> Vector3<f64> {
+    fn loose(&self, hit: &mut Hit, memory: &mut MemoryPatch) -> Vector3<f64> {
         hit.plastic_m = hit.depth_m;
-        let node = memory.touch(hit.node, hit.surface_m);
-        node.plastic_m = hit.plastic_m as f32;
-        node.set_mobilised([0.0; 2]);
+        if let Some(node) = memory.touch(hit.node, hit.surface_m) {
+            node.plastic_m = hit.plastic_m as f32;
+            node.set_mobilised([0.0; 2]);
+        }
         Vector3::zeros()
     }
 
@@ -96,14 +97,14 @@ impl Law<'_> {
     fn soil(
         &self,
         hit: &mut Hit,
-        solid: &impl Underside,
+        solid: &impl Profile,
         modulus: f64,
-        memory: &mut SoilMemory,
+        memory: &mut MemoryPatch,
         response: &mut Response,
     ) -> Vector3<f64> {
         let cosine = self.normal.z;
         let (sinkage_m, plastic_m) = (hit.depth_m * cosine, hit.plastic_m * cosine);
-        let node = memory.touch(hit.node, hit.surface_m);
+        let Some(node) = memory.touch(hit.node, hit.surface_m) else { return Vector3::zeros() };
         let flat = in_plane(node.mobilised(), &self.normal);
         let pressed = self.scm.normal(modulus * self.scm.bearing_share(flat.norm(), self.grip), sinkage_m, plastic_m);
         hit.plastic_m = pressed.plastic_m / cosine;
@@ -125,7 +126,7 @@ impl Law<'_> {
     }
 
     /// Along what pressure and shear act on a point of the solid.
-    fn facing(&self, solid: &impl Underside, point_m: Vector3<f64>) -> Facing {
+    fn facing(&self, solid: &impl Profile, point_m: Vector3<f64>) -> Facing {
         let surface = match self.scm.pressure {
             Pressure::Terrain => self.normal,
             Pressure::Surface => solid.inward(point_m).unwrap_or(self.normal),
@@ -139,7 +140,7 @@ impl Law<'_> {
     }
 
     /// What the soil beside a sunk side wall resists with when the wall moves into it.
-    fn side_wall(&self, hit: &Hit, solid: &impl Underside, velocity: &Vector3<f64>) -> Vector3<f64> {
+    fn side_wall(&self, hit: &Hit, solid: &impl Profile, velocity: &Vector3<f64>) -> Vector3<f64> {
         let Some(side) = solid.side(hit.point_m) else { return Vector3::zeros() };
         let outward_m_s = velocity.dot(&side.outward);
         if outward_m_s <= 0.0 {

@@ -4,19 +4,20 @@
 //! is kept.
 
 mod bearing;
+mod bekker_patch;
 mod bulldozing;
+mod contact_patch;
 mod data;
 mod data_spec;
 pub mod drive_rig;
 mod erosion;
 pub mod fit;
-mod footing;
 mod force;
 mod grip;
 mod law;
 mod memory;
-mod patch;
 mod press;
+mod profile;
 pub mod rig;
 mod rigid;
 mod scm;
@@ -29,14 +30,13 @@ pub mod solid;
 mod spec;
 mod surface;
 mod trace;
-mod underside;
 mod wheel;
 mod wheel_memory;
 
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
-pub use memory::{NodeMemory, PressedTile, SoilMemory};
+pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory};
 pub use press::Scratch;
 pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};
@@ -48,6 +48,6 @@ pub use soil_map::{
 pub use soils::Soils;
 pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 pub use wheel::{
-    Bed, Conditions, WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
+    Conditions, SoilContext, WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
 };
 pub use wheel_memory::WheelMemory;

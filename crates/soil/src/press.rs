@@ -15,14 +15,14 @@ use std::ops::Range;
 
 use nalgebra::Vector3;
 use selene_base::Wrench;
-use selene_terrain::{Ground, Node};
+use selene_terrain::{GroundPatch, Node, NodeRect};
 
+use crate::bekker_patch::BekkerPatches;
 use crate::bulldozing;
 use crate::force::Law;
-use crate::memory::SoilMemory;
-use crate::patch::Patches;
+use crate::memory::MemoryPatch;
+use crate::profile::Profile;
 use crate::scm::Scm;
-use crate::underside::Underside;
 use crate::wheel::Conditions;
 
 /// Largest lag of a stored rut behind the true one while a wheel presses it.
@@ -60,15 +60,14 @@ pub struct Scratch {
     surface_m: Vec<f32>,
     plastic_m: Vec<f32>,
     pub(crate) hits: Vec<Hit>,
-    pub(crate) patches: Patches,
+    pub(crate) patches: BekkerPatches,
     pub(crate) bulldozing: bulldozing::Work,
 }
 
 /// A rectangle of nodes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Window {
-    pub(crate) column: usize,
-    pub(crate) row: usize,
+    first: Node,
     pub(crate) columns: usize,
     pub(crate) rows: usize,
 }
@@ -103,12 +102,12 @@ pub(crate) struct Hit {
 #[expect(clippy::too_many_arguments, reason = "law, solid, motion and the three kinds of state are apart")]
 pub(crate) fn press(
     scm: &Scm,
-    solid: &impl Underside,
+    solid: &impl Profile,
     grip: f64,
     motion: &Motion,
     conditions: &Conditions,
-    ground: &mut Ground,
-    memory: &mut SoilMemory,
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
     scratch: &mut Scratch,
 ) -> Response {
     let Some(window) = window(solid.bounds_m(f64::INFINITY), ground) else { return Response::default() };
@@ -117,8 +116,8 @@ pub(crate) fn press(
     if scratch.hits.iter().all(|hit| hit.touch == Touch::Free) {
         return Response::default();
     }
-    scratch.find_patches(scm, ground.finest().spacing_m);
-    let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.finest().spacing_m };
+    scratch.find_patches(scm, ground.spacing_m());
+    let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.spacing_m() };
     let (response, lag_m) = law.apply(solid, ground, memory, scratch);
     if lag_m > RUT_STEP_M {
         bulldozing::settle(scm, motion.linear_m_s, ground, memory, scratch);
@@ -127,16 +126,9 @@ pub(crate) fn press(
 }
 
 /// The nodes within bounds that have neighbours on all sides.
-fn window([least, greatest]: [[f64; 2]; 2], ground: &Ground) -> Option<Window> {
-    let level = ground.finest();
-    let along = |axis: usize| {
-        let cells = |value: f64| (value - level.origin_m[axis]) / level.spacing_m;
-        let first = cells(least[axis]).ceil().max(1.0);
-        let last = cells(greatest[axis]).floor().min(level.posts as f64 - 2.0);
-        (first <= last).then_some((first as usize, (last - first) as usize + 1))
-    };
-    let ((column, columns), (row, rows)) = (along(0)?, along(1)?);
-    (columns.saturating_mul(rows) <= NODES_MAX).then_some(Window { column, row, columns, rows })
+fn window(bounds_m: [[f64; 2]; 2], ground: &GroundPatch) -> Option<Window> {
+    let NodeRect { first, columns, rows } = ground.nodes_within(bounds_m, 1)?;
+    (columns.saturating_mul(rows) <= NODES_MAX).then_some(Window { first, columns, rows })
 }
 
 impl Window {
@@ -144,45 +136,52 @@ impl Window {
         self.columns + 2
     }
 
-    pub(crate) fn node(&self, column: usize, row: usize) -> Node {
-        Node { column: (self.column + column) as u32, row: (self.row + row) as u32 }
+    /// The node of a column and row, which may be beside the window.
+    pub(crate) fn node(&self, column: i32, row: i32) -> Node {
+        Node { column: self.first.column + column, row: self.first.row + row }
     }
 }
 
 impl Scratch {
     /// Reads undisturbed heights and plastic sinkage of the window and a border one
     /// node wide.
-    fn load(&mut self, window: Window, ground: &Ground, memory: &SoilMemory) {
-        let (stride, posts) = (window.stride(), ground.finest().posts);
+    fn load(&mut self, window: Window, ground: &GroundPatch, memory: &MemoryPatch) {
+        let stride = window.stride();
         let nodes = stride * (window.rows + 2);
         self.window = window;
         self.surface_m.resize(nodes, 0.0);
         self.plastic_m.clear();
         self.plastic_m.resize(nodes, 0.0);
         for r in 0..window.rows + 2 {
-            let (column, row) = (window.column - 1, window.row + r - 1);
-            let (from, to) = (row * posts + column, r * stride..(r + 1) * stride);
-            self.surface_m[to.clone()].copy_from_slice(&ground.finest().heights_m[from..from + stride]);
-            memory.overlay(column, row, &mut self.surface_m[to.clone()], &mut self.plastic_m[to]);
+            let (first, to) = (window.node(-1, r as i32 - 1), r * stride..(r + 1) * stride);
+            ground.copy_row(first, &mut self.surface_m[to.clone()]);
+            memory.overlay(first, &mut self.surface_m[to.clone()], &mut self.plastic_m[to]);
         }
     }
 
     /// Finds the nodes under the solid and the terrain's normal there.
-    fn scan(&mut self, solid: &impl Underside, ground: &Ground, memory: &mut SoilMemory) -> Vector3<f64> {
+    fn scan(&mut self, solid: &impl Profile, ground: &GroundPatch, memory: &mut MemoryPatch) -> Vector3<f64> {
         self.hits.clear();
-        let (window, stride, level) = (self.window, self.window.stride(), ground.finest());
+        let (window, stride, spacing_m) = (self.window, self.window.stride(), ground.spacing_m());
+        let [origin_x, origin_y] = ground.node_xy_m(Node::default());
         let mut weighted = [0.0; 3];
         let Some((columns, rows)) = self.below(solid, ground) else { return Vector3::z() };
         for row in rows {
-            let y = level.origin_m[1] + (window.row + row) as f64 * level.spacing_m;
+            let y = origin_y + f64::from(window.first.row + row as i32) * spacing_m;
             for column in columns.clone() {
                 let at = (row + 1) * stride + column + 1;
-                let x = level.origin_m[0] + (window.column + column) as f64 * level.spacing_m;
+                let x = origin_x + f64::from(window.first.column + column as i32) * spacing_m;
                 let loose = (-self.plastic_m[at]).max(0.0);
                 let top = f64::from(self.surface_m[at] + loose) + MARGIN_M;
                 let Some(low) = solid.lowest(x, y, top) else { continue };
                 let point_m = Vector3::new(x, y, low.height_m);
-                let hit = self.hit(at, row * window.columns + column, window.node(column, row), point_m, low.share);
+                let hit = self.hit(
+                    at,
+                    row * window.columns + column,
+                    window.node(column as i32, row as i32),
+                    point_m,
+                    low.share,
+                );
                 let weight = (hit.depth_m + MARGIN_M).max(0.0) * low.share;
                 let slope_x = f64::from(self.surface_m[at + 1] - self.surface_m[at - 1]);
                 let slope_y = f64::from(self.surface_m[at + stride] - self.surface_m[at - stride]);
@@ -197,17 +196,19 @@ impl Scratch {
                 }
             }
         }
-        let scale = 1.0 / (weighted[0].max(f64::MIN_POSITIVE) * 2.0 * level.spacing_m);
+        let scale = 1.0 / (weighted[0].max(f64::MIN_POSITIVE) * 2.0 * spacing_m);
         Vector3::new(-weighted[1] * scale, -weighted[2] * scale, 1.0).normalize()
     }
 
     /// Columns and rows of the window where the solid may be near the ground.
-    fn below(&self, solid: &impl Underside, ground: &Ground) -> Option<(Range<usize>, Range<usize>)> {
+    fn below(&self, solid: &impl Profile, ground: &GroundPatch) -> Option<(Range<usize>, Range<usize>)> {
         let highest = |heights: &[f32]| heights.iter().fold(f32::NEG_INFINITY, |high, &h| high.max(h));
         let loose = self.plastic_m.iter().fold(0.0, |high: f32, &plastic| high.max(-plastic));
         let ceiling_m = f64::from(highest(&self.surface_m) + loose) + MARGIN_M;
         let near = window(solid.bounds_m(ceiling_m), ground)?;
-        let (column, row) = (near.column - self.window.column, near.row - self.window.row);
+        let apart = |near: i32, first: i32| (near - first) as usize;
+        let (column, row) =
+            (apart(near.first.column, self.window.first.column), apart(near.first.row, self.window.first.row));
         Some((column..column + near.columns, row..row + near.rows))
     }
 
@@ -240,7 +241,7 @@ impl Scratch {
 }
 
 /// Shear relaxes where contact is lost.
-fn forget_shear(memory: &mut SoilMemory, node: Node) {
+fn forget_shear(memory: &mut MemoryPatch, node: Node) {
     if let Some(node) = memory.get_mut(node) {
         node.set_mobilised([0.0; 2]);
     }

@@ -4,15 +4,15 @@
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Wrench};
-use selene_terrain::Ground;
+use selene_terrain::{GroundPatch, Level};
 
 use crate::law::Law;
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::press::{Motion, NODES_MAX, Scratch, press};
+use crate::profile::Plate;
 use crate::scm::Scm;
 use crate::soils::Soils;
-use crate::underside::Plate;
-use crate::wheel::{Bed, Conditions, WheelMotion, WheelShape, step};
+use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, step};
 use crate::wheel_memory::WheelMemory;
 
 /// Posts on a side of a rig's ground at most: 256 MB.
@@ -178,10 +178,10 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let level_m_s = rig.velocity_m_s();
     let travel_m = level_m_s.amax() * rig.duration_s;
     let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
-    let mut memory = SoilMemory::new(&ground);
+    let mut memory = MemoryPatch::new(&ground);
     let (mut wheel_memory, mut scratch) = (WheelMemory::carrying(rig.load_n), Scratch::default());
     let soils = Soils::uniform(rig.law.clone());
-    let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
     let steps = (rig.duration_s / rig.step_s).round() as usize;
     let skipped = steps.saturating_sub((rig.average_s / rig.step_s).round() as usize);
@@ -193,7 +193,7 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
             linear_m_s: level_m_s + Vector3::z() * rise_m_s,
             angular_rad_s: Vector3::y() * rig.omega_rad_s,
         };
-        let contact = step(&mut bed, &rig.wheel, &mut wheel_memory, &motion, &conditions);
+        let contact = step(&mut context, &rig.wheel, &mut wheel_memory, &motion, &conditions);
         let time_s = i as f64 * rig.step_s;
         if !(centre_m.z.abs() < LOST_RADII * rig.wheel.radius_m && is_finite(&contact.wrench)) {
             return Err(RigError::Diverged { time_s, step_s: rig.step_s });
@@ -289,7 +289,7 @@ pub struct PlateSample {
 pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
     rig.check()?;
     let mut ground = flat_between_posts(rig.grid_m, rig.size_m)?;
-    let mut memory = SoilMemory::new(&ground);
+    let mut memory = MemoryPatch::new(&ground);
     let mut scratch = Scratch::default();
     let turn_s = rig.depth_m / rig.speed_m_s;
     let steps = (1.5 * turn_s / rig.step_s).round() as usize;
@@ -333,9 +333,9 @@ fn nodes_under(size_m: [f64; 2], grid_m: f64) -> f64 {
     size_m.iter().map(|size| size / grid_m + 2.0).product()
 }
 
-fn flat(grid_m: f64, side_m: f64) -> Result<Ground, RigError> {
+fn flat(grid_m: f64, side_m: f64) -> Result<GroundPatch, RigError> {
     check_count("posts a side of the ground", side_m / grid_m, POSTS_MAX, grid_m)?;
-    Ok(Ground::flat(grid_m, side_m))
+    Ok(GroundPatch::flat(grid_m, side_m))
 }
 
 fn is_finite(wrench: &Wrench) -> bool {
@@ -343,11 +343,11 @@ fn is_finite(wrench: &Wrench) -> bool {
 }
 
 /// Level ground whose nodes stand for cells that tile a plate of whole cells exactly.
-fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<Ground, RigError> {
-    let ground = flat(grid_m, size_m[0].max(size_m[1]) + 8.0 * grid_m)?;
-    let mut level = ground.finest().clone();
-    level.origin_m = size_m.map(|size| -0.5 * size - 3.5 * grid_m);
-    Ok(Ground::new(vec![level], Vec::new(), Vec::new()))
+fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<GroundPatch, RigError> {
+    let side_m = size_m[0].max(size_m[1]) + 8.0 * grid_m;
+    check_count("posts a side of the ground", side_m / grid_m, POSTS_MAX, grid_m)?;
+    let level = Level { origin_m: size_m.map(|size| -0.5 * size - 3.5 * grid_m), ..Level::flat(grid_m, side_m) };
+    Ok(GroundPatch::of_level(level, Vec::new(), Vec::new()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::bearing::Bearing;
-use crate::footing::{Footing, Stand};
+use crate::contact_patch::{ContactPatch, Stand};
 use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring};
 use crate::surface::Surface;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
@@ -79,15 +79,15 @@ impl Rigid {
     ) -> WheelContact {
         memory.is_down = true;
         let bearing = bearing(memory, conditions);
-        let Some(footing) = Footing::find(surface, wheel, motion) else {
+        let Some(contact_patch) = ContactPatch::find(surface, wheel, motion) else {
             memory.leave();
             return WheelContact::default();
         };
-        memory.bring_hollow(footing.depth_m(), bearing.rest_m(memory.load_n));
+        memory.bring_hollow(contact_patch.depth_m(), bearing.rest_m(memory.load_n));
         let hollow_m = memory.yielded_m;
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - hollow_m, closing_m_s);
-        let Some(stand) = footing.stand(motion, disc_n) else {
-            memory.lift(footing.depth_m() <= 0.0);
+        let Some(stand) = contact_patch.stand(motion, disc_n) else {
+            memory.lift(contact_patch.depth_m() <= 0.0);
             return WheelContact::default();
         };
         let axle = motion.world_from_wheel.rotation * Vector3::y();

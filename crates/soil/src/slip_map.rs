@@ -1,5 +1,5 @@
 //! The slip map: a table of drawbar over load against slip, per soil, as rover programmes
-//! measure it in a tilt bed. The table's value at slip zero is the rolling resistance; the
+//! measure it in a tilt context. The table's value at slip zero is the rolling resistance; the
 //! rest is traction, made at the rim.
 //!
 //! Slip has no meaning at rest. So a stretch x grows with the rim's sliding and fades by
@@ -22,13 +22,13 @@ use selene_base::input::{positive, within};
 use serde::Deserialize;
 
 use crate::bearing::Bearing;
-use crate::footing::{Footing, Stand, point_velocity};
+use crate::contact_patch::{ContactPatch, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
 use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
 use crate::surface::Surface;
 use crate::trace::Trace;
-use crate::wheel::{Bed, Conditions, WheelContact, WheelMotion, WheelShape, slip_ratio};
+use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
 use crate::wheel_memory::WheelMemory;
 
 /// Speed at which resistance has half of its strength, m/s; at rest it has none.
@@ -156,27 +156,27 @@ impl SlipMap {
 
     pub(crate) fn step(
         &self,
-        bed: &mut Bed,
+        context: &mut SoilContext,
         wheel: &WheelShape,
         memory: &mut WheelMemory,
         motion: &WheelMotion,
         conditions: &Conditions,
     ) -> WheelContact {
         let surface = if self.sinkage_m.is_some() {
-            Surface::undisturbed(bed.ground, bed.memory)
+            Surface::undisturbed(context.ground, context.memory)
         } else {
-            Surface::now(bed.ground)
+            Surface::now(context.ground)
         };
         let bearing = bearing(memory, conditions);
-        let Some(footing) = Footing::find(&surface, wheel, motion) else {
+        let Some(contact_patch) = ContactPatch::find(&surface, wheel, motion) else {
             memory.leave();
             return WheelContact::default();
         };
-        memory.bring_hollow(footing.depth_m(), bearing.rest_m(memory.load_n));
+        memory.bring_hollow(contact_patch.depth_m(), bearing.rest_m(memory.load_n));
         let lowered_m = memory.yielded_m;
         let disc_n = |depth_m: f64, closing_m_s: f64| bearing.disc_n(depth_m - lowered_m, closing_m_s);
-        let Some(stand) = footing.stand(motion, disc_n) else {
-            memory.lift(footing.depth_m() <= 0.0);
+        let Some(stand) = contact_patch.stand(motion, disc_n) else {
+            memory.lift(contact_patch.depth_m() <= 0.0);
             return WheelContact::default();
         };
         memory.is_down = true;
@@ -193,7 +193,7 @@ impl SlipMap {
             memory.yielded_m += (wanted_m - memory.yielded_m) * rolled.min(1.0);
         }
         if self.sinkage_m.is_some() {
-            Trace::PLAIN.leave(bed.ground, bed.memory, wheel, motion, stand.depth_m);
+            Trace::PLAIN.leave(context.ground, context.memory, wheel, motion, stand.depth_m);
         }
         WheelContact {
             wrench,

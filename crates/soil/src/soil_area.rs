@@ -26,7 +26,7 @@ pub(crate) enum Shape {
     Polygon(PolygonSpec),
     HalfPlane(HalfPlaneSpec),
     Image(Arc<Mask>),
-    Patches(Patches),
+    BekkerPatches(BekkerPatches),
 }
 
 impl Shape {
@@ -37,7 +37,7 @@ impl Shape {
             ShapeSpec::Polygon(polygon) => Self::Polygon(polygon.clone()),
             ShapeSpec::HalfPlane(half_plane) => Self::HalfPlane(*half_plane),
             ShapeSpec::Image(image) => Self::Image(Arc::new(Mask::load(image, scenario_dir)?)),
-            ShapeSpec::Patches(patches) => Self::Patches(Patches::new(patches, seed)),
+            ShapeSpec::BekkerPatches(patches) => Self::BekkerPatches(BekkerPatches::new(patches, seed)),
         })
     }
 
@@ -54,7 +54,7 @@ impl Shape {
                 (x - line.through_m[0]) * cos + (y - line.through_m[1]) * sin >= 0.0
             }
             Self::Image(mask) => mask.holds(x, y),
-            Self::Patches(patches) => patches.holds(x, y),
+            Self::BekkerPatches(patches) => patches.holds(x, y),
         }
     }
 }
@@ -108,13 +108,13 @@ impl Mask {
 
 /// Where two turned lattices of random numbers, smoothly joined, are above a level.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Patches {
+pub(crate) struct BekkerPatches {
     lattice_m: f64,
     key: u64,
     level: f64,
 }
 
-impl Patches {
+impl BekkerPatches {
     fn new(spec: &PatchesSpec, seed: u64) -> Self {
         let key = stream_at(seed, "soil patches", spec.variant).next_u64();
         let mut patches = Self { lattice_m: 0.5 * spec.wavelength_m, key, level: 0.0 };
@@ -168,21 +168,21 @@ fn mix(mut x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Patches, surrounds};
+    use super::{BekkerPatches, surrounds};
     use crate::soil_map::PatchesSpec;
 
     #[test]
     fn patches_cover_the_share_asked_for_and_follow_their_seed() {
         let spec = PatchesSpec { wavelength_m: 3.0, coverage: 0.3, variant: 0 };
-        let patches = Patches::new(&spec, 7);
+        let patches = BekkerPatches::new(&spec, 7);
         let places = || (0..90_000).map(|i| (f64::from(i % 300) * 0.61 + 200.0, f64::from(i / 300) * 0.47 - 900.0));
         let covered = places().filter(|&(x, y)| patches.holds(x, y)).count() as f64 / 90_000.0;
         assert!((covered - 0.3).abs() < 0.03, "{covered}");
-        assert_eq!(patches, Patches::new(&spec, 7));
-        let other = Patches::new(&PatchesSpec { variant: 1, ..spec.clone() }, 7);
+        assert_eq!(patches, BekkerPatches::new(&spec, 7));
+        let other = BekkerPatches::new(&PatchesSpec { variant: 1, ..spec.clone() }, 7);
         assert!(places().any(|(x, y)| patches.holds(x, y) != other.holds(x, y)));
         for (coverage, is_soil) in [(0.0, false), (1.0, true)] {
-            let all = Patches::new(&PatchesSpec { coverage, ..spec.clone() }, 7);
+            let all = BekkerPatches::new(&PatchesSpec { coverage, ..spec.clone() }, 7);
             assert!(places().all(|(x, y)| all.holds(x, y) == is_soil));
         }
     }

@@ -92,7 +92,7 @@ pub enum ShapeSpec {
     /// Where a picture has certain greys.
     Image(ImageSpec),
     /// In patches of smooth noise.
-    Patches(PatchesSpec),
+    BekkerPatches(PatchesSpec),
 }
 
 /// A circle.
@@ -158,7 +158,7 @@ pub struct ImageSpec {
     pub grey: [f64; 2],
 }
 
-/// Patches of smooth noise over the whole site, by the scenario's seed.
+/// BekkerPatches of smooth noise over the whole site, by the scenario's seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PatchesSpec {
@@ -198,7 +198,7 @@ impl TryFrom<AreaKeys> for AreaSpec {
             keys.polygon.map(ShapeSpec::Polygon),
             keys.half_plane.map(ShapeSpec::HalfPlane),
             keys.image.map(ShapeSpec::Image),
-            keys.patches.map(ShapeSpec::Patches),
+            keys.patches.map(ShapeSpec::BekkerPatches),
         ];
         let mut given = shapes.into_iter().flatten();
         match (given.next(), given.next()) {
@@ -222,7 +222,7 @@ impl Validate for AreaSpec {
             ShapeSpec::Polygon(shape) => at("polygon", &|path, report| shape.validate_into(&(), path, report)),
             ShapeSpec::HalfPlane(shape) => at("half_plane", &|path, report| shape.validate_into(&(), path, report)),
             ShapeSpec::Image(shape) => at("image", &|path, report| shape.validate_into(&(), path, report)),
-            ShapeSpec::Patches(shape) => at("patches", &|path, report| shape.validate_into(&(), path, report)),
+            ShapeSpec::BekkerPatches(shape) => at("patches", &|path, report| shape.validate_into(&(), path, report)),
         }
     }
 }

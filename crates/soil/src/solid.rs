@@ -14,14 +14,14 @@
 
 use nalgebra::{Point3, Vector3};
 use selene_base::{Pose, Wrench};
-use selene_terrain::{Ground, Node, RockShape};
+use selene_terrain::{GroundPatch, Node, RockShape};
 
 use crate::law::Law;
 use crate::press::{Motion, press};
+use crate::profile::{Low, Profile};
 use crate::scm::Scm;
 use crate::spec::Pressure;
-use crate::underside::{Low, Underside};
-use crate::wheel::{Bed, Conditions};
+use crate::wheel::{Conditions, SoilContext};
 
 /// Angular frequency of a solid on unloading soil, per step: half of it leaves room for
 /// rocking, which is up to 1.6 times faster.
@@ -115,7 +115,7 @@ impl ConvexSolid {
     }
 }
 
-impl Underside for ConvexSolid {
+impl Profile for ConvexSolid {
     fn bounds_m(&self, ceiling_m: f64) -> [[f64; 2]; 2] {
         let mut bounds = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
         for corner in self.corners_m.iter().filter(|corner| corner.z <= ceiling_m) {
@@ -162,18 +162,18 @@ impl Underside for ConvexSolid {
 /// One step of a solid on the ground, as [`crate::step`] is for a wheel; none where the
 /// soil's law knows wheels alone.
 pub fn step(
-    bed: &mut Bed,
+    context: &mut SoilContext,
     solid: &ConvexSolid,
     origin_m: Vector3<f64>,
     motion: &SolidMotion,
     conditions: &Conditions,
 ) -> Option<SolidContact> {
-    let Law::Scm(scm) = bed.soils.at(origin_m.x, origin_m.y) else { return None };
+    let Law::Scm(scm) = context.soils.at(origin_m.x, origin_m.y) else { return None };
     let dt_s = conditions.dt_s;
     let mass_kg = motion.mass_kg;
     let scm = softened(scm, mass_kg, solid.footprint_m2(), dt_s);
     let motion = Motion { centre_m: origin_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
-    let response = press(&scm, solid, 1.0, &motion, conditions, bed.ground, bed.memory, bed.scratch);
+    let response = press(&scm, solid, 1.0, &motion, conditions, context.ground, context.memory, context.scratch);
     let mut wrench = response.wrench;
     let load_n = wrench.force.dot(&response.normal).max(0.0);
     wrench.torque -= motion.angular_rad_s * rolling_nm_s(load_n, mass_kg, solid.scale_m, &motion, dt_s);
@@ -189,33 +189,25 @@ fn rolling_nm_s(load_n: f64, mass_kg: f64, radius_m: f64, motion: &Motion, dt_s:
 
 /// Beds a solid in: the soil has given way wherever the solid is, and carries it from
 /// now on without yielding further. For rocks that have lain where they are for ages.
-pub fn bed_in(bed: &mut Bed, solid: &ConvexSolid) {
-    let nodes: Vec<_> = nodes_under(bed.ground, solid).collect();
+pub fn bed_in(context: &mut SoilContext, solid: &ConvexSolid) {
+    let nodes: Vec<_> = nodes_under(context.ground, solid).collect();
     for (node, low_m) in nodes {
-        let surface_m = bed.ground.node_height_m(node);
+        let surface_m = context.ground.node_height_m(node);
         if low_m < surface_m {
-            let memory = bed.memory.touch(node, surface_m as f32);
-            memory.plastic_m = memory.initial_m - low_m as f32;
-            bed.ground.set_node_height(node, low_m);
+            if let Some(memory) = context.memory.touch(node, surface_m as f32) {
+                memory.plastic_m = memory.initial_m - low_m as f32;
+            }
+            context.ground.set_node_height(node, low_m);
         }
     }
 }
 
 /// Nodes of the finest level under a solid, with its lowest point there.
-fn nodes_under<'a>(ground: &'a Ground, solid: &'a ConvexSolid) -> impl Iterator<Item = (Node, f64)> + 'a {
-    let level = ground.finest();
-    let [least, greatest] = solid.bounds_m(f64::INFINITY);
-    let span = |axis: usize| {
-        let cells = |m: f64| (m - level.origin_m[axis]) / level.spacing_m;
-        let end = (cells(greatest[axis]).floor() + 1.0).clamp(0.0, level.posts as f64) as usize;
-        cells(least[axis]).ceil().max(0.0) as usize..end
-    };
-    let (columns, rows) = (span(0), span(1));
-    let posts = rows.flat_map(move |row| columns.clone().map(move |column| (column, row)));
-    posts.filter_map(move |(column, row)| {
-        let [x, y] = level.post_xy_m(column, row);
-        let low = solid.lowest(x, y, f64::INFINITY)?;
-        Some((Node { column: column as u32, row: row as u32 }, low.height_m))
+fn nodes_under<'a>(ground: &'a GroundPatch, solid: &'a ConvexSolid) -> impl Iterator<Item = (Node, f64)> + 'a {
+    let nodes = ground.nodes_within(solid.bounds_m(f64::INFINITY), 0).into_iter().flat_map(|rect| rect.nodes());
+    nodes.filter_map(move |node| {
+        let [x, y] = ground.node_xy_m(node);
+        Some((node, solid.lowest(x, y, f64::INFINITY)?.height_m))
     })
 }
 
@@ -239,7 +231,7 @@ fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
 #[cfg(test)]
 mod tests {
     use super::ConvexSolid;
-    use crate::underside::Underside;
+    use crate::profile::Profile;
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::Pose;
     use selene_terrain::RockShape;

@@ -8,9 +8,9 @@
 //! (1 − s) 2πR/grousers. One finer than two posts cannot be shown and is left out.
 
 use nalgebra::Vector3;
-use selene_terrain::{Ground, Node};
+use selene_terrain::{GroundPatch, Node};
 
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::wheel::{WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
 
@@ -50,8 +50,8 @@ impl Trace {
     /// Writes the trace of a wheel that stands `depth_m` deep.
     pub(crate) fn leave(
         &self,
-        ground: &mut Ground,
-        memory: &mut SoilMemory,
+        ground: &mut GroundPatch,
+        memory: &mut MemoryPatch,
         wheel: &WheelShape,
         motion: &WheelMotion,
         depth_m: f64,
@@ -66,7 +66,7 @@ impl Trace {
             ahead: [across.y, -across.x],
             half_width_m: 0.5 * wheel.width_m,
         };
-        let spacing_m = ground.finest().spacing_m;
+        let spacing_m = ground.spacing_m();
         let is_shown = self.pitch_m >= 2.0 * spacing_m;
         for (node, ahead_m) in line.nodes(ground) {
             let phase = f64::from(wheel.grousers) * self.turned_rad + std::f64::consts::TAU * ahead_m / self.pitch_m;
@@ -76,9 +76,9 @@ impl Trace {
     }
 }
 
-fn print(ground: &mut Ground, memory: &mut SoilMemory, node: Node, depth_m: f64, pattern_m: f64) {
+fn print(ground: &mut GroundPatch, memory: &mut MemoryPatch, node: Node, depth_m: f64, pattern_m: f64) {
     let now_m = ground.node_height_m(node);
-    let soil = memory.touch(node, now_m as f32);
+    let Some(soil) = memory.touch(node, now_m as f32) else { return };
     soil.plastic_m = soil.plastic_m.max(depth_m as f32);
     let height_m = f64::from(soil.initial_m - soil.plastic_m) + pattern_m;
     if (height_m - now_m).abs() > TOLD_M {
@@ -88,28 +88,22 @@ fn print(ground: &mut Ground, memory: &mut SoilMemory, node: Node, depth_m: f64,
 
 impl Line {
     /// Nodes within half a post of the line, with their distance ahead of it.
-    fn nodes(&self, ground: &Ground) -> impl Iterator<Item = (Node, f64)> + use<> {
-        let level = ground.finest();
-        let (spacing_m, posts, origin_m) = (level.spacing_m, level.posts, level.origin_m);
+    fn nodes(&self, ground: &GroundPatch) -> Vec<(Node, f64)> {
         let ([ahead_x, ahead_y], half_width_m) = (self.ahead, self.half_width_m);
-        let (half_length_m, middle_m) = (0.5 * spacing_m, self.middle_m);
+        let half_length_m = 0.5 * ground.spacing_m();
         let [reach_x, reach_y] =
             [[ahead_x, ahead_y], [ahead_y, ahead_x]].map(|[a, b]| a.abs() * half_length_m + b.abs() * half_width_m);
-        let range = |at_m: f64, reach_m: f64, origin_m: f64| {
-            let first = ((at_m - reach_m - origin_m) / spacing_m).ceil().max(0.0) as usize;
-            let last = ((at_m + reach_m - origin_m) / spacing_m).floor().min(posts as f64 - 1.0);
-            first..if last < 0.0 { 0 } else { last as usize + 1 }
+        let at_m = self.middle_m;
+        let bounds_m = [[at_m.x - reach_x, at_m.y - reach_y], [at_m.x + reach_x, at_m.y + reach_y]];
+        let nodes = ground.nodes_within(bounds_m, 0).into_iter().flat_map(|rect| rect.nodes());
+        let ahead_of_line_m = |node: Node| {
+            let [x, y] = ground.node_xy_m(node);
+            let [x, y] = [x - at_m.x, y - at_m.y];
+            let (along_m, across_m) = (x * ahead_x + y * ahead_y, y * ahead_x - x * ahead_y);
+            let is_under = along_m.abs() <= half_length_m && across_m.abs() <= half_width_m;
+            is_under.then_some((node, along_m))
         };
-        let columns = range(middle_m.x, reach_x, origin_m[0]);
-        range(middle_m.y, reach_y, origin_m[1]).flat_map(move |row| {
-            columns.clone().filter_map(move |column| {
-                let x = origin_m[0] + column as f64 * spacing_m - middle_m.x;
-                let y = origin_m[1] + row as f64 * spacing_m - middle_m.y;
-                let (along_m, across_m) = (x * ahead_x + y * ahead_y, y * ahead_x - x * ahead_y);
-                let is_under = along_m.abs() <= half_length_m && across_m.abs() <= half_width_m;
-                is_under.then_some((Node { column: column as u32, row: row as u32 }, along_m))
-            })
-        })
+        nodes.filter_map(ahead_of_line_m).collect()
     }
 }
 

@@ -2,15 +2,15 @@
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
 use crate::law::Law;
-use crate::memory::SoilMemory;
+use crate::memory::MemoryPatch;
 use crate::press::{Motion, Scratch, press};
+use crate::profile::Cylinder;
 use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
 use crate::surface::Surface;
-use crate::underside::Cylinder;
 use crate::wheel_memory::WheelMemory;
 
 /// A cylinder, with grousers or without.
@@ -135,13 +135,13 @@ impl WheelContact {
 }
 
 /// What wheels press: the soils of a site, the ground and what it remembers.
-pub struct Bed<'a> {
+pub struct SoilContext<'a> {
     /// Which soil lies where.
     pub soils: &'a Soils,
     /// The surface, which takes the ruts.
-    pub ground: &'a mut Ground,
+    pub ground: &'a mut GroundPatch,
     /// What the nodes remember.
-    pub memory: &'a mut SoilMemory,
+    pub memory: &'a mut MemoryPatch,
     /// Working arrays; any do.
     pub scratch: &'a mut Scratch,
 }
@@ -150,7 +150,7 @@ pub struct Bed<'a> {
 /// moved on by one step. The law is that of the soil under the wheel's centre. A wheel that
 /// touches nothing, is off the site, or whose motion is not finite gets no wrench.
 pub fn step(
-    bed: &mut Bed,
+    context: &mut SoilContext,
     wheel: &WheelShape,
     wheel_memory: &mut WheelMemory,
     motion: &WheelMotion,
@@ -160,35 +160,36 @@ pub fn step(
         return WheelContact::default();
     }
     let at = motion.world_from_wheel.translation;
-    let law = bed.soils.at(at.x, at.y);
+    let law = context.soils.at(at.x, at.y);
     wheel_memory.enter(law.kind());
     match law {
         Law::Scm(scm) => {
             wheel_memory.leave();
-            let contact = step_scm(scm, bed, wheel, motion, conditions);
+            let contact = step_scm(scm, context, wheel, motion, conditions);
             wheel_memory.is_down = contact.contact_nodes > 0;
             WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
         }
-        Law::Data(data) => data.step(bed, wheel, wheel_memory, motion, conditions),
-        Law::Rigid(rigid) => rigid.step(&Surface::now(bed.ground), wheel, wheel_memory, motion, conditions),
-        Law::SlipMap(map) => map.step(bed, wheel, wheel_memory, motion, conditions),
+        Law::Data(data) => data.step(context, wheel, wheel_memory, motion, conditions),
+        Law::Rigid(rigid) => rigid.step(&Surface::now(context.ground), wheel, wheel_memory, motion, conditions),
+        Law::SlipMap(map) => map.step(context, wheel, wheel_memory, motion, conditions),
     }
 }
 
 fn step_scm(
     scm: &Scm,
-    bed: &mut Bed,
+    context: &mut SoilContext,
     wheel: &WheelShape,
     motion: &WheelMotion,
     conditions: &Conditions,
 ) -> WheelContact {
     let centre_m = motion.world_from_wheel.translation.vector;
     let axle = motion.world_from_wheel.rotation * Vector3::y();
-    let spacing_m = bed.ground.finest().spacing_m;
+    let spacing_m = context.ground.spacing_m();
     let radius_m = wheel.pressing_radius_m(scm.friction_tan);
     let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m);
     let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
-    let response = press(scm, &cylinder, wheel.grip, &motion, conditions, bed.ground, bed.memory, bed.scratch);
+    let response =
+        press(scm, &cylinder, wheel.grip, &motion, conditions, context.ground, context.memory, context.scratch);
     WheelContact {
         wrench: response.wrench,
         terrain_normal: response.normal,

@@ -3,9 +3,10 @@
 //! another soil takes its memory along.
 
 use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
 
 /// Laws by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LawKind {
     /// On none yet.
     #[default]
@@ -17,7 +18,7 @@ pub(crate) enum LawKind {
 }
 
 /// What one wheel remembers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WheelMemory {
     /// The load lately carried, N; zero before it is known.
     pub(crate) load_n: f64,
@@ -49,17 +50,6 @@ impl WheelMemory {
     pub fn carrying(load_n: f64) -> Self {
         let is_load_known = load_n.is_finite() && load_n > 0.0;
         Self { load_n: if is_load_known { load_n } else { 0.0 }, is_load_known, ..Self::default() }
-    }
-
-    /// Every number of it, in a fixed order: for state hashes.
-    #[must_use]
-    pub fn numbers(&self) -> [f64; 12] {
-        let [x, y, z] = self.stretch_m.into();
-        let flags = [self.is_load_known, self.is_sliding, self.is_down, self.has_crossed];
-        let [known, sliding, down, crossed] = flags.map(|is| f64::from(u8::from(is)));
-        let on = f64::from(self.on as u8);
-        let Self { load_n, drive_m_s, yielded_m, turned_rad, .. } = *self;
-        [load_n, known, x, y, z, sliding, down, on, crossed, drive_m_s, yielded_m, turned_rad]
     }
 
     /// The wheel is on a law of this kind now.

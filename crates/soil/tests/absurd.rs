@@ -5,10 +5,10 @@ use std::path::Path;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Bed, Conditions, Law, Scratch, SoilMemory, SoilSpec, Soils, WheelContact, WheelMemory, WheelMotion, WheelShape,
-    step,
+    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelMotion,
+    WheelShape, step,
 };
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.1, width_m: 0.08, grouser_height_m: 0.01, grousers: 12, grip: 1.0 };
 
@@ -25,8 +25,8 @@ fn is_finite(contact: &WheelContact) -> bool {
 #[test]
 fn absurd_motion_gives_finite_forces_in_every_law() {
     for name in ["lunar", "rigid", "tohoku_silica5_ex1", "slip_map_lunar"] {
-        let mut ground = Ground::flat(0.02, 4.0);
-        let (mut memory, soils) = (SoilMemory::new(&ground), Soils::uniform(law(name)));
+        let mut ground = GroundPatch::flat(0.02, 4.0);
+        let (mut memory, soils) = (MemoryPatch::new(&ground), Soils::uniform(law(name)));
         let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
         let mut press = |at: [f64; 3], attitude: [f64; 3], linear: [f64; 3], spin: f64| {
             let [roll, pitch, yaw] = attitude;
@@ -36,9 +36,10 @@ fn absurd_motion_gives_finite_forces_in_every_law() {
                 linear_m_s: Vector3::from(linear),
                 angular_rad_s: rotation * Vector3::y() * spin,
             };
-            let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+            let mut context =
+                SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
             let conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
-            step(&mut bed, &WHEEL, &mut wheel_memory, &motion, &conditions)
+            step(&mut context, &WHEEL, &mut wheel_memory, &motion, &conditions)
         };
         assert_eq!(press([f64::NAN, 0.0, 0.09], [0.0; 3], [0.0; 3], 0.0), WheelContact::default());
         assert_eq!(press([1e9, 0.0, 0.09], [0.0; 3], [0.0; 3], 0.0), WheelContact::default());
@@ -64,8 +65,8 @@ fn absurd_motion_gives_finite_forces_in_every_law() {
 #[test]
 fn a_wheel_dropped_from_a_hundred_metres_comes_to_rest() {
     for name in ["rigid", "tohoku_silica5_ex1", "slip_map_lunar"] {
-        let mut ground = Ground::flat(0.05, 40.0);
-        let (mut memory, soils) = (SoilMemory::new(&ground), Soils::uniform(law(name)));
+        let mut ground = GroundPatch::flat(0.05, 40.0);
+        let (mut memory, soils) = (MemoryPatch::new(&ground), Soils::uniform(law(name)));
         let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
         let (mut at_m, mut velocity_m_s, mass_kg) = (Vector3::z() * 100.0, Vector3::new(0.2, 0.1, 0.0), 5.4);
         let rotation = UnitQuaternion::from_euler_angles(std::f64::consts::PI, 0.2, 0.4);
@@ -76,9 +77,10 @@ fn a_wheel_dropped_from_a_hundred_metres_comes_to_rest() {
                 linear_m_s: velocity_m_s,
                 angular_rad_s: Vector3::zeros(),
             };
-            let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+            let mut context =
+                SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
             let conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
-            contact = step(&mut bed, &WHEEL, &mut wheel_memory, &motion, &conditions);
+            contact = step(&mut context, &WHEEL, &mut wheel_memory, &motion, &conditions);
             velocity_m_s += (contact.wrench.force / mass_kg - Vector3::z() * 1.62) * 5e-4;
             at_m += velocity_m_s * 5e-4;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
 use selene_soil::{DataDriven, Law, SoilSpec, WheelShape};
-use selene_terrain::{Ground, Node};
+use selene_terrain::{GroundPatch, Node};
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.1, width_m: 0.08, grouser_height_m: 0.01, grousers: 12, grip: 1.0 };
 const MASS_KG: f64 = 21.63 / 4.0;
@@ -172,12 +172,11 @@ fn across_a_slope_a_rolling_wheel_creeps_down_in_proportion() {
     assert!((creep.abs() / expected.abs() - 1.0).abs() < 0.02, "{creep} {expected}");
 }
 
-/// The post's height under the middle of the trace, by its distance from the start.
-fn trace_m(ground: &Ground, from_m: f64, to_m: f64) -> Vec<f64> {
-    let level = ground.finest();
-    let column = |x: f64| ((x - level.origin_m[0]) / level.spacing_m).round() as u32;
-    let row = column(0.0);
-    (column(from_m)..column(to_m)).map(|column| ground.node_height_m(Node { column, row })).collect()
+/// The nodes under the middle of the trace from one distance to another.
+fn trace(ground: &GroundPatch, from_m: f64, to_m: f64) -> impl Iterator<Item = Node> {
+    let nearest = |x: f64| ground.node_before(x + 0.5 * ground.spacing_m(), 0.5 * ground.spacing_m());
+    let (first, end) = (nearest(from_m), nearest(to_m));
+    (first.column..end.column).map(move |column| Node { column, ..first })
 }
 
 /// Section III-E: the trace is as deep as the wheel was, and carries the grousers' pitch
@@ -188,11 +187,8 @@ fn the_trace_has_the_depth_and_a_pattern_that_slip_washes_out() {
         let run = DriveRig { grid_m: 0.005, slope_deg, duration_s: 3.0, ..rig(0.2) };
         let (samples, ground) = drive(&run).expect("runs");
         let rise = slope_deg.to_radians().tan();
-        let level = ground.finest();
-        let heights = trace_m(&ground, 0.1, 0.1 + 0.0504 * 3.0);
-        let first = ((0.1 - level.origin_m[0]) / level.spacing_m).round();
-        let below = |i: usize, z: f64| z - rise * (level.origin_m[0] + (first + i as f64) * level.spacing_m);
-        let below: Vec<f64> = heights.iter().enumerate().map(|(i, &z)| below(i, z)).collect();
+        let below_m = |node| ground.node_height_m(node) - rise * ground.node_xy_m(node)[0];
+        let below: Vec<f64> = trace(&ground, 0.1, 0.1 + 0.0504 * 3.0).map(below_m).collect();
         let mean = below.iter().sum::<f64>() / below.len() as f64;
         let deepest = below.iter().copied().fold(0.0, f64::min);
         (mean, deepest - mean, settled(&samples, |s| s.sinkage_m))

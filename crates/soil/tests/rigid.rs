@@ -4,10 +4,10 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::drive_rig::{DriveRig, drive};
 use selene_soil::{
-    Bed, Conditions, Law, Rigid, RigidSpec, Scratch, SoilMemory, Soils, WheelContact, WheelMemory, WheelMotion,
-    WheelShape, step,
+    Conditions, Law, MemoryPatch, Rigid, RigidSpec, Scratch, SoilContext, Soils, WheelContact, WheelMemory,
+    WheelMotion, WheelShape, step,
 };
-use selene_terrain::{Ground, Level};
+use selene_terrain::{GroundPatch, Level};
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
 const FRICTION: RigidSpec = RigidSpec { static_friction: 0.6, dynamic_friction: 0.5 };
@@ -21,10 +21,11 @@ fn rigid() -> Law {
 #[test]
 fn a_locked_wheel_rests_below_the_friction_angle_and_slides_above_it() {
     for heading in [0.0, 0.5, 1.5] {
-        let mut ground = Ground::flat(0.05, 12.0);
-        let mut memory = SoilMemory::new(&ground);
+        let mut ground = GroundPatch::flat(0.05, 12.0);
+        let mut memory = MemoryPatch::new(&ground);
         let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
-        let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let mut context =
+            SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let mut drop = Drop::new(60.0, 0.0, 1e-3, 0.0);
         drop.memory = WheelMemory::carrying(97.0);
         drop.rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, heading);
@@ -34,7 +35,7 @@ fn a_locked_wheel_rests_below_the_friction_angle_and_slides_above_it() {
             let (sin, cos) = angle_deg.to_radians().sin_cos();
             drop.lean_m_s2 = Vector3::new(1.62 * sin, 0.0, -1.62 * cos);
             let before = drop.velocity_m_s.x;
-            drop.fall(&mut bed);
+            drop.fall(&mut context);
             if i > 2000 && let_go_deg > 90.0 {
                 if drop.velocity_m_s.x > 1e-3 {
                     let_go_deg = angle_deg;
@@ -123,22 +124,23 @@ impl Drop {
     }
 
     fn run(&mut self, law: &Law, duration_s: f64) -> Vec<WheelContact> {
-        let mut ground = Ground::flat(0.05, 12.0);
-        let mut memory = SoilMemory::new(&ground);
+        let mut ground = GroundPatch::flat(0.05, 12.0);
+        let mut memory = MemoryPatch::new(&ground);
         let (soils, mut scratch) = (Soils::uniform(law.clone()), Scratch::default());
         let steps = (duration_s / self.step_s).round() as usize;
-        let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
-        (0..steps).map(|_| self.fall(&mut bed)).collect()
+        let mut context =
+            SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        (0..steps).map(|_| self.fall(&mut context)).collect()
     }
 
-    fn fall(&mut self, bed: &mut Bed) -> WheelContact {
+    fn fall(&mut self, context: &mut SoilContext) -> WheelContact {
         let motion = WheelMotion {
             world_from_wheel: Pose::from_parts(self.centre_m.into(), self.rotation),
             linear_m_s: self.velocity_m_s,
             angular_rad_s: self.rotation * Vector3::y() * self.spin_rad_s,
         };
         let conditions = Conditions { dt_s: self.step_s, gravity_m_s2: self.gravity_m_s2.max(1.62) };
-        let contact = step(bed, &WHEEL, &mut self.memory, &motion, &conditions);
+        let contact = step(context, &WHEEL, &mut self.memory, &motion, &conditions);
         let gravity_m_s2 = self.lean_m_s2 - Vector3::z() * self.gravity_m_s2;
         self.velocity_m_s += (contact.wrench.force / self.mass_kg + gravity_m_s2) * self.step_s;
         self.centre_m += self.velocity_m_s * self.step_s;
@@ -154,13 +156,14 @@ fn a_bouncing_sliding_wheel_only_loses_energy() {
         let mut drop = Drop::new(60.0, 1.62, 5e-4, height_m);
         drop.memory = WheelMemory::carrying(60.0 * 1.62);
         drop.velocity_m_s.x = 0.3;
-        let mut ground = Ground::flat(0.1, 200.0);
-        let mut memory = SoilMemory::new(&ground);
+        let mut ground = GroundPatch::flat(0.1, 200.0);
+        let mut memory = MemoryPatch::new(&ground);
         let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
-        let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let mut context =
+            SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let (start_j, mut free_j, mut deepest_m) = (drop.energy_j(), drop.energy_j(), 0.0_f64);
         for _ in 0..200_000 {
-            let contact = drop.fall(&mut bed);
+            let contact = drop.fall(&mut context);
             deepest_m = deepest_m.max(contact.sinkage_m);
             if contact.contact_nodes == 0 {
                 // Euler steps of free flight change the energy by up to m g² dt²/2 each.
@@ -178,16 +181,16 @@ fn a_bouncing_sliding_wheel_only_loses_energy() {
 #[test]
 fn a_wheel_rolls_over_rough_ground_without_leaping() {
     let level = Level::sample([-4.0, -4.0], 0.02, 401, |x, y| 0.004 * ((37.0 * x).sin() + (29.0 * y + x).cos()));
-    let mut ground = Ground::new(vec![level], Vec::new(), Vec::new());
-    let mut memory = SoilMemory::new(&ground);
+    let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+    let mut memory = MemoryPatch::new(&ground);
     let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
-    let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+    let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let mut drop = Drop::new(60.0, 1.62, 1e-3, 0.01);
     drop.memory = WheelMemory::carrying(97.2);
     (drop.centre_m.x, drop.velocity_m_s.x, drop.spin_rad_s) = (-2.0, 0.2, 0.8);
     let mut sum = 0.0;
     for i in 0..15_000 {
-        let contact = drop.fall(&mut bed);
+        let contact = drop.fall(&mut context);
         assert!(contact.wrench.force.norm() < 20.0 * 97.0, "{i}: {contact:?}");
         sum += contact.wrench.force.z;
     }

@@ -9,9 +9,10 @@ use selene_base::input::parse_yaml;
 use selene_soil::drive_rig::{DriveRig, drive};
 use selene_soil::rig::{WheelRig, wheel};
 use selene_soil::{
-    Bed, Conditions, Law, Scratch, SlipMap, SoilMemory, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape, step,
+    Conditions, Law, MemoryPatch, Scratch, SlipMap, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape,
+    step,
 };
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
 
@@ -84,8 +85,8 @@ fn a_parked_wheel_does_not_creep_on_fifteen_degrees() {
 /// F v + T ω ≤ 0 at every steady pair of wheel speed and body speed, opposed ones too.
 #[test]
 fn the_ground_never_gives_power() {
-    let (mut ground, soils) = (Ground::flat(0.05, 60.0), Soils::uniform(Law::SlipMap(map())));
-    let mut memory = SoilMemory::new(&ground);
+    let (mut ground, soils) = (GroundPatch::flat(0.05, 60.0), Soils::uniform(Law::SlipMap(map())));
+    let mut memory = MemoryPatch::new(&ground);
     let mut scratch = Scratch::default();
     let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: 1.62 };
     for rim in [-0.5_f64, -0.2, 0.0, 0.01, 0.2, 0.5] {
@@ -98,8 +99,9 @@ fn the_ground_never_gives_power() {
                     linear_m_s: Vector3::x() * speed,
                     angular_rad_s: Vector3::y() * (rim / 0.25),
                 };
-                let mut bed = Bed { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
-                let contact = step(&mut bed, &WHEEL, &mut wheel_memory, &motion, &conditions);
+                let mut context =
+                    SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+                let contact = step(&mut context, &WHEEL, &mut wheel_memory, &motion, &conditions);
                 power = contact.wrench.force.x * speed + contact.wrench.torque.y * rim / 0.25;
             }
             assert!(power <= 1e-9, "rim {rim}, speed {speed}: {power} W");

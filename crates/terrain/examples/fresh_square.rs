@@ -19,11 +19,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let land = Landscape::new(load_yaml(Path::new(site))?, Path::new(site), data_dir.as_deref(), 1)?;
     println!("the landscape in {:.3} s", start.elapsed().as_secs_f64());
-    let mut tiles = TileStore::default();
+    let tiles = TileStore::default();
     let mut seconds: Vec<_> = (0..PLACES)
         .map(|i| {
             let start = Instant::now();
-            let windows = land.square(&mut tiles, [1000.0 * f64::from(i), -300.0], side_m);
+            let windows = land.square(&tiles, [1000.0 * f64::from(i), -300.0], side_m);
             let posts: usize = windows.levels.iter().map(|level| level.heights_m.len()).sum();
             println!("{posts} posts, {} rocks in {:.3} s", windows.rocks.len(), start.elapsed().as_secs_f64());
             start.elapsed().as_secs_f64()

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use nalgebra::Vector3;
 use selene_base::input::load_yaml;
-use selene_terrain::{Ground, Level, SiteSpec};
+use selene_terrain::{Clipmap, Level, SiteSpec};
 
 /// Height of the Sun in the picture and its azimuth from x towards y, rad.
 const SUN_ELEVATION_RAD: f64 = 0.17;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spec: SiteSpec = load_yaml(Path::new(site))?;
     let data_dir = std::env::var_os("SELENE_DATA").map(PathBuf::from);
     let start = Instant::now();
-    let ground = Ground::generate(&spec, Path::new(site), data_dir.as_deref(), seed)?;
+    let ground = Clipmap::of_site(&spec, Path::new(site), data_dir.as_deref(), seed)?;
     println!("{}: made in {:.3} s, {} rocks", spec.name, start.elapsed().as_secs_f64(), ground.rocks().len());
     for (i, level) in ground.levels().enumerate() {
         describe(i, level);
@@ -63,7 +63,7 @@ fn describe(index: usize, level: &Level) {
 }
 
 /// Prints the height of the horizon over the start by direction.
-fn horizon(ground: &Ground) {
+fn horizon(ground: &Clipmap) {
     let eye_m = ground.height_m(0.0, 0.0).unwrap_or(0.0) + 2.0;
     let steps = || (0..600).map(|i| 2.0 * 1.0125_f64.powi(i));
     for azimuth in (0..360).step_by(15) {
@@ -75,7 +75,7 @@ fn horizon(ground: &Ground) {
     println!("(azimuth from north: horizon, deg)");
 }
 
-fn shade(level: &Level, rocks_of: Option<&Ground>) -> image::GrayImage {
+fn shade(level: &Level, rocks_of: Option<&Clipmap>) -> image::GrayImage {
     let (sin, cos) = SUN_ELEVATION_RAD.sin_cos();
     let sun = Vector3::new(SUN_AZIMUTH_RAD.cos() * cos, SUN_AZIMUTH_RAD.sin() * cos, sin);
     let last = level.posts - 1;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use selene_base::input::InputError;
 
-use crate::elevation::ElevationError;
+use selene_dem::ElevationError;
 
 /// A site whose ground cannot be made.
 #[derive(Debug, thiserror::Error)]

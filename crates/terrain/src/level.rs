@@ -38,6 +38,14 @@ impl Level {
         Self { origin_m, spacing_m, posts, heights_m: (0..posts * posts).map(post).collect() }
     }
 
+    /// Level ground at height zero around the origin, `side_m` long.
+    #[must_use]
+    pub fn flat(spacing_m: f64, side_m: f64) -> Self {
+        let posts = (side_m / spacing_m).round().max(1.0) as usize + 1;
+        let origin_m = [-0.5 * (posts - 1) as f64 * spacing_m; 2];
+        Self { origin_m, spacing_m, posts, heights_m: vec![0.0; posts * posts] }
+    }
+
     pub(crate) fn grid(&self) -> Grid {
         Grid { origin_m: self.origin_m, spacing_m: self.spacing_m, posts: self.posts }
     }

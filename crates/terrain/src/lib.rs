@@ -1,63 +1,35 @@
-//! The ground: elevation sources, levels of detail, rocks and ruts. One surface
-//! that wheels, rays and truth share.
+//! The ground: what a site's was before anybody came (`Terrain`), what rovers did to it (`Ruts`), the
+//! part that wheels press (`GroundPatch`) and the part that a viewer sees (`Clipmap`). One surface that
+//! wheels, rays and truth share.
 
-mod beyond;
-mod cell;
-mod check;
-mod crater;
-mod crater_age;
-mod crater_field;
-mod crater_law;
-mod crater_profile;
-mod data;
-pub mod elevation;
+mod clipmap;
 mod error;
-mod extend;
-mod ground;
-#[cfg(test)]
-mod hills;
-mod horizon;
-mod icosphere;
-mod landform;
-mod landscape;
 mod lattice;
-#[cfg(test)]
-mod law_fit;
 mod level;
-mod mosaic;
-mod noise;
-mod patch;
-mod raster;
-mod rock;
-mod rock_field;
-mod rock_grid;
-mod rock_law;
-mod rocks_in_view;
-mod ruts;
+mod measured;
+mod procedural;
 mod sampler;
-mod seam;
-mod showing;
 mod site;
-mod start;
 mod surface;
-mod surroundings;
-mod tile_store;
-mod windows;
+mod terrain;
 
-pub use crater_law::{CraterLaw, CraterPowerSpec, CraterSizes, NeukumSpec};
+pub use clipmap::Clipmap;
+pub use clipmap::horizon::Horizon;
+pub use clipmap::mosaic::{MOSAIC_POSTS_MAX, Mosaic, MosaicError, MosaicLayer};
+pub use clipmap::windows::{ClipmapCentre, ClipmapWindows, WindowPlan};
 pub use error::TerrainError;
-pub use ground::{Edit, Ground, Node, TILE_NODES};
-pub use horizon::Horizon;
-pub use landscape::{Landscape, Windows};
 pub use level::Level;
-pub use mosaic::{MOSAIC_POSTS_MAX, Mosaic, MosaicError, MosaicLayer};
-pub use rock::{Rock, RockShape};
-pub use rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
-pub use site::{
+pub use procedural::crater_law::{CraterLaw, CraterPowerSpec, CraterSizes, NeukumSpec};
+pub use procedural::landscape::{Landscape, Windows};
+pub use procedural::rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
+pub use procedural::tile_store::TileStore;
+pub use site::spec::{
     CraterSpec, ElevationSpec, FileSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
     RidgeSpec, RiseSpec, SiteSpec,
 };
-pub use surface::{DetailSpec, HapkeSpec, SurfaceSpec};
-pub use surroundings::{Make, Surroundings};
-pub use tile_store::TileStore;
-pub use windows::{Place, Vicinity, WindowPlan};
+pub use site::surface::{DetailSpec, HapkeSpec, SurfaceSpec};
+pub use surface::patch::{GroundPatch, NodeRect};
+pub use surface::rock::{Rock, RockShape};
+pub use surface::ruts::{Ruts, marks_from_bytes, planes};
+pub use surface::tile::{Edit, Node, TILE_NODES, TileIndex, TileRect};
+pub use terrain::Terrain;

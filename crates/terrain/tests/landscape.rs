@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_base::input::load_yaml;
-use selene_terrain::{Ground, Landscape, Level, LevelSpec, Rock, SiteSpec, Surroundings, TileStore, Windows};
+use selene_terrain::{
+    Clipmap, GroundPatch, Landscape, Level, LevelSpec, Node, Rock, Ruts, SiteSpec, Terrain, TileStore, Windows,
+};
 
 fn land(seed: u64) -> Landscape {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
@@ -58,9 +60,8 @@ const PLACES_M: [[f64; 2]; 4] = [[0.0, 0.0], [4.3, -2.9], [1031.7, 420.3], [1028
 fn visit(order: [usize; 4], threads: usize, store: TileStore) -> Vec<Windows> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     pool.install(|| {
-        let (land, mut tiles) = (land(7), store);
-        let mut seen: Vec<_> =
-            order.iter().map(|&i| (i, land.windows(&mut tiles, &around(&land, PLACES_M[i])))).collect();
+        let (land, tiles) = (land(7), store);
+        let mut seen: Vec<_> = order.iter().map(|&i| (i, land.windows(&tiles, &around(&land, PLACES_M[i])))).collect();
         seen.sort_by_key(|(i, _)| *i);
         seen.into_iter().map(|(_, windows)| windows).collect()
     })
@@ -85,44 +86,74 @@ fn a_place_is_the_same_to_the_bit_in_any_order_of_visit_and_for_any_number_of_th
 fn a_level_renewed_alone_is_that_of_all_windows() {
     let land = land(3);
     let first = around(&land, [203.3, -88.1]);
-    let all = land.windows(&mut TileStore::default(), &first);
+    let all = land.windows(&TileStore::default(), &first);
     for (level, expected) in all.levels.iter().enumerate() {
-        assert!(land.window_level(&mut TileStore::new(0), level, first[level]) == *expected, "level {level}");
+        assert!(land.window_level(&TileStore::new(0), level, first[level]) == *expected, "level {level}");
     }
     assert_eq!(land.rocks_of(&all.levels), all.rocks);
 }
 
 #[test]
-fn a_place_come_to_step_by_step_is_the_place_come_to_at_once() {
-    let along = Arc::new(Surroundings::of(land(3)));
-    let mut ground = Ground::around_origin(Arc::clone(&along));
-    for place in [[1, 0], [2, 1], [9, 1], [2, 1], [40, -60]] {
-        ground.enter(along.vicinity(place));
-        let mut at_once = Ground::around_origin(Arc::new(Surroundings::of(land(3))));
-        at_once.enter(at_once.surroundings().expect("endless").vicinity(place));
-        assert!(ground.levels().eq(at_once.levels()) && ground.rocks() == at_once.rocks(), "{place:?}");
+fn windows_come_to_step_by_step_are_those_come_to_at_once() {
+    let mut clipmap = Clipmap::at(&Arc::new(Terrain::of_landscape(land(3))), [0, 0]);
+    for centre in [[1, 0], [2, 1], [9, 1], [2, 1], [40, -60]] {
+        clipmap.go_to_centre(centre);
+        let at_once = Clipmap::at(&Arc::new(Terrain::of_landscape(land(3))), centre);
+        assert!(clipmap.levels().eq(at_once.levels()) && clipmap.rocks() == at_once.rocks(), "{centre:?}");
     }
 }
 
 #[test]
-fn a_place_foreseen_part_by_part_is_the_place_come_to_at_once() {
-    let along = Surroundings::of(land(3));
-    let levels = along.vicinity([0, 0]).levels().len();
-    for place in [[1, 0], [9, 1], [40, -60]] {
-        let parts = std::iter::repeat_with(|| along.foresee(place)).take_while(|more| *more).count();
-        assert!(parts < levels && (parts > 0) == (place != [1, 0]), "{place:?} took {parts} parts");
-        let at_once = Surroundings::of(land(3)).vicinity(place);
-        assert!(along.vicinity(place).levels() == at_once.levels(), "{place:?}");
-        assert!(!along.foresee(place), "{place:?} is there");
+fn windows_prefetched_part_by_part_are_those_made_at_once() {
+    let along = Terrain::of_landscape(land(3));
+    let levels = along.windows([0, 0]).expect("endless").levels().len();
+    for centre in [[1, 0], [9, 1], [40, -60]] {
+        let parts = std::iter::repeat_with(|| along.prefetch_windows(centre)).take_while(|more| *more).count();
+        assert!(parts < levels && (parts > 0) == (centre != [1, 0]), "{centre:?} took {parts} parts");
+        let at_once = Terrain::of_landscape(land(3)).windows(centre).expect("endless");
+        assert!(along.windows(centre).expect("endless").levels() == at_once.levels(), "{centre:?}");
+        assert!(!along.prefetch_windows(centre), "{centre:?} is there");
     }
+}
+
+/// What wheels press and what rays see is one surface, with the same rocks, off the seams of windows.
+#[test]
+fn a_patch_has_the_heights_and_the_rocks_of_the_finest_window() {
+    let terrain = Arc::new(Terrain::of_landscape(land(3)));
+    let clipmap = Clipmap::at(&terrain, [1, -1]);
+    let finest = clipmap.finest();
+    let middle_m = finest.origin_m.map(|m| m + 0.5 * finest.side_m());
+    let reach_m = 0.3 * finest.side_m();
+    let patch = GroundPatch::of_square(&terrain, &Ruts::default(), middle_m, reach_m);
+    let first = clipmap.first_node();
+    let edge = (finest.posts as f64 * 0.2) as usize;
+    for (column, row) in (edge..finest.posts - edge).map(|i| (i, finest.posts - 1 - i)) {
+        let node = Node { column: first.column + column as i32, row: first.row + row as i32 };
+        assert_eq!(patch.node_height_m(node), finest.post_m(column, row), "{node:?}");
+    }
+    let near = |rocks: Vec<&Rock>| {
+        let mut rocks: Vec<_> = rocks.into_iter().cloned().collect();
+        rocks.sort_by_key(|rock| rock.id);
+        rocks
+    };
+    let seen = near(clipmap.rocks_near(middle_m[0], middle_m[1], reach_m).collect());
+    let met = near(patch.rocks_near(middle_m[0], middle_m[1], reach_m).collect());
+    assert!(seen.len() > 5, "{}", seen.len());
+    assert_eq!(seen, met);
+    let within = terrain.rocks_within(middle_m.map(|m| m - 2.0), middle_m.map(|m| m + 2.0));
+    let is_within = |rock: &&Rock| {
+        let at = rock.world_from_rock.translation;
+        (at.x - middle_m[0]).abs() <= 2.0 && (at.y - middle_m[1]).abs() <= 2.0
+    };
+    assert_eq!(within, clipmap.rocks().iter().filter(is_within).cloned().collect::<Vec<_>>());
 }
 
 #[test]
 fn a_store_keeps_within_its_limit_between_uses() {
     const LIMIT: usize = 8 << 20;
-    let (land, mut tiles) = (land(3), TileStore::new(LIMIT));
+    let (land, tiles) = (land(3), TileStore::new(LIMIT));
     for step in 0..5 {
-        land.windows(&mut tiles, &around(&land, [f64::from(step) * 40.0, 0.0]));
+        land.windows(&tiles, &around(&land, [f64::from(step) * 40.0, 0.0]));
         assert!(tiles.bytes() <= LIMIT && tiles.bytes() > LIMIT / 2);
     }
 }
@@ -130,7 +161,7 @@ fn a_store_keeps_within_its_limit_between_uses() {
 #[test]
 fn the_land_goes_on_far_from_the_origin() {
     let land = land(3);
-    let windows = land.windows(&mut TileStore::default(), &around(&land, [9000.0, -9000.0]));
+    let windows = land.windows(&TileStore::default(), &around(&land, [9000.0, -9000.0]));
     for level in &windows.levels {
         assert!(level.heights_m.iter().all(|h| h.is_finite()));
         let [low, high] = [f32::min, f32::max].map(|f| level.heights_m.iter().copied().reduce(f).unwrap_or(0.0));
@@ -164,7 +195,7 @@ fn posts_of_five_metres_are_refined_to_a_centimetre() {
     let mut levels = spec.levels.clone();
     levels[3].side_m = 2621.44;
     let land = Landscape::new(SiteSpec { levels, ..spec }, &file, None, 5).expect("a procedural site");
-    let windows = land.windows(&mut TileStore::default(), &around(&land, [-7321.0, 6210.0]));
+    let windows = land.windows(&TileStore::default(), &around(&land, [-7321.0, 6210.0]));
     let (mean_m, spacing_m) = refinement_m(&windows);
     assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
     assert!(windows.rocks.iter().any(|rock| rock.radius_m < 0.02));
@@ -181,7 +212,7 @@ fn measured_posts_of_two_metres_are_refined_to_a_centimetre() {
     let levels = vec![level(0.01, 20.0), level(0.1, 120.0), level(2.0, 2048.0)];
     let spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
     let land = Landscape::new(spec, &file, Some(&data_dir), 5).expect("the data");
-    let windows = land.windows(&mut TileStore::default(), &around(&land, [81.0, -40.0]));
+    let windows = land.windows(&TileStore::default(), &around(&land, [81.0, -40.0]));
     let (mean_m, spacing_m) = refinement_m(&windows);
     assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
 }

@@ -53,7 +53,7 @@ fn hurst(level: &Level, lags: &[usize]) -> f64 {
 fn fitted(spec: &SiteSpec, level: usize, lags: &[usize]) -> (f64, f64) {
     let land = Landscape::new(spec.clone(), Path::new("polar.yaml"), None, 11).expect("a procedural site");
     let apart = spec.levels[level].posts() as i64 * 5;
-    let place = |i: i64| land.window_level(&mut TileStore::new(0), level, [apart * (i + 1), -apart * i]);
+    let place = |i: i64| land.window_level(&TileStore::new(0), level, [apart * (i + 1), -apart * i]);
     let found: Vec<_> = (0..8).map(|i| hurst(&place(i), lags)).collect();
     let mean = found.iter().sum::<f64>() / found.len() as f64;
     let variance = found.iter().map(|h| (h - mean).powi(2)).sum::<f64>() / (found.len() - 1) as f64;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::input::{load_yaml, parse_yaml};
-use selene_terrain::elevation::{ElevationFile, MapFrame, ReadOptions};
-use selene_terrain::{ElevationSpec, FileSpec, Ground, Level, LevelSpec, Rock, SiteSpec};
+use selene_dem::{ElevationFile, MapFrame, ReadOptions};
+use selene_terrain::{Clipmap, ElevationSpec, FileSpec, Level, LevelSpec, Rock, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
@@ -23,11 +23,11 @@ fn small_polar() -> SiteSpec {
     SiteSpec { levels: vec![level(0.04, 20.48), level(0.32, 163.84), level(5.12, 5242.88)], ..spec("polar.yaml") }
 }
 
-fn polar(seed: u64) -> Ground {
-    Ground::generate(&small_polar(), Path::new("polar.yaml"), None, seed).expect("a procedural site")
+fn polar(seed: u64) -> Clipmap {
+    Clipmap::of_site(&small_polar(), Path::new("polar.yaml"), None, seed).expect("a procedural site")
 }
 
-fn heights(ground: &Ground) -> Vec<u32> {
+fn heights(ground: &Clipmap) -> Vec<u32> {
     ground.levels().flat_map(|level| level.heights_m.iter().map(|h| h.to_bits())).collect()
 }
 
@@ -131,7 +131,7 @@ fn rocks_are_at_most_as_many_as_asked_and_in_order_of_their_own_numbers() {
     let mut spec = small_polar();
     for count_max in [50, 1000] {
         spec.rocks.count_max = count_max;
-        let ground = Ground::generate(&spec, Path::new("polar.yaml"), None, 1).expect("a procedural site");
+        let ground = Clipmap::of_site(&spec, Path::new("polar.yaml"), None, 1).expect("a procedural site");
         assert!(ground.rocks().len() <= count_max && ground.rocks().len() > count_max / 8, "{}", ground.rocks().len());
         assert!(ground.rocks().windows(2).all(|pair| pair[0].id < pair[1].id));
     }
@@ -141,7 +141,7 @@ fn rocks_are_at_most_as_many_as_asked_and_in_order_of_their_own_numbers() {
 fn visited(places: &[[i32; 2]]) -> Vec<(Level, Vec<Rock>)> {
     let mut ground = polar(3);
     let mut visit = |&place: &[i32; 2]| {
-        let windows = ground.surroundings().expect("a landscape").vicinity(place);
+        let windows = ground.terrain().and_then(|terrain| terrain.windows(place)).expect("a landscape");
         ground.enter(windows);
         let finest = ground.finest().clone();
         let on_finest = |rock: &&Rock| {
@@ -238,7 +238,7 @@ fn absurd_sites_are_refused_with_what_is_allowed() {
 fn hadley_keeps_its_posts_within_half_a_level() {
     let Some(data_dir) = data_dir() else { return };
     let spec = spec("hadley.yaml");
-    let ground = Ground::generate(&spec, Path::new("hadley.yaml"), Some(&data_dir), 1).expect("the data");
+    let ground = Clipmap::of_site(&spec, Path::new("hadley.yaml"), Some(&data_dir), 1).expect("the data");
     let ElevationSpec::Raster(raster) = &spec.elevation else { panic!("a raster site") };
     let picture = image::open(data_dir.join(&raster.file)).expect("the picture").into_luma8();
     let level = ground.levels().last().expect("a level");
@@ -257,7 +257,7 @@ fn hadley_keeps_its_posts_within_half_a_level() {
 
 #[test]
 fn hadley_without_its_data_says_where_to_get_them() {
-    let error = Ground::generate(&spec("hadley.yaml"), Path::new("hadley.yaml"), None, 1).expect_err("no data");
+    let error = Clipmap::of_site(&spec("hadley.yaml"), Path::new("hadley.yaml"), None, 1).expect_err("no data");
     for part in ["hadley.yaml", "NAC_DTM_APOLLO15", "osrf/gazebo_models", "CC BY 3.0", "--data", "SELENE_DATA"] {
         assert!(error.to_string().contains(part), "{part} is missing in: {error}");
     }
@@ -281,14 +281,14 @@ fn on_a_geotiff(datum_m: f64) -> SiteSpec {
 #[test]
 fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
     let Some(data_dir) = data_dir() else { return };
-    let generate = |spec: &SiteSpec| Ground::generate(spec, Path::new("site.yaml"), Some(&data_dir), 1);
+    let generate = |spec: &SiteSpec| Clipmap::of_site(spec, Path::new("site.yaml"), Some(&data_dir), 1);
     let told = generate(&on_a_geotiff(0.0)).expect_err("another height").to_string();
     assert!(told.contains("datum_m 0 must be -2"), "{told}");
     let mut file =
         ElevationFile::open(&data_dir.join("dem/polar_crs/dem_moon.tif"), &ReadOptions::default()).expect("good");
     let dem = file.read().expect("good");
     let spec = on_a_geotiff(0.0);
-    let origin = selene_terrain::elevation::Place::from_degrees(spec.latitude_deg, spec.longitude_deg);
+    let origin = selene_dem::GeoPoint::from_degrees(spec.latitude_deg, spec.longitude_deg);
     let datum_m = dem.height_m(&origin).expect("on the file");
     let ground = generate(&on_a_geotiff(datum_m)).expect("a site");
     let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
@@ -310,7 +310,7 @@ fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
 fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() {
     let Some(data_dir) = data_dir() else { return };
     let mut ground =
-        Ground::generate(&spec("hadley.yaml"), &site_file("hadley.yaml"), Some(&data_dir), 1).expect("data");
+        Clipmap::of_site(&spec("hadley.yaml"), &site_file("hadley.yaml"), Some(&data_dir), 1).expect("data");
     let home = ground.levels().last().expect("a level").clone();
     ground.go_to(1100.0, -20.0);
     let level = ground.levels().last().expect("a level").clone();
@@ -332,7 +332,7 @@ fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() 
         let far = ground.height_m(x, y).expect("ground");
         let mut other = ground.clone();
         other.go_to(x + 10.0, y - 7.0);
-        assert!(other.place() != ground.place());
+        assert!(other.centre() != ground.centre());
         assert!((other.height_m(x, y).expect("ground") - far).abs() < STORED_HEIGHT_TOLERANCE_M);
     }
 }

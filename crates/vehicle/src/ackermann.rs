@@ -12,6 +12,7 @@
 
 use crate::model::RoverModel;
 use crate::steering::{self, BodyTwist, WheelTargets};
+use serde::{Deserialize, Serialize};
 
 /// The virtual wheel is turned this far at most, rad: 80°.
 const ANGLE_MAX_RAD: f64 = 1.396_263_4;
@@ -20,7 +21,7 @@ const WHEELBASE_MIN_M: f64 = 1e-3;
 
 /// What a driver asks for. Rate, acceleration and jerk are magnitudes; zero asks for
 /// the quickest change there is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ackermann {
     /// Speed of the centre of rotation, m/s, backward negative.
     pub speed_m_s: f64,
@@ -35,7 +36,7 @@ pub struct Ackermann {
 }
 
 /// How far speed and angle have come.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AckermannState {
     /// Speed of the centre of rotation, m/s.
     pub speed_m_s: f64,

@@ -1,4 +1,4 @@
-//! The multibody step: Featherstone's articulated-body algorithm (Rigid Body
+//! The multibody step: Featherstone's articulated-body algorithm (Rigid RigidBody
 //! Dynamics Algorithms, 2008, table 7.1) with a free base, in f64, semi-implicit
 //! Euler in time. Springs, dampers and stops on joints are implicit: what they give
 //! way by ([`crate::spring`]) is added to the joint's articulated inertia, and so is
@@ -17,7 +17,7 @@ mod readings;
 use nalgebra::{Cholesky, Const, Matrix6, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
-use crate::body::{Body, Hinge, Seat, bodies};
+use crate::body::{Hinge, RigidBody, Seat, bodies};
 use crate::model::RoverModel;
 use crate::spatial::{Spatial, angular, cross_force, cross_motion, force_at, inertia, linear, spatial};
 use crate::spring::{Pull, Spring, stop_pull};
@@ -72,9 +72,9 @@ type BaseFactor = Cholesky<f64, Const<6>>;
 /// The rover's bodies and their motion.
 #[derive(Clone, Debug)]
 pub(crate) struct Articulation {
-    bodies: Vec<Body>,
+    bodies: Vec<RigidBody>,
     seats: Vec<Seat>,
-    /// Body that each joint of the model leads to; `None` for fixed joints.
+    /// RigidBody that each joint of the model leads to; `None` for fixed joints.
     body_of_joint: Vec<Option<usize>>,
     states: Vec<State>,
     work: Vec<Work>,
@@ -235,6 +235,17 @@ impl Articulation {
         }
     }
 
+    /// Moves the base and the joints on with the speeds that they have.
+    pub(crate) fn coast(&mut self) {
+        let dt = self.step_s;
+        let pose = &mut self.states[0].world_from_body;
+        pose.translation.vector += self.base_twist.linear * dt;
+        pose.rotation = UnitQuaternion::new(self.base_twist.angular * dt) * pose.rotation;
+        pose.rotation.renormalize();
+        self.states.iter_mut().for_each(|state| state.position += state.speed * dt);
+        self.place();
+    }
+
     /// Poses, axes, velocities and inertias that follow from base and joint state.
     fn place(&mut self) {
         let origin = self.origin();
@@ -256,6 +267,23 @@ impl Articulation {
     /// The reference point of all spatial quantities: the base's origin.
     fn origin(&self) -> Vector3<f64> {
         self.states[0].world_from_body.translation.vector
+    }
+
+    /// Puts the base and joints where they are told to be, moving as told.
+    pub(crate) fn put(
+        &mut self,
+        world_from_base: &Pose,
+        base_twist: &Twist,
+        joints: impl Iterator<Item = (usize, [f64; 2])>,
+    ) {
+        self.states[0].world_from_body = *world_from_base;
+        self.base_twist = *base_twist;
+        for (joint, [position, speed]) in joints {
+            if let Some(body) = self.body_of_joint[joint] {
+                (self.states[body].position, self.states[body].speed) = (position, speed);
+            }
+        }
+        self.place();
     }
 
     /// Sets the base's twist and each moving joint's speed.

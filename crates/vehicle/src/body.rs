@@ -11,7 +11,7 @@ use crate::spatial::parallel_axis;
 
 /// A rigid body and the joint that it hangs from.
 #[derive(Clone, Debug)]
-pub(crate) struct Body {
+pub(crate) struct RigidBody {
     pub(crate) mass_kg: f64,
     pub(crate) com_m: Vector3<f64>,
     pub(crate) inertia_about_com_kg_m2: Matrix3<f64>,
@@ -36,7 +36,7 @@ pub(crate) struct Seat {
 }
 
 /// The bodies, parents first, and the seat of every link.
-pub(crate) fn bodies(model: &RoverModel) -> (Vec<Body>, Vec<Seat>) {
+pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<Seat>) {
     let mut seats = vec![Seat { body: 0, body_from_link: Pose::identity() }];
     let mut hinges = vec![None];
     for joint in model.joints() {
@@ -63,7 +63,7 @@ fn hinge(joint: &Joint, parent: &Seat) -> Hinge {
 }
 
 /// The sum of all links that sit on `body`.
-fn lump(model: &RoverModel, seats: &[Seat], body: usize, hinge: Option<Hinge>) -> Body {
+fn lump(model: &RoverModel, seats: &[Seat], body: usize, hinge: Option<Hinge>) -> RigidBody {
     let (mut mass_kg, mut moment, mut about_origin) = (0.0, Vector3::zeros(), Matrix3::zeros());
     let on_body = model.links().iter().zip(seats).filter(|(_, seat)| seat.body == body);
     for (inertial, seat) in on_body.filter_map(|(link, seat)| Some((link.inertial?, seat))) {
@@ -75,5 +75,5 @@ fn lump(model: &RoverModel, seats: &[Seat], body: usize, hinge: Option<Hinge>) -
         about_origin += turn * inertial.inertia_kg_m2 * turn.transpose() + parallel_axis(inertial.mass_kg, &arm);
     }
     let com_m = moment / mass_kg;
-    Body { mass_kg, com_m, inertia_about_com_kg_m2: about_origin - parallel_axis(mass_kg, &com_m), hinge }
+    RigidBody { mass_kg, com_m, inertia_about_com_kg_m2: about_origin - parallel_axis(mass_kg, &com_m), hinge }
 }

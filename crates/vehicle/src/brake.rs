@@ -2,6 +2,8 @@
 //! when it is asked to turn. While it is applied the motor is off. It holds the wheel
 //! where it was, elastically and with losses, up to its torque, and slips beyond.
 
+use serde::{Deserialize, Serialize};
+
 use crate::spec::DriveSpec;
 use crate::spring::Spring;
 
@@ -13,8 +15,8 @@ const GIVE_RAD: f64 = 1e-3;
 const DAMPING_S: f64 = 5e-3;
 
 /// Whether a brake is applied, and where it holds the wheel.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Brake {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Brake {
     rest_rad: Option<f64>,
 }
 

@@ -13,6 +13,7 @@ pub mod encoder;
 mod error;
 mod mesh;
 mod model;
+mod object;
 mod roles;
 mod rover;
 mod shape;
@@ -24,10 +25,12 @@ mod tree;
 mod urdf;
 
 pub use ackermann::{Ackermann, AckermannState};
+pub use brake::Brake;
 pub use drive::DrivePower;
 pub use error::VehicleError;
 pub use model::{Coupling, Lamp, Passive, RoverModel, Servo, Wheel, read_urdf};
-pub use rover::{Forces, JointState, Rover, Targets, WheelMotion};
+pub use object::ObjectModel;
+pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelMotion};
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{
     CouplingSpec, DriveSpec, FinishSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,

@@ -10,6 +10,7 @@ use selene_base::{InputError, Pose};
 use crate::roles::Roles;
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind};
+use crate::tree::TreeKind;
 use crate::{VehicleError, tree, urdf};
 
 /// A YAML rover is a few kilobytes.
@@ -249,6 +250,29 @@ impl RoverModel {
         self.links.iter().position(|link| link.name == name)
     }
 
+    /// Farthest that any point of it can be from the base link's origin, wherever its joints are, m.
+    #[must_use]
+    pub fn reach_m(&self) -> f64 {
+        let mut origins_m = vec![0.0];
+        for joint in &self.joints {
+            let slides_m = if joint.kind == JointKind::Prismatic {
+                joint.limits.map_or(0.0, |limits| limits[0].abs().max(limits[1].abs()))
+            } else {
+                0.0
+            };
+            let arm_m = joint.parent_from_child_at_zero.translation.vector.norm();
+            origins_m.push(origins_m[joint.parent] + arm_m + slides_m);
+        }
+        let shapes_m = |link: &Link| {
+            let collisions =
+                link.collisions.iter().map(|c| c.link_from_shape.translation.vector.norm() + c.shape.reach_m());
+            collisions.fold(0.0, f64::max)
+        };
+        let links = self.links.iter().zip(&origins_m).map(|(link, origin_m)| origin_m + shapes_m(link));
+        let wheels = self.wheels.iter().map(|w| origins_m[w.link] + w.radius_m.hypot(0.5 * w.width_m));
+        links.chain(wheels).fold(0.0, f64::max)
+    }
+
     /// All mass together, kg.
     #[must_use]
     pub fn mass_kg(&self) -> f64 {
@@ -286,7 +310,7 @@ pub(crate) fn poses_at_zero(joints: &[Joint]) -> Vec<Pose> {
     poses
 }
 
-fn read_text(path: &Path, bytes_max: u64) -> Result<String, InputError> {
+pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, InputError> {
     String::from_utf8(read_bytes(path, bytes_max)?).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))
 }
 
@@ -297,6 +321,6 @@ fn read_text(path: &Path, bytes_max: u64) -> Result<String, InputError> {
 pub fn read_urdf(path: &Path) -> Result<(Vec<Link>, Vec<Joint>, String), VehicleError> {
     let text = read_text(path, urdf::URDF_BYTES_MAX)?;
     let robot = urdf::read(&text, path)?;
-    let (links, joints) = tree::order(robot, path)?;
+    let (links, joints) = tree::order(robot, path, TreeKind::Rover)?;
     Ok((links, joints, text))
 }

@@ -5,6 +5,7 @@
 //! What can be read off a rover is in [`readings`].
 
 mod readings;
+mod state;
 
 use std::sync::Arc;
 
@@ -20,10 +21,13 @@ use crate::spec::ServoKind;
 use crate::spring::Spring;
 use crate::steering::WheelTargets;
 
+pub use state::RoverState;
+
 /// Longest step taken, s: the suspension's own motion is faster.
 const STEP_MAX_S: f64 = 0.02;
 
 /// A rover in motion.
+#[derive(Debug)]
 pub struct Rover {
     model: Arc<RoverModel>,
     articulation: Articulation,
@@ -135,6 +139,12 @@ impl Rover {
             self.drive(wheel, &soil);
         }
         self.articulation.step();
+    }
+
+    /// Moves on by one step as it moves now, with nothing acting on it: a rover that another
+    /// process steps.
+    pub fn coast(&mut self) {
+        self.articulation.coast();
     }
 
     fn take_targets(&mut self, targets: &Targets) {

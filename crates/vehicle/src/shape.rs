@@ -124,3 +124,18 @@ impl Joint {
         self.kind != JointKind::Fixed
     }
 }
+
+impl Shape {
+    /// Distance of its farthest point from its frame's origin, m.
+    #[must_use]
+    pub fn reach_m(&self) -> f64 {
+        match self {
+            Self::Box { size_m } => 0.5 * Vector3::from(*size_m).norm(),
+            Self::Cylinder { radius_m, length_m } => radius_m.hypot(0.5 * length_m),
+            Self::Sphere { radius_m } => *radius_m,
+            Self::Mesh { vertices, .. } => {
+                vertices.iter().map(|v| Vector3::from(*v).cast::<f64>().norm()).fold(0.0, f64::max)
+            }
+        }
+    }
+}

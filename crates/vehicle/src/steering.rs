@@ -21,6 +21,7 @@
 //! `limits.track_factor` is the effective track over the geometric one (A. Mandow et
 //! al., "Experimental kinematics for wheeled skid-steer mobile robots", IROS 2007).
 
+use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 use nalgebra::Vector2;
@@ -37,7 +38,7 @@ const NEAR_RAD: f64 = PI / 36.0;
 const FAR_RAD: f64 = PI / 6.0;
 
 /// A planar velocity of `base_link`, in its own axes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BodyTwist {
     /// Forward speed, m/s.
     pub forward_m_s: f64,

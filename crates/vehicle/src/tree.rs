@@ -11,13 +11,22 @@ use crate::VehicleError;
 use crate::shape::{Joint, JointKind, Link};
 use crate::urdf::{RawJoint, RawLink, RawRobot};
 
+/// What a tree is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TreeKind {
+    /// A rover: its root is `base_link`, and all that moves has mass.
+    Rover,
+    /// An object that stands fast: nothing of it moves.
+    Object,
+}
+
 /// Orders the links and joints of `robot`; joint `i` leads to link `i + 1`.
-pub(crate) fn order(robot: RawRobot, path: &Path) -> Result<(Vec<Link>, Vec<Joint>), VehicleError> {
+pub(crate) fn order(robot: RawRobot, path: &Path, kind: TreeKind) -> Result<(Vec<Link>, Vec<Joint>), VehicleError> {
     let index = index_links(&robot.links, path)?;
     check_joint_names(&robot.joints, path)?;
     let ends = joint_ends(&robot.joints, &index, path)?;
     let parent_joint = parent_joints(&robot, &ends, path)?;
-    let root = only_root(&robot, &parent_joint, path)?;
+    let root = only_root(&robot, &parent_joint, path, kind)?;
     let visits = visit_from(root, &ends, robot.links.len());
     let mut reached = vec![false; robot.links.len()];
     visits.iter().for_each(|&link| reached[link] = true);
@@ -26,7 +35,10 @@ pub(crate) fn order(robot: RawRobot, path: &Path) -> Result<(Vec<Link>, Vec<Join
         let what = format!("link \"{name}\" is on a cycle of joints; a rover is a tree with one root");
         return Err(VehicleError::urdf(path, *line, what));
     }
-    check_masses(&robot, &visits, &parent_joint, &ends, path)?;
+    match kind {
+        TreeKind::Rover => check_masses(&robot, &visits, &parent_joint, &ends, path)?,
+        TreeKind::Object => check_fixed(&robot.joints, path)?,
+    }
     Ok(assemble(robot, &visits, &parent_joint, &ends))
 }
 
@@ -80,10 +92,25 @@ fn parent_joints(robot: &RawRobot, ends: &[(usize, usize)], path: &Path) -> Resu
     Ok(parent_joint)
 }
 
-fn only_root(robot: &RawRobot, parent_joint: &[Option<usize>], path: &Path) -> Result<usize, VehicleError> {
+fn check_fixed(joints: &[RawJoint], path: &Path) -> Result<(), VehicleError> {
+    match joints.iter().find(|joint| joint.kind != JointKind::Fixed) {
+        Some(RawJoint { name, line, kind, .. }) => {
+            let what = format!("joint \"{name}\" is {kind:?}; nothing of an object moves: fixed is allowed");
+            Err(VehicleError::urdf(path, *line, what))
+        }
+        None => Ok(()),
+    }
+}
+
+fn only_root(
+    robot: &RawRobot,
+    parent_joint: &[Option<usize>],
+    path: &Path,
+    kind: TreeKind,
+) -> Result<usize, VehicleError> {
     let mut roots = (0..robot.links.len()).filter(|&i| parent_joint[i].is_none());
     match (roots.next(), roots.next()) {
-        (Some(root), None) if robot.links[root].name == BASE_LINK => Ok(root),
+        (Some(root), None) if kind == TreeKind::Object || robot.links[root].name == BASE_LINK => Ok(root),
         (Some(root), None) => {
             let RawLink { name, line, .. } = &robot.links[root];
             let what = format!("the root is link \"{name}\"; it must be named \"{BASE_LINK}\" (REP-105)");

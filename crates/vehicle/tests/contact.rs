@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
-use selene_terrain::{Ground, Level, Rock, RockShape};
-use selene_vehicle::contact::{ContactConditions, ContactForces, ContactState, LooseRocks, forces};
+use selene_terrain::{GroundPatch, Level, Rock, RockShape};
+use selene_vehicle::contact::{
+    ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, ContactShapes, FloorMemory, LooseRock,
+    LooseRockState, RockInertia, RockSolids,
+};
 use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
 
 const MOON_M_S2: f64 = 1.62;
@@ -28,11 +31,43 @@ fn half_height(shape: &RockShape) -> f64 {
     shape.vertices.iter().map(|v| f64::from(v[2])).fold(0.0, f64::max)
 }
 
-/// One fixed slab of 4 m with loose rocks over it, and a rover far above.
+/// What contacts of one rover keep and fill.
+struct Contacts {
+    shapes: ContactShapes,
+    solids: RockSolids,
+    floors: Vec<FloorMemory>,
+    memory: ContactMemory,
+    scratch: ContactScratch,
+    forces: ContactForces,
+}
+
+impl Contacts {
+    fn new(model: &RoverModel, ground: &GroundPatch) -> Self {
+        let shapes = ContactShapes::new(model);
+        Self {
+            floors: vec![FloorMemory::default(); shapes.floor_count()],
+            shapes,
+            solids: RockSolids::new(ground.shapes()),
+            memory: ContactMemory::default(),
+            scratch: ContactScratch::default(),
+            forces: ContactForces::default(),
+        }
+    }
+
+    fn act(&mut self, rover: &Rover, rocks: &mut [LooseRock], ground: &GroundPatch, dt_s: f64) -> &ContactForces {
+        let Self { shapes, solids, floors, memory, scratch, forces } = self;
+        let mut rovers = [ContactRover { id: 0, rover, shapes, floors, forces }];
+        let mut group = ContactGroup { ground, rock_solids: solids, obstacles: &[], rovers: &mut rovers, rocks };
+        group.act(memory, scratch, dt_s);
+        forces
+    }
+}
+
+/// One fixed slab of 4 m with a loose rock over it, and a rover far above.
 struct Yard {
-    ground: Ground,
-    loose: LooseRocks,
-    state: ContactState,
+    ground: GroundPatch,
+    loose: [LooseRock; 1],
+    contacts: Contacts,
     rover: Rover,
     dt_s: f64,
 }
@@ -46,23 +81,18 @@ impl Yard {
         let up = turn * Vector3::z();
         let at = |height_m: f64| Pose::from_parts((up * height_m).into(), turn);
         let slab = Rock { id: 0, shape: 0, world_from_rock: at(-2.0 * half_height(slab)), radius_m: 2.0 };
-        let stone = Rock { id: 1, shape: 1, world_from_rock: at(radius_m * half_height(stone)), radius_m };
-        let mut ground = Ground::new(vec![level], vec![slab, stone], shapes.to_vec());
-        ground.loosen(|rock| rock.id == 1);
+        let state = LooseRockState::at_rest(at(radius_m * half_height(stone)));
+        let inertia = RockInertia::new(&shapes, 1, radius_m, density_kg_m3).expect("a shape");
+        let ground = GroundPatch::of_level(level, vec![slab], shapes.to_vec());
         let model = viper();
         let gravity = Vector3::z() * -MOON_M_S2;
         let rover = Rover::new(&model, Pose::translation(5.0, 0.0, 50.0), gravity, dt_s).expect("a rover");
-        Self {
-            loose: LooseRocks::new(&ground, |_| density_kg_m3),
-            state: ContactState::new(&model, &ground),
-            ground,
-            rover,
-            dt_s,
-        }
+        let contacts = Contacts::new(&model, &ground);
+        Self { loose: [LooseRock::new(1, Arc::new(inertia), state)], contacts, ground, rover, dt_s }
     }
 
     fn forces(&mut self) -> &ContactForces {
-        forces(&self.rover, &self.ground, &mut self.loose, &mut self.state, &ContactConditions { dt_s: self.dt_s })
+        self.contacts.act(&self.rover, &mut self.loose, &self.ground, self.dt_s)
     }
 
     /// Steps the loose rock; the last force on it.
@@ -70,14 +100,14 @@ impl Yard {
         let mut last = Wrench::default();
         for _ in 0..(seconds / self.dt_s).round() as usize {
             self.forces();
-            last = *self.loose.rocks()[0].wrench();
-            self.loose.step(&(Vector3::z() * -MOON_M_S2), self.dt_s);
+            last = *self.loose[0].wrench();
+            self.loose[0].step(&(Vector3::z() * -MOON_M_S2), self.dt_s);
         }
         last
     }
 
     fn at(&self) -> Vector3<f64> {
-        self.loose.rocks()[0].world_from_rock.translation.vector
+        self.loose[0].state.world_from_rock.translation.vector
     }
 }
 
@@ -104,12 +134,12 @@ fn a_rock_comes_to_rest_carrying_its_weight_less_than_a_millimetre_deep() {
         for (radius_m, dt_s) in [(0.025, 1e-3), (0.025, 2e-3), (0.2, 5e-4), (0.2, 2e-3), (0.8, 5e-4), (0.8, 2e-3)] {
             let slab = block(Vector3::new(1.0, 1.0, 0.2));
             let mut yard = Yard::new([slab, shape.clone()], 0.0, radius_m, 2700.0, dt_s);
-            let weight_n = yard.loose.rocks()[0].mass_kg * MOON_M_S2;
+            let weight_n = yard.loose[0].inertia.mass_kg * MOON_M_S2;
             let (mut last, mut steps) = (Wrench::default(), 0);
-            while !yard.loose.rocks()[0].asleep() {
+            while !yard.loose[0].asleep() {
                 last = yard.run(dt_s);
                 steps += 1;
-                assert!(f64::from(steps) * dt_s < 30.0, "never at rest: {:?}", yard.loose.rocks()[0].twist);
+                assert!(f64::from(steps) * dt_s < 30.0, "never at rest: {:?}", yard.loose[0].state.twist);
             }
             let depth_m = -lowest_m(&yard);
             println!(
@@ -126,10 +156,12 @@ fn a_rock_comes_to_rest_carrying_its_weight_less_than_a_millimetre_deep() {
 
 /// Lowest corner of the loose rock over the slab's top.
 fn lowest_m(yard: &Yard) -> f64 {
-    let rock = &yard.loose.rocks()[0];
-    let corners = &yard.ground.rock_shapes()[rock.shape].vertices;
-    let height =
-        |v: &[f32; 3]| (rock.world_from_rock * Point3::from(Vector3::from(*v).cast::<f64>() * rock.radius_m)).z;
+    let rock = &yard.loose[0];
+    let corners = &yard.ground.shapes()[rock.inertia.shape].vertices;
+    let height = |v: &[f32; 3]| {
+        let corner = Vector3::from(*v).cast::<f64>() * rock.inertia.radius_m;
+        (rock.state.world_from_rock * Point3::from(corner)).z
+    };
     corners.iter().map(height).fold(f64::INFINITY, f64::min)
 }
 
@@ -145,7 +177,7 @@ fn a_block_on_a_slope_stays_within_the_friction_cone_and_slides_beyond_it() {
     yard.run(0.4);
     let settled = yard.at();
     for _ in 0..25 {
-        yard.loose.rocks_mut()[0].wake();
+        yard.loose[0].wake();
         yard.run(0.4);
     }
     let crept = (yard.at() - settled).x;
@@ -155,9 +187,9 @@ fn a_block_on_a_slope_stays_within_the_friction_cone_and_slides_beyond_it() {
     let slope_rad = edge_rad + 0.05;
     let mut yard = Yard::new(shapes(), slope_rad, 0.2, 2700.0, 1e-3);
     yard.run(0.2);
-    let before = yard.loose.rocks()[0].twist.linear.norm();
+    let before = yard.loose[0].state.twist.linear.norm();
     yard.run(1.0);
-    let gained = yard.loose.rocks()[0].twist.linear.norm() - before;
+    let gained = yard.loose[0].state.twist.linear.norm() - before;
     let expected = MOON_M_S2 * (slope_rad.sin() - FRICTION * slope_rad.cos());
     println!("gained {gained:.4} m/s in 1 s, expected {expected:.4}");
     assert!((gained / expected - 1.0).abs() < 0.02, "{gained} {expected}");
@@ -175,12 +207,12 @@ fn what_a_wheel_does_to_a_loose_rock_the_rock_does_to_the_wheel() {
         let wheel = yard.rover.wheel_motions()[0].world_from_wheel;
         let turn = f64::from(i) * 0.7;
         let arm = Vector3::new(turn.cos(), 0.3 * turn.sin(), -0.5).normalize() * (0.36 + 0.002 * f64::from(i % 30));
-        let rock = &mut yard.loose.rocks_mut()[0];
-        rock.world_from_rock.translation.vector = wheel.translation.vector + arm;
-        rock.twist = Twist { linear: Vector3::new(0.1, -0.3, 0.2), angular: Vector3::new(1.0, 0.2, -0.5) };
+        let rock = &mut yard.loose[0];
+        rock.state.world_from_rock.translation.vector = wheel.translation.vector + arm;
+        rock.state.twist = Twist { linear: Vector3::new(0.1, -0.3, 0.2), angular: Vector3::new(1.0, 0.2, -0.5) };
         rock.add(&Wrench { force: -rock.wrench().force, torque: -rock.wrench().torque });
         let on_wheel = yard.forces().on_wheels[0];
-        let rock = &yard.loose.rocks()[0];
+        let rock = &yard.loose[0];
         let on_rock = *rock.wrench();
         met += usize::from(on_rock.force.norm() > 0.0);
         assert!((on_wheel.force + on_rock.force).norm() < BALANCE_TOLERANCE * on_rock.force.norm().max(1.0));
@@ -197,8 +229,8 @@ fn what_a_wheel_does_to_a_loose_rock_the_rock_does_to_the_wheel() {
 fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
     let slab = block(Vector3::new(1.0, 1.0, 0.2));
     let mut yard = Yard::new([slab.clone(), slab], 0.0, 0.3, 2700.0, 1e-3);
-    let rock = yard.loose.rocks()[0].clone();
-    let corner = yard.ground.rock_shapes()[1].vertices[0].map(|c| f64::from(c).abs() * rock.radius_m);
+    let rock_radius_m = yard.loose[0].inertia.radius_m;
+    let corner = yard.ground.shapes()[1].vertices[0].map(|c| f64::from(c).abs() * rock_radius_m);
     let radius_m = yard.rover.model().wheels()[0].radius_m;
     let (mut before, mut greatest, mut change) = (None::<Vector3<f64>>, 0.0_f64, 0.0_f64);
     for i in 0..4000 {
@@ -209,8 +241,8 @@ fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
         let outward = Vector3::new(turn.sin(), 0.0, turn.cos());
         let from_rock = Vector3::new(corner[0], 0.0, corner[2]) + above - outward * 5e-4;
         let wheel = yard.rover.wheel_motions()[0].world_from_wheel;
-        let rock = &mut yard.loose.rocks_mut()[0];
-        rock.world_from_rock.translation.vector = wheel.translation.vector - from_rock;
+        let rock = &mut yard.loose[0];
+        rock.state.world_from_rock.translation.vector = wheel.translation.vector - from_rock;
         rock.add(&Wrench { force: -rock.wrench().force, torque: -rock.wrench().torque });
         let force = yard.forces().on_wheels[0].force;
         if let Some(before) = before {
@@ -225,26 +257,25 @@ fn a_wheels_force_changes_smoothly_as_it_rolls_over_an_edge() {
 
 /// A rover alone over `ground`, stepped with its contacts and wheels that stand still.
 struct Fall {
-    ground: Ground,
-    state: ContactState,
+    ground: GroundPatch,
+    contacts: Contacts,
     rover: Rover,
 }
 
 const STEP_S: f64 = 1e-3;
 
 impl Fall {
-    fn new(ground: Ground, world_from_base: Pose) -> Self {
+    fn new(ground: GroundPatch, world_from_base: Pose) -> Self {
         let model = viper();
         let gravity = Vector3::z() * -MOON_M_S2;
         let rover = Rover::new(&model, world_from_base, gravity, STEP_S).expect("a rover");
-        Self { state: ContactState::new(&model, &ground), ground, rover }
+        Self { contacts: Contacts::new(&model, &ground), ground, rover }
     }
 
     fn run(&mut self, seconds: f64) {
-        let (mut loose, conditions) = (LooseRocks::default(), ContactConditions { dt_s: STEP_S });
         let targets = Targets::from(WheelTargets::rest(self.rover.model().wheels().len()));
         for _ in 0..(seconds / STEP_S).round() as usize {
-            let touched = forces(&self.rover, &self.ground, &mut loose, &mut self.state, &conditions);
+            let touched = self.contacts.act(&self.rover, &mut [], &self.ground, STEP_S);
             self.rover.step(&targets, &Forces { soil_on_wheel: &touched.on_wheels, on_links: &touched.on_links });
         }
     }
@@ -295,12 +326,12 @@ fn viper_tips_over_when_the_static_stability_angle_is_exceeded_and_not_before() 
 }
 
 /// A slab whose top is at height zero, over ground far below.
-fn slab_ground() -> Ground {
+fn slab_ground() -> GroundPatch {
     let slab = block(Vector3::new(1.0, 1.0, 0.2));
     let at = Pose::translation(0.0, 0.0, -6.0 * half_height(&slab));
     let rock = Rock { id: 0, shape: 0, world_from_rock: at, radius_m: 6.0 };
     let level = Level::sample([-10.0, -10.0], 0.5, 41, |_, _| -20.0);
-    Ground::new(vec![level], vec![rock], vec![slab])
+    GroundPatch::of_level(level, vec![rock], vec![slab])
 }
 
 /// Kinetic and potential energy, the springs' left out, J.
@@ -322,8 +353,8 @@ fn a_rover_put_upside_down_comes_to_rest_on_its_body_and_gains_no_energy() {
     for (ground, roll_rad, height_m) in [
         (slab_ground(), std::f64::consts::PI, 2.4),
         (slab_ground(), std::f64::consts::PI - 0.3, 3.0),
-        (Ground::flat(0.1, 40.0), 1.7, 1.2),
-        (Ground::flat(0.1, 40.0), 0.0, 0.5),
+        (GroundPatch::flat(0.1, 40.0), 1.7, 1.2),
+        (GroundPatch::flat(0.1, 40.0), 0.0, 0.5),
     ] {
         let turn = UnitQuaternion::from_euler_angles(roll_rad, 0.05, 0.3);
         let mut fall = Fall::new(ground, Pose::from_parts(Vector3::new(0.0, 0.0, height_m).into(), turn));

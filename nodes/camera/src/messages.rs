@@ -1,87 +1,100 @@
-//! Images and camera_info as ROS messages: same stamp and frame for all that comes
-//! from one exposure.
+//! What a camera gives as ROS messages: same stamp and frame for all that comes
+//! from one exposure. Boxes go as `vision_msgs`: one detection an instance, its class by name, its number in
+//! instance images as its id.
 
 use selene_base::SimTime;
+use selene_coherence::{to_pose, to_vector};
+use selene_observe::{Box2d, Box3d, CameraCalibration};
+use selene_ros::geometry_msgs::PoseWithCovariance;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, RegionOfInterest};
 use selene_ros::std_msgs::Header;
-use selene_sensors::{CameraSpec, DepthUnit, Rectification, TruthImage};
+use selene_ros::vision_msgs::{
+    BoundingBox2D, BoundingBox3D, Detection2D, Detection2DArray, Detection3D, Detection3DArray, ObjectHypothesis,
+    ObjectHypothesisWithPose, Point2D, Pose2D,
+};
+use selene_scene::Class;
 
-pub(crate) fn image(spec: &CameraSpec, developed: selene_sensors::Image, time: SimTime) -> Image {
-    message(spec, developed.encoding.name(), developed.encoding.bytes_per_pixel(), developed.data, time)
-}
-
-pub(crate) fn compressed(spec: &CameraSpec, format: String, data: Vec<u8>, time: SimTime) -> CompressedImage {
-    CompressedImage { header: Header::new(time, &spec.link), format, data }
-}
-
-/// A truth image of these bytes.
-pub(crate) fn truth(spec: &CameraSpec, image: TruthImage, data: Vec<u8>, time: SimTime) -> Image {
-    message(spec, image.encoding(), image.bytes_per_pixel(), data, time)
-}
-
-/// Depth as REP-118 has it: in metres infinite where nothing is seen, in millimetres 0 there
-/// and beyond what 16 bits hold.
-pub(crate) fn depth(depth_m: &[f32], unit: DepthUnit) -> Vec<u8> {
-    match unit {
-        DepthUnit::Metres => floats(depth_m),
-        DepthUnit::Millimetres => {
-            let millimetres = |depth_m: &f32| {
-                let rounded = (depth_m * 1000.0).round();
-                if rounded <= f32::from(u16::MAX) { rounded as u16 } else { 0 }
-            };
-            shorts(&depth_m.iter().map(millimetres).collect::<Vec<_>>())
-        }
+pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -> Image {
+    Image {
+        header: Header::new(stamp, frame),
+        height: image.height,
+        width: image.width,
+        encoding: image.encoding.to_owned(),
+        is_bigendian: 0,
+        step: image.row_bytes() as u32,
+        data: image.data,
     }
 }
 
-pub(crate) fn floats(numbers: &[f32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+pub(crate) fn compressed(image: selene_observe::CompressedImage, frame: &str, stamp: SimTime) -> CompressedImage {
+    CompressedImage { header: Header::new(stamp, frame), format: image.format, data: image.data }
 }
 
-pub(crate) fn shorts(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// K and D are the raw image's, R and P the rectified one's, if any.
-pub(crate) fn info(spec: &CameraSpec, rectified: Option<&Rectification>, time: SimTime) -> CameraInfo {
-    let rectification = rectified.copied().unwrap_or_else(|| Rectification::alone(spec));
+pub(crate) fn info(calibration: CameraCalibration, frame: &str, stamp: SimTime) -> CameraInfo {
+    let CameraCalibration { width, height, distortion_model, d, k, r, p } = calibration;
     CameraInfo {
-        header: Header::new(time, &spec.link),
-        height: spec.height,
-        width: spec.width,
-        distortion_model: spec.lens.distortion_model().to_owned(),
-        d: spec.lens.distortion(),
-        k: spec.intrinsics().k(),
-        r: rectification.r(),
-        p: rectification.p(),
+        header: Header::new(stamp, frame),
+        height,
+        width,
+        distortion_model: distortion_model.to_owned(),
+        d,
+        k,
+        r,
+        p,
         binning_x: 0,
         binning_y: 0,
         roi: RegionOfInterest::default(),
     }
 }
 
-fn message(spec: &CameraSpec, encoding: &str, bytes_per_pixel: usize, data: Vec<u8>, time: SimTime) -> Image {
-    Image {
-        header: Header::new(time, &spec.link),
-        height: spec.height,
-        width: spec.width,
-        encoding: encoding.to_owned(),
-        is_bigendian: 0,
-        step: spec.width * bytes_per_pixel as u32,
-        data,
-    }
+pub(crate) fn boxes_2d(boxes: &[Box2d], frame: &str, stamp: SimTime) -> Detection2DArray {
+    let header = Header::new(stamp, frame);
+    let detection = |seen: &Box2d| {
+        let [x, y] = seen.centre_px;
+        let [size_x, size_y] = seen.size_px;
+        Detection2D {
+            header: header.clone(),
+            results: vec![hypothesis(seen.class, PoseWithCovariance::default())],
+            bbox: BoundingBox2D { center: Pose2D { position: Point2D { x, y }, theta: 0.0 }, size_x, size_y },
+            id: seen.instance.to_string(),
+        }
+    };
+    Detection2DArray { detections: boxes.iter().map(detection).collect(), header: header.clone() }
+}
+
+pub(crate) fn boxes_3d(boxes: &[Box3d], frame: &str, stamp: SimTime) -> Detection3DArray {
+    let header = Header::new(stamp, frame);
+    let detection = |seen: &Box3d| {
+        let center = to_pose(&seen.optical_from_centre);
+        let pose = PoseWithCovariance { pose: center, ..PoseWithCovariance::default() };
+        Detection3D {
+            header: header.clone(),
+            results: vec![hypothesis(seen.class, pose)],
+            bbox: BoundingBox3D { center, size: to_vector(&seen.size_m) },
+            id: seen.instance.to_string(),
+        }
+    };
+    Detection3DArray { detections: boxes.iter().map(detection).collect(), header: header.clone() }
+}
+
+fn hypothesis(class: u16, pose: PoseWithCovariance) -> ObjectHypothesisWithPose {
+    let class_id = Class::name_of(class).to_owned();
+    ObjectHypothesisWithPose { hypothesis: ObjectHypothesis { class_id, score: 1.0 }, pose }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::depth;
-    use selene_sensors::DepthUnit;
+    use super::boxes_2d;
+    use selene_base::SimTime;
+    use selene_observe::Box2d;
 
     #[test]
-    fn millimetres_are_rounded_and_0_where_16_bits_do_not_reach() {
-        let bytes = depth(&[1.2344, 65.535, 65.536, f32::INFINITY], DepthUnit::Millimetres);
-        let millimetres: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-        assert_eq!(millimetres, [1234, 65_535, 0, 0]);
-        assert_eq!(depth(&[1.5], DepthUnit::Metres), 1.5_f32.to_le_bytes());
+    fn a_box_has_its_class_by_name_and_its_instance_as_id() {
+        let seen = Box2d { class: 3, instance: 0xF000_1000, centre_px: [7.0, 3.5], size_px: [1.0, 4.0] };
+        let boxes = boxes_2d(&[seen], "a/camera", SimTime::ZERO);
+        let found = &boxes.detections[0];
+        assert_eq!((found.bbox.center.position.x, found.bbox.size_y), (7.0, 4.0));
+        assert_eq!((found.id.as_str(), found.results[0].hypothesis.class_id.as_str()), ("4026535936", "rover"));
+        assert_eq!((found.header.frame_id.as_str(), boxes.header.frame_id.as_str()), ("a/camera", "a/camera"));
     }
 }

@@ -4,39 +4,30 @@
 //! each heartbeat when it has done all that the heartbeat asks of it, so that in
 //! lockstep the simulation waits for it.
 //!
+//! A run has an id, and all topics that are between Selene's nodes alone are under it: two runs on one
+//! domain do not meet. Before a node takes anything of a run, it compares the run's fingerprint with that of its
+//! own scenario and ground.
+//!
 //! The same code serves nodes in one process and in several: only the transport
 //! differs.
 
 mod convert;
-mod engine_room;
-mod history;
-mod outbox;
-mod snapshot;
-mod stage;
+mod entities;
+mod links;
+mod run;
+mod terrain_parts;
 mod watcher;
 mod wire;
 
 pub use convert::{from_vector, pose, to_point, to_pose, to_quaternion, to_vector, transform};
-pub use engine_room::EngineRoom;
-pub use history::History;
-pub use outbox::Outbox;
-pub use stage::{Stage, instance_of_loose_rock};
-pub use watcher::{Interval, WorldWatcher};
+pub use entities::{entities_from_message, entities_to_message};
+pub use links::{Links, NodeContext};
+pub use run::{FoundRun, RUN_INFO, RunFinder, RunId, RunIdError, run_info};
+pub use watcher::WorldWatcher;
 pub use wire::{edits_from_message, edits_to_message, state_from_message, state_to_message, wheel_to_message};
 
 use selene_ros::Qos;
 use selene_ros::transport::TransportError;
-
-/// Snapshots of the world, one a heartbeat.
-pub const WORLD_STATE: &str = "/selene/world_state";
-/// Answers to terrain requests.
-pub const TERRAIN_SNAPSHOT: &str = "/selene/terrain_snapshot";
-/// Requests for terrain that was missed.
-pub const TERRAIN_REQUEST: &str = "/selene/terrain_request";
-/// Heartbeats that participants have dealt with.
-pub const ACKNOWLEDGE: &str = "/selene/acknowledge";
-/// What runs, and whether it has ended.
-pub const RUN_INFO: &str = "/selene/run_info";
 
 /// Why a node had to stop.
 #[derive(Debug, thiserror::Error)]
@@ -47,35 +38,45 @@ pub enum NodeError {
     /// The world could not go on.
     #[error(transparent)]
     World(#[from] selene_sim::WorldError),
-    /// Driven ground could not be saved.
+    /// A state could not be saved or taken.
     #[error(transparent)]
-    Ruts(#[from] selene_sim::RutsError),
-    /// The scene could not be built.
+    Checkpoint(#[from] selene_sim::CheckpointError),
+    /// A state is not one that the world can go on from.
     #[error(transparent)]
-    Scene(#[from] selene_scene::SceneError),
-    /// The scenario's kernels do not cover an instant.
+    Resume(#[from] selene_sim::ResumeError),
+    /// The system has no thread.
+    #[error("{what}: no thread could be started: {error}")]
+    Thread {
+        /// For what.
+        what: &'static str,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// What was added to the world cannot be read here.
+    #[error("what was added to the world cannot be read here: {0}")]
+    Entity(#[from] selene_sim::SpawnError),
+    /// A sensor could not be observed.
     #[error(transparent)]
-    Sky(#[from] selene_sky::KernelError),
-    /// The sensor could not be traced.
-    #[error("{sensor}: {what}")]
-    Sensor {
-        /// Which sensor.
-        sensor: String,
-        /// Why, and what to do.
-        what: String,
+    Observe(#[from] selene_observe::ObserveError),
+    /// The run that was asked for has another world than this node.
+    #[error("run {run} is of another world: {difference}; start every node with the same scenario, seed and data")]
+    OtherWorld {
+        /// The run.
+        run: RunId,
+        /// Where the worlds differ.
+        difference: selene_sim::Difference,
     },
     /// The simulation was started anew while this node watched it.
-    #[error("the simulation was started anew; start this node again too")]
-    SimulationRestarted,
-    /// The simulation speaks of another rover than this node's scenario.
     #[error(
-        "the simulation's rover has {theirs} links, this node's scenario {ours}; start every node with the same --scenario"
+        "run {run} went back from heartbeat {from} to {to}: it was started anew under the same id; start this node again too"
     )]
-    OtherRover {
-        /// Links in the simulation's snapshots.
-        theirs: usize,
-        /// Links of this node's rover.
-        ours: usize,
+    SimulationRestarted {
+        /// The run.
+        run: RunId,
+        /// The latest heartbeat.
+        from: u64,
+        /// The one that came after it.
+        to: u64,
     },
 }
 

@@ -2,19 +2,24 @@
 //! terrain edit missed.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
-use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
+use selene_observe::Interval;
+use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::WorldState;
+use selene_sim::{AllowedFolders, Model, Snapshot};
 use selene_terrain::Edit;
 
-use crate::snapshot::{Assembly, Part};
+use crate::entities::entities_from_message;
+use crate::links::{Links, NodeContext};
+use crate::run::{RUN_INFO, RunId};
+use crate::terrain_parts::{Assembly, Part};
 use crate::wire::{edits_from_message, state_from_message};
-use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE, terrain_qos};
+use crate::{NodeError, terrain_qos};
 
 /// How often the stop flag is looked at while nothing comes (wall time).
 const STOP_POLL: Duration = Duration::from_millis(100);
@@ -29,45 +34,30 @@ const BEHIND_MAX: usize = 400;
 const FINISHED_WAIT: Duration = Duration::from_secs(1);
 
 enum Event {
-    State(Box<WorldState>),
+    State(Box<Snapshot>),
     Terrain(Part),
-    Finished,
-}
-
-/// Two snapshots in a row and the ground that changed up to the second.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
-    /// The earlier snapshot.
-    pub previous: WorldState,
-    /// The later one.
-    pub next: WorldState,
-    /// Edits to apply before anything in the interval is sampled.
-    pub edits: Vec<Edit>,
-}
-
-impl Interval {
-    /// The instant after which samples belong to this interval; they belong up to and
-    /// with `next.time`. The very first interval has the scenario's start as well.
-    #[must_use]
-    pub fn after(&self) -> SimTime {
-        match self.previous.sequence {
-            0 => self.previous.time - SimTime::from_nanos(1),
-            _ => self.previous.time,
-        }
-    }
+    Entities(selene_msgs::EntityTable),
+    Info(selene_msgs::RunInfo),
 }
 
 /// Watches the world on behalf of one participant.
 pub struct WorldWatcher {
     participant: String,
-    /// Links of this node's rover.
-    links: usize,
+    run: RunId,
+    /// The scenario's own world, and that with what was added since.
+    scenario: Arc<Model>,
+    model: Arc<Model>,
+    /// How many times entities were added and removed until `model`.
+    entities_version: u64,
+    /// Where files of what is added may lie.
+    folders: AllowedFolders,
+    told_until: Option<SimTime>,
     events: Receiver<Event>,
     requests: Publisher<selene_msgs::TerrainRequest>,
     acknowledgements: Publisher<selene_msgs::Acknowledge>,
-    previous: Option<WorldState>,
-    /// Snapshots that wait for terrain.
-    held: VecDeque<WorldState>,
+    previous: Option<Arc<Snapshot>>,
+    /// Snapshots that wait for terrain or for word of what was added.
+    held: VecDeque<Arc<Snapshot>>,
     /// Edits taken but not yet handed on.
     edits: Vec<Edit>,
     terrain_sequence: u64,
@@ -76,22 +66,29 @@ pub struct WorldWatcher {
     assembly: Assembly,
     /// When the run was said to have ended.
     finished: Option<Instant>,
-    _subscriptions: [Subscription; 3],
+    _subscriptions: [Subscription; 4],
 }
 
 impl WorldWatcher {
-    /// Begins to watch as `participant` the world of a rover with `links` links.
+    /// Begins to watch as `participant`.
     ///
     /// # Errors
     /// When a topic cannot be opened.
-    pub fn new(transport: &dyn Transport, participant: &str, links: usize) -> Result<Self, NodeError> {
+    pub fn new(context: &NodeContext, participant: &str) -> Result<Self, NodeError> {
+        let NodeContext { links, model, folders, told_until } = context;
         let (sender, events) = channel();
+        let transport = links.internal.as_ref();
         Ok(Self {
             participant: participant.to_owned(),
-            links,
+            run: links.run.clone(),
+            scenario: Arc::clone(model),
+            model: Arc::clone(model),
+            entities_version: 0,
+            folders: folders.clone(),
+            told_until: *told_until,
             events,
-            requests: Publisher::new(transport, TERRAIN_REQUEST, Qos::reliable())?,
-            acknowledgements: Publisher::new(transport, ACKNOWLEDGE, Qos::state())?,
+            requests: Publisher::new(transport, &links.terrain_request(), Qos::reliable())?,
+            acknowledgements: Publisher::new(transport, &links.acknowledge(), Qos::state())?,
             previous: None,
             held: VecDeque::new(),
             edits: Vec::new(),
@@ -99,7 +96,7 @@ impl WorldWatcher {
             asked: None,
             assembly: Assembly::default(),
             finished: None,
-            _subscriptions: open_subscriptions(transport, &sender)?,
+            _subscriptions: open_subscriptions(links, &sender)?,
         })
     }
 
@@ -138,19 +135,32 @@ impl WorldWatcher {
 
     fn take(&mut self, event: Event) -> Result<(), NodeError> {
         match event {
-            Event::State(state) => {
-                self.refuse_other_rover(&state)?;
-                self.hold(*state)?;
+            Event::State(state) => self.hold(*state),
+            Event::Terrain(part) => {
+                self.take_terrain(part);
+                Ok(())
             }
-            Event::Terrain(part) => self.take_terrain(part),
-            Event::Finished => self.finished = Some(Instant::now()),
+            Event::Entities(table) => self.take_entities(&table),
+            Event::Info(info) => {
+                self.take_info(&info);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    fn refuse_other_rover(&self, state: &WorldState) -> Result<(), NodeError> {
-        let theirs = state.world_from_links.len();
-        if theirs == self.links { Ok(()) } else { Err(NodeError::OtherRover { theirs, ours: self.links }) }
+    fn take_info(&mut self, info: &selene_msgs::RunInfo) {
+        if info.run == self.run.to_string() {
+            self.finished = info.finished.then(Instant::now);
+        }
+    }
+
+    fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
+        if table.version > self.entities_version {
+            let spawned = entities_from_message(table);
+            self.model = Arc::new(self.scenario.with_spawned(&spawned, &self.folders)?);
+            self.entities_version = table.version;
+        }
+        Ok(())
     }
 
     /// Whether the run is over and nothing can come of what is held.
@@ -160,12 +170,16 @@ impl WorldWatcher {
 
     /// Keeps a snapshot in order. The latest one seen only has its acknowledgement
     /// repeated: the simulation says it again to those who may have missed it. One
-    /// from before that can only come from another run.
-    fn hold(&mut self, state: WorldState) -> Result<(), NodeError> {
-        match self.previous.as_ref().map(|previous| state.sequence.cmp(&previous.sequence)) {
-            Some(std::cmp::Ordering::Less) => return Err(NodeError::SimulationRestarted),
-            Some(std::cmp::Ordering::Equal) => return self.acknowledge(state.sequence, state.time),
-            Some(std::cmp::Ordering::Greater) | None => {}
+    /// from before that can only come from another simulation of this id.
+    fn hold(&mut self, state: Snapshot) -> Result<(), NodeError> {
+        if let Some(previous) = &self.previous {
+            let (from, to) = (previous.sequence, state.sequence);
+            if to < from {
+                return Err(NodeError::SimulationRestarted { run: self.run.clone(), from, to });
+            }
+            if to == from {
+                return self.acknowledge(to, state.time);
+            }
         }
         if self.held.back().is_some_and(|last| state.sequence <= last.sequence) {
             return Ok(());
@@ -173,7 +187,7 @@ impl WorldWatcher {
         if self.held.len() == HELD_MAX {
             self.held.pop_front();
         }
-        self.held.push_back(state);
+        self.held.push_back(Arc::new(state));
         Ok(())
     }
 
@@ -191,7 +205,7 @@ impl WorldWatcher {
     }
 
     /// The oldest held snapshot, its edits taken unless a terrain snapshot had them.
-    fn take_oldest(&mut self) -> Option<WorldState> {
+    fn take_oldest(&mut self) -> Option<Arc<Snapshot>> {
         let state = self.held.pop_front()?;
         if state.terrain_sequence == self.terrain_sequence {
             self.terrain_sequence += state.edits.len() as u64;
@@ -200,11 +214,15 @@ impl WorldWatcher {
         Some(state)
     }
 
-    /// The oldest held snapshot, if the terrain is complete up to it.
+    /// The oldest held snapshot, if terrain and entities are complete up to it.
     fn next_held(&mut self) -> Result<Option<Interval>, NodeError> {
         while let Some(state) = self.held.front() {
             if state.terrain_sequence > self.terrain_sequence {
                 self.ask_for_terrain()?;
+                return Ok(None);
+            }
+            // The table is on its way: it stays with its topic for whoever comes later.
+            if state.entities_version > self.entities_version {
                 return Ok(None);
             }
             let older_than_terrain = state.terrain_sequence < self.terrain_sequence;
@@ -213,11 +231,12 @@ impl WorldWatcher {
                 self.previous = Some(next);
                 continue;
             }
-            let Some(previous) = self.previous.replace(next.clone()) else {
+            let Some(previous) = self.previous.replace(Arc::clone(&next)) else {
                 self.acknowledge(next.sequence, next.time)?;
                 continue;
             };
-            return Ok(Some(Interval { previous, next, edits: std::mem::take(&mut self.edits) }));
+            let (model, edits) = (Arc::clone(&self.model), std::mem::take(&mut self.edits));
+            return Ok(Some(Interval { model, previous, next, edits, told_until: self.told_until }));
         }
         Ok(None)
     }
@@ -251,30 +270,28 @@ impl WorldWatcher {
     }
 }
 
-fn open_subscriptions(transport: &dyn Transport, sender: &Sender<Event>) -> Result<[Subscription; 3], NodeError> {
+fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscription; 4], NodeError> {
+    let transport = links.internal.as_ref();
     let tell = |sender: &Sender<Event>| {
         let sender = sender.clone();
         // A closed channel means that the watcher is gone: nobody is left to tell.
         move |event| drop(sender.send(event))
     };
-    let (on_state, on_terrain, on_info) = (tell(sender), tell(sender), tell(sender));
+    let (on_state, on_terrain, on_entities, on_info) = (tell(sender), tell(sender), tell(sender), tell(sender));
     Ok([
-        subscribe(transport, WORLD_STATE, Qos::state(), move |message: selene_msgs::WorldState| {
+        subscribe(transport, RUN_INFO, Qos::latched(), move |info: selene_msgs::RunInfo| {
+            on_info(Event::Info(info));
+        })?,
+        subscribe(transport, &links.entities(), Qos::latched(), move |table: selene_msgs::EntityTable| {
+            on_entities(Event::Entities(table));
+        })?,
+        subscribe(transport, &links.terrain_snapshot(), terrain_qos(), move |part: selene_msgs::TerrainSnapshot| {
+            let edits = edits_from_message(&part.terrain_edits);
+            let selene_msgs::TerrainSnapshot { terrain_sequence: sequence, part, parts, .. } = part;
+            on_terrain(Event::Terrain(Part { sequence, part, parts, edits }));
+        })?,
+        subscribe(transport, &links.world_state(), Qos::state(), move |message: selene_msgs::WorldState| {
             on_state(Event::State(Box::new(state_from_message(&message))));
-        })?,
-        subscribe(transport, TERRAIN_SNAPSHOT, terrain_qos(), move |message: selene_msgs::TerrainSnapshot| {
-            let selene_msgs::TerrainSnapshot { terrain_sequence: sequence, part, parts, .. } = message;
-            on_terrain(Event::Terrain(Part {
-                sequence,
-                part,
-                parts,
-                edits: edits_from_message(&message.terrain_edits),
-            }));
-        })?,
-        subscribe(transport, RUN_INFO, Qos::latched(), move |message: selene_msgs::RunInfo| {
-            if message.finished {
-                on_info(Event::Finished);
-            }
         })?,
     ])
 }

@@ -2,45 +2,75 @@
 
 use selene_base::{SimTime, Twist, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
-use selene_sim::{RockPose, WheelTruth, WorldState};
+use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
 
-/// A snapshot as a message.
+/// A snapshot as a message; `name` gives the names of rovers and objects.
 #[must_use]
-pub fn state_to_message(state: &WorldState) -> selene_msgs::WorldState {
+pub fn state_to_message<'a>(state: &Snapshot, name: impl Fn(EntityId) -> &'a str) -> selene_msgs::WorldState {
+    let object = |object: &ObjectPose| selene_msgs::EntityPose {
+        id: object.id.0,
+        name: name(object.id).to_owned(),
+        pose: to_pose(&object.world_from_object),
+    };
     selene_msgs::WorldState {
         header: std_msgs::Header::new(state.time, frames::MAP),
         sequence: state.sequence,
         terrain_sequence: state.terrain_sequence,
-        ground_place: state.place,
-        links: state.world_from_links.iter().map(to_pose).collect(),
-        joint_position: state.joint_position.clone(),
-        joint_velocity: state.joint_velocity.clone(),
-        joint_effort: state.joint_effort.clone(),
-        base_twist: geometry_msgs::Twist {
-            linear: to_vector(&state.base_twist.linear),
-            angular: to_vector(&state.base_twist.angular),
-        },
-        base_acceleration: to_vector(&state.base_acceleration),
-        wheels: state.wheels.iter().map(wheel_to_message).collect(),
+        entities_version: state.entities_version,
+        rovers: state.rovers.iter().map(|rover| rover_to_message(rover, name(rover.id))).collect(),
+        objects: state.objects.iter().map(object).collect(),
+        loose_rocks: state.loose_rocks.iter().map(rock_to_message).collect(),
         terrain_edits: edits_to_message(&state.edits),
-        loose_rock_ids: state.loose_rocks.iter().map(|rock| rock.id).collect(),
-        loose_rocks: state.loose_rocks.iter().map(|rock| to_pose(&rock.world_from_rock)).collect(),
-        lamp_levels: state.lamp_levels.clone(),
         sun_direction: to_vector(&state.sun_direction),
     }
 }
 
 /// A snapshot from a message.
 #[must_use]
-pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
-    WorldState {
+pub fn state_from_message(message: &selene_msgs::WorldState) -> Snapshot {
+    let object = |object: &selene_msgs::EntityPose| ObjectPose {
+        id: EntityId(object.id),
+        world_from_object: pose(&object.pose),
+    };
+    Snapshot {
         time: SimTime::from(message.header.stamp),
         sequence: message.sequence,
         terrain_sequence: message.terrain_sequence,
-        place: message.ground_place,
+        entities_version: message.entities_version,
+        rovers: message.rovers.iter().map(rover_from_message).collect(),
+        objects: message.objects.iter().map(object).collect(),
+        loose_rocks: message.loose_rocks.iter().map(rock_from_message).collect(),
+        edits: edits_from_message(&message.terrain_edits),
+        sun_direction: from_vector(&message.sun_direction),
+    }
+}
+
+fn rover_to_message(rover: &RoverSnapshot, name: &str) -> selene_msgs::RoverState {
+    selene_msgs::RoverState {
+        id: rover.id.0,
+        name: name.to_owned(),
+        clipmap_centre: rover.clipmap_centre,
+        links: rover.world_from_links.iter().map(to_pose).collect(),
+        joint_position: rover.joint_position.clone(),
+        joint_velocity: rover.joint_velocity.clone(),
+        joint_effort: rover.joint_effort.clone(),
+        base_twist: geometry_msgs::Twist {
+            linear: to_vector(&rover.base_twist.linear),
+            angular: to_vector(&rover.base_twist.angular),
+        },
+        base_acceleration: to_vector(&rover.base_acceleration),
+        wheels: rover.wheels.iter().map(|wheel| wheel_to_message("", wheel)).collect(),
+        lamp_levels: rover.lamp_levels.clone(),
+    }
+}
+
+fn rover_from_message(message: &selene_msgs::RoverState) -> RoverSnapshot {
+    RoverSnapshot {
+        id: EntityId(message.id),
+        clipmap_centre: message.clipmap_centre,
         world_from_links: message.links.iter().map(pose).collect(),
         joint_position: message.joint_position.clone(),
         joint_velocity: message.joint_velocity.clone(),
@@ -51,22 +81,29 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> WorldState {
         },
         base_acceleration: from_vector(&message.base_acceleration),
         wheels: message.wheels.iter().map(wheel_from_message).collect(),
-        edits: edits_from_message(&message.terrain_edits),
-        loose_rocks: rocks_from_message(&message.loose_rock_ids, &message.loose_rocks),
         lamp_levels: message.lamp_levels.clone(),
-        sun_direction: from_vector(&message.sun_direction),
     }
 }
 
-fn rocks_from_message(ids: &[u32], poses: &[geometry_msgs::Pose]) -> Vec<RockPose> {
-    ids.iter().zip(poses).map(|(&id, at)| RockPose { id, world_from_rock: pose(at) }).collect()
+fn rock_to_message(rock: &RockPose) -> selene_msgs::LooseRock {
+    selene_msgs::LooseRock {
+        id: rock.id,
+        shape: rock.shape,
+        radius: rock.radius_m,
+        pose: to_pose(&rock.world_from_rock),
+    }
+}
+
+fn rock_from_message(message: &selene_msgs::LooseRock) -> RockPose {
+    let selene_msgs::LooseRock { id, shape, radius, pose: at } = message;
+    RockPose { id: *id, shape: *shape, radius_m: *radius, world_from_rock: pose(at) }
 }
 
 /// One wheel's truth as a message.
 #[must_use]
-pub fn wheel_to_message(wheel: &WheelTruth) -> selene_msgs::WheelState {
+pub fn wheel_to_message(name: &str, wheel: &WheelTruth) -> selene_msgs::WheelState {
     selene_msgs::WheelState {
-        name: wheel.name.clone(),
+        name: name.to_owned(),
         slip_ratio: wheel.slip_ratio,
         slip_angle: wheel.slip_angle_rad,
         sinkage: wheel.sinkage_m,
@@ -80,7 +117,6 @@ pub fn wheel_to_message(wheel: &WheelTruth) -> selene_msgs::WheelState {
 
 fn wheel_from_message(message: &selene_msgs::WheelState) -> WheelTruth {
     WheelTruth {
-        name: message.name.clone(),
         slip_ratio: message.slip_ratio,
         slip_angle_rad: message.slip_angle,
         sinkage_m: message.sinkage,
@@ -120,34 +156,45 @@ mod tests {
     use super::{state_from_message, state_to_message};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist};
-    use selene_sim::{RockPose, WheelTruth, WorldState};
+    use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
     use selene_terrain::Edit;
 
     #[test]
     fn a_snapshot_comes_back_bit_for_bit() {
         let rotation = UnitQuaternion::from_euler_angles(0.1, -0.2, 3.0);
-        let state = WorldState {
-            time: SimTime::from_nanos(1_234_567_891),
-            sequence: 77,
-            terrain_sequence: 1 << 40,
-            place: [-7, 3],
+        let rover = RoverSnapshot {
+            id: EntityId(1),
+            clipmap_centre: [-7, 3],
             world_from_links: vec![Pose::from_parts(Vector3::new(0.1, 1e-300, -3.7).into(), rotation); 3],
             joint_position: vec![0.1, -0.0],
             joint_velocity: vec![f64::MIN_POSITIVE, 4.0],
             joint_effort: vec![1.0 / 3.0, 2.0],
             base_twist: Twist { linear: Vector3::new(0.2, 0.0, 0.1), angular: Vector3::z() },
             base_acceleration: Vector3::new(0.0, -0.1, 1.62),
-            wheels: vec![WheelTruth {
-                name: "front_left".into(),
-                slip_ratio: 0.25,
-                in_contact: true,
-                ..Default::default()
+            wheels: vec![WheelTruth { slip_ratio: 0.25, in_contact: true, ..Default::default() }],
+            lamp_levels: vec![0.0, 1.0 / 3.0],
+        };
+        let state = Snapshot {
+            time: SimTime::from_nanos(1_234_567_891),
+            sequence: 77,
+            terrain_sequence: 1 << 40,
+            entities_version: 3,
+            rovers: vec![rover.clone(), RoverSnapshot { id: EntityId(4), ..rover }],
+            objects: vec![ObjectPose {
+                id: EntityId(2),
+                world_from_object: Pose::from_parts(Vector3::x().into(), rotation),
+            }],
+            loose_rocks: vec![RockPose {
+                id: 9,
+                shape: 2,
+                radius_m: 0.1,
+                world_from_rock: Pose::from_parts(Vector3::y().into(), rotation),
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
-            loose_rocks: vec![RockPose { id: 9, world_from_rock: Pose::from_parts(Vector3::y().into(), rotation) }],
-            lamp_levels: vec![0.0, 1.0 / 3.0],
             sun_direction: Vector3::x(),
         };
-        assert_eq!(state_from_message(&state_to_message(&state)), state);
+        let message = state_to_message(&state, |id| if id == EntityId(4) { "second" } else { "first" });
+        assert_eq!(message.rovers[1].name, "second");
+        assert_eq!(state_from_message(&message), state);
     }
 }

@@ -1,21 +1,17 @@
-//! The navigation node: samples inertial units and position fixes from the world
-//! state it receives.
+//! The navigation node: publishes what the inertial units and position receivers of every rover tell.
 
-mod inertial;
 mod messages;
-mod position;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::WorldWatcher;
-use selene_ros::transport::Transport;
+use selene_coherence::{NodeContext, WorldWatcher, qos_of};
+use selene_observe::{Imus, Positions, SensorId};
+use selene_ros::sensor_msgs::{Imu, NavSatFix};
+use selene_ros::transport::Publisher;
 use selene_sensors::SensorSpec;
-use selene_sim::Scenario;
-
-use inertial::InertialUnit;
-use position::PositionReceiver;
+use selene_sim::{EntityId, Model};
 
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "navigation";
@@ -24,30 +20,58 @@ pub const PARTICIPANT: &str = "navigation";
 ///
 /// # Errors
 /// When a topic cannot be opened.
-pub fn run(transport: &dyn Transport, scenario: &Arc<Scenario>, stop: &AtomicBool) -> Result<(), NodeError> {
-    let (mut units, mut receivers) = open(transport, scenario)?;
-    let mut watcher = WorldWatcher::new(transport, PARTICIPANT, scenario.rover.links().len())?;
+pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
+    let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
+    let (mut imus, mut positions) = (Imus::default(), Positions::default());
+    let mut publishers = Publishers::default();
+    for rover in context.model.rovers().keys() {
+        publishers.open(context, &context.model, *rover)?;
+    }
     while let Some(interval) = watcher.next(stop)? {
-        units.iter_mut().try_for_each(|unit| unit.take(&interval))?;
-        receivers.iter_mut().try_for_each(|receiver| receiver.take(&interval))?;
+        for rover in &interval.next.rovers {
+            publishers.open(context, &interval.model, rover.id)?;
+        }
+        for sample in imus.take(&interval) {
+            if let Some(publisher) = publishers.imus.get(&sample.sensor) {
+                publisher.publish(&messages::imu(&sample), sample.stamp)?;
+            }
+        }
+        for sample in positions.take(&interval) {
+            if let Some(publisher) = publishers.positions.get(&sample.sensor) {
+                publisher.publish(&messages::fix(&sample), sample.stamp)?;
+            }
+        }
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())
 }
 
-fn open(
-    transport: &dyn Transport,
-    scenario: &Arc<Scenario>,
-) -> Result<(Vec<InertialUnit>, Vec<PositionReceiver>), NodeError> {
-    let (mut units, mut receivers) = (Vec::new(), Vec::new());
-    for sensor in &scenario.sensors {
-        match sensor {
-            SensorSpec::Imu(spec) => units.push(InertialUnit::open(transport, scenario, spec, sensor.schedule())?),
-            SensorSpec::Position(spec) => {
-                receivers.push(PositionReceiver::open(transport, scenario, spec, sensor.schedule())?);
+/// The topics of all rovers.
+#[derive(Default)]
+struct Publishers {
+    imus: BTreeMap<SensorId, Publisher<Imu>>,
+    positions: BTreeMap<SensorId, Publisher<NavSatFix>>,
+    known: Vec<EntityId>,
+}
+
+impl Publishers {
+    /// Opens the topics of a rover, if they are not open.
+    fn open(&mut self, context: &NodeContext, model: &Model, rover: EntityId) -> Result<(), NodeError> {
+        let Some(kind) = model.rovers().get(&rover).filter(|_| !self.known.contains(&rover)) else { return Ok(()) };
+        self.known.push(rover);
+        let transport = context.links.public.as_ref();
+        for sensor in &kind.setup().sensors {
+            let topic = |suffix: &str| kind.setup().topic(&format!("{}/{suffix}", sensor.spec.name()));
+            let id = SensorId { rover, name: sensor.spec.name().to_owned() };
+            let qos = qos_of(sensor.spec.qos());
+            match &sensor.spec {
+                SensorSpec::Imu(_) => drop(self.imus.insert(id, Publisher::new(transport, &topic("data"), qos)?)),
+                SensorSpec::Position(_) => {
+                    drop(self.positions.insert(id, Publisher::new(transport, &topic("fix"), qos)?));
+                }
+                SensorSpec::Camera(_) | SensorSpec::Lidar(_) => {}
             }
-            SensorSpec::Camera(_) | SensorSpec::Lidar(_) => {}
         }
+        Ok(())
     }
-    Ok((units, receivers))
 }

@@ -1,33 +1,32 @@
 //! Readings as ROS messages. The attitude in `Imu` is the true one, its covariance
 //! zero ("unknown"): no attitude filter is modelled.
 
-use selene_base::SimTime;
 use selene_coherence::{to_quaternion, to_vector};
+use selene_observe::{ImuSample, PositionSample};
 use selene_ros::sensor_msgs::{Imu, NavSatFix, NavSatStatus};
 use selene_ros::std_msgs::Header;
-use selene_sensors::{Fix, ImuReading};
 
-pub(crate) fn imu(frame: &str, reading: &ImuReading, white_variances: [f64; 2], time: SimTime) -> Imu {
-    let [gyro, accelerometer] = white_variances;
+pub(crate) fn imu(sample: &ImuSample) -> Imu {
+    let [gyro, accelerometer] = sample.white_variances;
     Imu {
-        header: Header::new(time, frame),
-        orientation: to_quaternion(&reading.world_from_imu),
+        header: Header::new(sample.stamp, &sample.frame),
+        orientation: to_quaternion(&sample.world_from_imu),
         orientation_covariance: [0.0; 9],
-        angular_velocity: to_vector(&reading.angular_velocity),
+        angular_velocity: to_vector(&sample.angular_velocity_rad_s),
         angular_velocity_covariance: diagonal(gyro),
-        linear_acceleration: to_vector(&reading.linear_acceleration),
+        linear_acceleration: to_vector(&sample.linear_acceleration_m_s2),
         linear_acceleration_covariance: diagonal(accelerometer),
     }
 }
 
-pub(crate) fn fix(frame: &str, fix: &Fix, time: SimTime) -> NavSatFix {
+pub(crate) fn fix(sample: &PositionSample) -> NavSatFix {
     NavSatFix {
-        header: Header::new(time, frame),
+        header: Header::new(sample.stamp, &sample.frame),
         status: NavSatStatus { status: NavSatStatus::STATUS_FIX, service: 0 },
-        latitude: fix.latitude_deg,
-        longitude: fix.longitude_deg,
-        altitude: fix.altitude_m,
-        position_covariance: fix.covariance_m2,
+        latitude: sample.fix.latitude_deg,
+        longitude: sample.fix.longitude_deg,
+        altitude: sample.fix.altitude_m,
+        position_covariance: sample.fix.covariance_m2,
         position_covariance_type: NavSatFix::COVARIANCE_TYPE_DIAGONAL_KNOWN,
     }
 }

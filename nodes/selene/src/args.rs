@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
+use selene_coherence::RunId;
 use selene_sky::Utc;
 
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
@@ -34,6 +35,7 @@ or Ctrl-C, and pictures and a summary are left under out/. Neither ROS, a GPU no
 const EXAMPLES: &str = "Examples:
   selene                                             the default scenario, in real time
   selene run --for 20 --record out/bag               20 simulated seconds, recorded for `ros2 bag play`
+  selene run config/scenario/convoy.yaml             three rovers in one world
   selene run config/scenario/hadley.yaml --data DIR  the same drive on real ground
   selene check config/*/*.yaml                       are my files right?
 
@@ -115,19 +117,19 @@ pub(crate) struct WorldArgs {
     /// Replace the instant at which simulated time is zero, such as 2026-11-21T12:00:00Z: another Sun, another Earth
     #[arg(long, value_name = "UTC")]
     pub(crate) utc: Option<Utc>,
-    /// Replace the namespace of the rover's topics; `/` for none
+    /// Replace the namespace of the topics of a scenario's only rover; `/` for none
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// Replace where the rover starts: map x (east), m
+    /// Replace where the only rover starts: map x (east), m
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) x: Option<f64>,
-    /// Replace where the rover starts: map y (north), m
+    /// Replace where the only rover starts: map y (north), m
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) y: Option<f64>,
-    /// Let the rover fall from this height above standing, m
+    /// Let the only rover fall from this height above standing, m
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) z: Option<f64>,
-    /// Replace the rover's heading: degrees from x (east), counter-clockwise
+    /// Replace the only rover's heading: degrees from x (east), counter-clockwise
     #[arg(long, value_name = "DEG", allow_negative_numbers = true)]
     pub(crate) yaw: Option<f64>,
 }
@@ -135,7 +137,7 @@ pub(crate) struct WorldArgs {
 /// How fast and how long simulated time runs, and what drives it.
 #[derive(Debug, Args)]
 pub(crate) struct PacingArgs {
-    /// Simulated seconds to run [default: until the route's end or Ctrl-C]
+    /// Simulated seconds to run, after those of a checkpoint [default: until the routes' end or Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<SimTime>,
     /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor from 0.001 to 1000 (4: four simulated seconds a second)
@@ -146,10 +148,32 @@ pub(crate) struct PacingArgs {
     pub(crate) twist_unstamped: bool,
 }
 
+/// Checkpoints on the way.
+#[derive(Debug, Default, Args)]
+pub(crate) struct CheckpointArgs {
+    /// Save the whole state whenever so many simulated seconds have passed, and at the end
+    #[arg(long, value_name = "SECONDS", value_parser = values::seconds, requires = "checkpoint_dir", allow_negative_numbers = true)]
+    pub(crate) checkpoint_every: Option<SimTime>,
+    /// Folder for checkpoints; made if missing
+    #[arg(long, value_name = "DIR", requires = "checkpoint_every")]
+    pub(crate) checkpoint_dir: Option<PathBuf>,
+    /// Go on from a checkpoint of the same scenario, seed and data
+    #[arg(long, value_name = "FILE", conflicts_with = "ruts")]
+    pub(crate) resume: Option<PathBuf>,
+}
+
+/// Which of a domain's runs.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RunIdArgs {
+    /// The run's name among the runs of a ROS domain: letters, digits and _
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<RunId>,
+}
+
 /// Driven ground of other runs.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RutsArgs {
-    /// Begin on the driven ground of an earlier run, which had the same site and seed
+    /// Begin on the driven ground of an earlier run, which had the same site and seed, or of a checkpoint
     #[arg(long, value_name = "FILE")]
     pub(crate) ruts: Option<PathBuf>,
     /// Save the driven ground at the end, however the run ends; replaces the file. May be the one of --ruts

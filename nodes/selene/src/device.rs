@@ -1,32 +1,37 @@
 //! Which device traces rays: a real GPU where there is one, else the CPU. A device that fails
-//! later is replaced by the CPU where it traces (`selene_coherence::EngineRoom`).
+//! later is replaced by the CPU where it traces (`selene_observe::Device`).
 
 use selene_gpu::GpuTracer;
-use selene_scene::{CpuTracer, Tracer};
+use selene_observe::Device;
 
-use crate::args::Device;
+use crate::args;
 use crate::fault::Fault;
 
 /// Opens the device asked for. The choice `auto` falls back to the CPU, with a
 /// warning when a GPU is there but cannot be used.
-pub(crate) fn open(device: Device) -> Result<Box<dyn Tracer>, Fault> {
+pub(crate) fn open(device: args::Device) -> Result<Device, Fault> {
     match device {
-        Device::Cpu => Ok(Box::new(CpuTracer)),
-        Device::Gpu => match GpuTracer::open(true) {
-            Ok(Some(tracer)) => Ok(Box::new(tracer)),
+        args::Device::Cpu => Ok(Device::cpu()),
+        args::Device::Gpu => match GpuTracer::open(true) {
+            Ok(Some(tracer)) => Ok(shared(tracer)),
             Ok(None) => Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu")),
             Err(error) => Err(Fault::input(format!("--device gpu: {error}; use --device cpu"))),
         },
-        Device::Auto => Ok(real_gpu().unwrap_or_else(|| Box::new(CpuTracer))),
+        args::Device::Auto => Ok(real_gpu().unwrap_or_else(Device::cpu)),
     }
 }
 
-fn real_gpu() -> Option<Box<dyn Tracer>> {
+/// All scenes of the process are traced on one GPU.
+fn shared(tracer: GpuTracer) -> Device {
+    Device::new(move || Box::new(tracer.for_another_scene()))
+}
+
+fn real_gpu() -> Option<Device> {
     if !may_have_gpu() {
         return None;
     }
     match GpuTracer::open(false) {
-        Ok(tracer) => tracer.map(|tracer| Box::new(tracer) as Box<dyn Tracer>),
+        Ok(tracer) => tracer.map(shared),
         Err(error) => {
             tracing::warn!("a GPU is there but is not used: {error}");
             None

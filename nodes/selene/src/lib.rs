@@ -1,11 +1,11 @@
-//! The command line of Selene and the all-in-one process: the nodes of a rover on
+//! The command line of Selene and the all-in-one process: the nodes of rovers on
 //! the Moon over one in-process transport, DDS and a bag.
 //!
 //! [`command_line`] is all that the program calls. `args` says what can be typed,
 //! `commands` has one file for each command; `run` is the all-in-one process.
 
-mod album;
 mod args;
+mod bench_lines;
 mod commands;
 mod device;
 mod fault;
@@ -14,15 +14,12 @@ mod interrupt;
 mod meter;
 mod middleware;
 mod output;
-mod pictures;
 mod places;
 mod progress;
-mod reading;
 mod recording;
-mod report;
+mod run_report;
 mod series;
 mod summary;
-pub mod validation;
 
 use std::process::ExitCode;
 

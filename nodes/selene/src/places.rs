@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use selene_sim::{LoadOptions, Scenario};
+use selene_base::output::{self, FileKind};
+use selene_sim::{AllowedFolders, DrivenGround, Fingerprint, LoadOptions, Model, Scenario, StartOptions};
 
 use crate::args::WorldArgs;
 use crate::fault::Fault;
@@ -16,11 +17,6 @@ const DOMAIN_ID_MAX: u16 = 232;
 
 /// Reads the scenario `file`, or the default one.
 pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Scenario>, Fault> {
-    load_driven(file, world, None)
-}
-
-/// Reads the scenario `file`, or the default one, to begin on the driven ground of a file of `ruts`.
-pub(crate) fn load_driven(file: Option<&Path>, world: &WorldArgs, ruts: Option<&Path>) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
         Some(file) => file.to_owned(),
         None => config_file(DEFAULT_SCENARIO)?,
@@ -30,23 +26,47 @@ pub(crate) fn load_driven(file: Option<&Path>, world: &WorldArgs, ruts: Option<&
         seed: world.seed,
         utc: world.utc,
         namespace: world.namespace.clone(),
-        start: [world.x, world.y, world.z, world.yaw],
-        ruts: ruts.map(Path::to_owned),
+        start: StartOptions { x_m: world.x, y_m: world.y, z_m: world.z, yaw_deg: world.yaw },
     };
     Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
 }
 
-/// Refuses a file, named after `option`, that cannot be written since its folder is not there.
-pub(crate) fn check_writable(option: &str, file: &Path) -> Result<(), Fault> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let what = if file.is_dir() {
-        "is a folder; name a file"
-    } else if folder.is_dir() {
-        return Ok(());
-    } else {
-        "its folder does not exist; make it first"
-    };
-    Err(Fault::input(format!("{option} {}: {what}", file.display())))
+/// The world of a scenario, its ground included.
+pub(crate) fn load_model(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Model>, Fault> {
+    model_of(load_scenario(file, world)?)
+}
+
+/// The world of a scenario that is loaded.
+pub(crate) fn model_of(scenario: Arc<Scenario>) -> Result<Arc<Model>, Fault> {
+    Model::new(scenario).map(Arc::new).map_err(Fault::input)
+}
+
+/// The driven ground of `--ruts`, if there is such a file.
+pub(crate) fn load_ruts(file: Option<&Path>, model: &Model) -> Result<Option<DrivenGround>, Fault> {
+    let (scenario, terrain) = (model.scenario(), model.terrain());
+    let ground = || Fingerprint::of_ground(&scenario.site, scenario.seed, terrain);
+    let driven = file.map(|file| DrivenGround::load(file, &ground())).transpose();
+    driven.map_err(|error| Fault::input(format!("--ruts {error}")))
+}
+
+/// Where files of what is added while a world runs may lie: beside the scenario, and in the configuration.
+pub(crate) fn allowed_folders(scenario: &Scenario) -> AllowedFolders {
+    let beside = scenario.file().parent().map(Path::to_owned);
+    AllowedFolders::new(beside.into_iter().chain(config_dir().ok()))
+}
+
+/// Refuses a file, named after `option`, that could not be written.
+pub(crate) fn check_writable(option: &str, file: &Path, kind: &FileKind) -> Result<(), Fault> {
+    output::check(file, kind).map_err(|error| Fault::input(format!("{option} {error}")))
+}
+
+/// Makes the folder named after `option` if it is not there, and refuses one that cannot be written to.
+pub(crate) fn check_folder(option: &str, folder: &Path) -> Result<(), Fault> {
+    let refuse = |what: &dyn std::fmt::Display| Fault::input(format!("{option} {}: {what}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(|error| refuse(&format_args!("cannot be made: {error}")))?;
+    let probe = folder.join(format!(".selene-{}", std::process::id()));
+    let written = std::fs::write(&probe, []).and_then(|()| std::fs::remove_file(&probe));
+    written.map_err(|error| refuse(&format_args!("cannot be written to: {error}")))
 }
 
 /// The folder of third-party data: as asked, else as the environment says.
@@ -76,11 +96,6 @@ pub(crate) fn domain_id() -> Result<u16, Fault> {
     let domain = text.trim().parse().ok().filter(|domain| *domain <= DOMAIN_ID_MAX);
     domain
         .ok_or_else(|| Fault::input(format!("ROS_DOMAIN_ID={text}: must be a whole number from 0 to {DOMAIN_ID_MAX}")))
-}
-
-/// The file of the scenario called `name`.
-pub(crate) fn scenario_file(name: &str) -> Result<PathBuf, Fault> {
-    config_file(&format!("scenario/{name}.yaml"))
 }
 
 /// The folder of the configuration.

@@ -32,6 +32,11 @@ impl<T> Series<T> {
         self.seen += 1;
     }
 
+    /// Adds entries.
+    pub(crate) fn extend(&mut self, entries: impl IntoIterator<Item = T>) {
+        entries.into_iter().for_each(|entry| self.push(entry));
+    }
+
     /// What is kept, oldest first, ending with the newest entry.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.newest)

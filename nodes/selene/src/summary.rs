@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
-use std::path::Path;
 
 use selene_base::SimTime;
 use selene_ros::bag::BagSummary;
 use selene_sim::Scenario;
-use selene_simulation::{Ending, Outcome};
+use selene_simulation::{Ending, Outcome, SimulationOptions, file_at};
 
 use crate::fault::Fault;
 use crate::meter::{Count, Meter};
@@ -59,8 +58,10 @@ impl Summary {
             ("scenario", format!("{}, seed {}", scenario.name, scenario.seed)),
             ("ended", ended.map_or("it failed: see the message", |outcome| ending(outcome.ending)).to_owned()),
             ("simulated", format!("{simulated_s:.3} s")),
-            ("rover mass", format!("{:.1} kg", scenario.rover.mass_kg())),
         ];
+        for rover in &scenario.rovers {
+            rows.push(("rover mass", format!("{}: {:.1} kg", rover.name, rover.model.mass_kg())));
+        }
         rows.extend(end.outcome.iter().flat_map(figures));
         Self { rows, topics: meter.counts(), simulated_s }
     }
@@ -70,11 +71,15 @@ impl Summary {
         self.rows.push((label, value.into()));
     }
 
-    /// Adds the driven ground that was saved, if any was.
-    pub(crate) fn ruts(&mut self, file: Option<&Path>) {
-        let saved = file.and_then(|file| Some((file, std::fs::metadata(file).ok()?.len())));
+    /// Adds what was saved of the world.
+    pub(crate) fn saved(&mut self, options: &SimulationOptions) {
+        let saved = options.save_ruts.as_ref().and_then(|file| Some((file, std::fs::metadata(file).ok()?.len())));
         if let Some((file, bytes)) = saved {
             self.row("ruts", format!("{}: {}", file.display(), size(bytes)));
+        }
+        if let Some(checkpoints) = &options.checkpoints {
+            let last = file_at(&checkpoints.folder, SimTime::from_secs_f64(self.simulated_s));
+            self.row("last checkpoint", last.display().to_string());
         }
     }
 
@@ -106,20 +111,22 @@ impl Display for Summary {
     }
 }
 
-fn figures(outcome: &Outcome) -> [(&'static str, String); 4] {
+fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
     let factor = outcome.wall_s / outcome.simulated.secs_f64().max(1e-9);
-    [
+    let distance = |(name, m): &(String, f64)| ("distance", format!("{name}: {m:.2} m"));
+    let mut figures = vec![
         ("wall", format!("{:.3} s", outcome.wall_s)),
         ("real-time factor", format!("{factor:.3} (wall/simulated)")),
-        ("distance", format!("{:.2} m", outcome.distance_m)),
-        ("state hash", format!("{:016x}", outcome.state_hash)),
-    ]
+    ];
+    figures.extend(outcome.distances_m.iter().map(distance));
+    figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
+    figures
 }
 
 fn ending(ending: Ending) -> &'static str {
     match ending {
         Ending::Duration => "the time asked for is over",
-        Ending::RouteDone => "the route's end is reached",
+        Ending::RouteDone => "every route's end is reached",
         Ending::Stopped => "stopped by hand",
     }
 }
@@ -155,7 +162,7 @@ mod tests {
             simulated: SimTime::ZERO,
             wall_s: 1.0,
             state_hash: 0,
-            distance_m: 0.0,
+            distances_m: Vec::new(),
             ending: Ending::Stopped,
         };
         assert!(End::new(Ok(outcome()), Ok(())).result().is_ok());

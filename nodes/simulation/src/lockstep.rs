@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use selene_coherence::{ACKNOWLEDGE, NodeError};
-use selene_ros::transport::{Subscription, Transport, subscribe};
+use selene_coherence::{Links, NodeError};
+use selene_ros::transport::{Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
 
 /// Heartbeats the simulation may be ahead of the slowest participant: half a second
@@ -29,9 +29,10 @@ pub(crate) struct Lockstep {
 }
 
 impl Lockstep {
-    pub(crate) fn new(transport: &dyn Transport, participants: &[String]) -> Result<Self, NodeError> {
+    pub(crate) fn new(links: &Links, participants: &[String]) -> Result<Self, NodeError> {
         let (sender, arrived) = channel();
-        let subscription = subscribe(transport, ACKNOWLEDGE, Qos::state(), move |message| drop(sender.send(message)))?;
+        let take = move |message| drop(sender.send(message));
+        let subscription = subscribe(links.internal.as_ref(), &links.acknowledge(), Qos::state(), take)?;
         Ok(Self {
             acknowledged: participants.iter().map(|name| (name.clone(), None)).collect(),
             arrived,

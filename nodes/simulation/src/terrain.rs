@@ -3,10 +3,11 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use selene_coherence::{NodeError, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, edits_to_message, terrain_qos};
-use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
+use selene_base::SimTime;
+use selene_coherence::{Links, NodeError, edits_to_message, terrain_qos};
+use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::World;
+use selene_terrain::Ruts;
 
 /// Edits in one part: 48 kB.
 const PART_EDITS: usize = 4096;
@@ -18,19 +19,21 @@ pub(crate) struct TerrainAnswers {
 }
 
 impl TerrainAnswers {
-    pub(crate) fn new(transport: &dyn Transport) -> Result<Self, NodeError> {
+    pub(crate) fn new(links: &Links) -> Result<Self, NodeError> {
         let (sender, requests) = channel();
-        let subscription = subscribe(transport, TERRAIN_REQUEST, Qos::reliable(), move |request| {
+        let transport = links.internal.as_ref();
+        let subscription = subscribe(transport, &links.terrain_request(), Qos::reliable(), move |request| {
             drop(sender.send(request));
         })?;
-        let answers = Publisher::new(transport, TERRAIN_SNAPSHOT, terrain_qos())?;
+        let answers = Publisher::new(transport, &links.terrain_snapshot(), terrain_qos())?;
         Ok(Self { requests, answers, _subscription: subscription })
     }
 
-    /// Answers all requests that wait, with one snapshot in as many parts as it takes.
-    pub(crate) fn answer(&self, world: &World) -> Result<(), NodeError> {
+    /// Answers all requests that wait, with one snapshot in as many parts as it takes; `terrain_sequence` edits
+    /// led to `ruts`.
+    pub(crate) fn answer(&self, terrain_sequence: u64, ruts: &Ruts, time: SimTime) -> Result<(), NodeError> {
         let Some(request) = self.requests.try_iter().last() else { return Ok(()) };
-        let (terrain_sequence, edits) = world.terrain();
+        let edits: Vec<_> = ruts.edits().collect();
         tracing::info!(participant = request.participant, edits = edits.len(), "terrain told again");
         let parts = edits.len().div_ceil(PART_EDITS).max(1) as u32;
         for part in 0..parts {
@@ -38,7 +41,7 @@ impl TerrainAnswers {
             let some = &edits[from..edits.len().min(from + PART_EDITS)];
             let terrain_edits = edits_to_message(some);
             let message = selene_msgs::TerrainSnapshot { terrain_sequence, part, parts, terrain_edits };
-            self.answers.publish(&message, world.time())?;
+            self.answers.publish(&message, time)?;
         }
         Ok(())
     }

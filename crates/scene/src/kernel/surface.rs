@@ -20,8 +20,8 @@ pub const SURFACE_MIP: u32 = 0;
 /// still sees the surface.
 const GRAZING_COS: f32 = 0.01;
 
-/// The code of a hit on the ground: `Class::Ground`, instance 0.
-const GROUND_CODE: u32 = 1;
+/// The code of a hit on the ground; that of nothing is 0, and an instance's follows from its index.
+pub(crate) const GROUND_CODE: u32 = 1;
 
 /// A point on a surface.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,10 @@
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::{CameraView, Sun};
-use selene_terrain::{Ground, Level, Rock, RockShape};
+use selene_terrain::{Clipmap, Level, Rock, RockShape};
+
+/// Instance number of the first part of something movable, beyond those of rocks.
+pub const PART: u32 = 0xF000_0000;
 
 /// A number in 0…1 of two integers and a salt.
 fn chance(i: i64, j: i64, salt: u64) -> f64 {
@@ -57,7 +60,7 @@ fn raw_height_m(x: f64, y: f64) -> f64 {
 }
 
 /// Nested levels of `bumpy_height_m`: (spacing, posts), finest first.
-pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Ground {
+pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Clipmap {
     let datum = raw_height_m(0.0, 0.0);
     let level = |&(spacing, posts): &(f64, usize)| {
         let origin = -0.5 * spacing * (posts - 1) as f64;
@@ -78,7 +81,7 @@ pub fn bumpy_ground(levels: &[(f64, usize)], rocks: usize) -> Ground {
             radius_m,
         }
     };
-    Ground::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect())
+    Clipmap::new(levels, (0..rocks as u32).map(rock).collect(), (0..3).map(rock_shape).collect())
 }
 
 /// A lumpy sphere.

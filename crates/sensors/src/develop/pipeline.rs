@@ -134,6 +134,12 @@ impl Pipeline {
         Ok(Image { width: frame.width, height: frame.height, encoding: self.encoding, data, exposure_s, gain })
     }
 
+    /// For how long a frame is exposed, s: as metered where the camera does, the frame of any size.
+    #[must_use]
+    pub fn exposure_s(&self, frame: &CameraFrame) -> f64 {
+        self.expose(frame).exposure_s
+    }
+
     /// How this frame is exposed. Colours are metered by their green.
     fn expose(&self, frame: &CameraFrame) -> Exposure {
         let spec = &self.spec;

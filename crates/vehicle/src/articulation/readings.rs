@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 use selene_base::{Pose, Twist};
 
-use super::{Articulation, Body, Seat, State};
+use super::{Articulation, RigidBody, Seat, State};
 use crate::spatial::{Spatial, angular, linear};
 use crate::spring::stop_energy_j;
 
@@ -11,6 +11,11 @@ impl Articulation {
     /// Position (rad or m) and speed of a joint; zero for a fixed one.
     pub(crate) fn coordinate(&self, joint: usize) -> (f64, f64) {
         self.body_of_joint[joint].map(|body| (self.states[body].position, self.states[body].speed)).unwrap_or_default()
+    }
+
+    /// Pose and twist of the base, to the bit as they are kept.
+    pub(crate) fn base(&self) -> (Pose, Twist) {
+        (self.states[0].world_from_body, self.base_twist)
     }
 
     /// Force or torque that a joint's motor, spring and stops exerted in the last step.
@@ -31,12 +36,19 @@ impl Articulation {
         Twist { linear: linear(velocity) + angular.cross(&arm), angular }
     }
 
-    /// Inertia about a joint's axis of the body that it leads to and of its rotor, kg m².
+    /// Inertia about a joint's axis of the body that it leads to and of its rotor, kg m²; of a joint that
+    /// slides, the mass, kg. In the body's own axes: to the last bit the same wherever the rover stands.
     pub(crate) fn inertia_about_joint(&self, joint: usize) -> f64 {
-        self.body_of_joint[joint].map_or(0.0, |body| {
-            let state = &self.states[body];
-            state.axis.dot(&(state.inertia * state.axis)) + state.armature
-        })
+        let Some(body) = self.body_of_joint[joint] else { return 0.0 };
+        let RigidBody { mass_kg, com_m, inertia_about_com_kg_m2, hinge } = &self.bodies[body];
+        let of_body = match hinge {
+            Some(hinge) if !hinge.slides => {
+                let axis = hinge.axis.into_inner();
+                axis.dot(&(inertia_about_com_kg_m2 * axis)) + mass_kg * axis.cross(com_m).norm_squared()
+            }
+            _ => *mass_kg,
+        };
+        of_body + self.states[body].armature
     }
 
     /// Mass, centre and inertia about it of the body that a link is part of, world axes.
@@ -56,7 +68,7 @@ impl Articulation {
 
     /// Energy of weight, counted from the world's origin, and of springs, J.
     pub(crate) fn potential_energy_j(&self) -> f64 {
-        let weight = |(body, state): (&Body, &State)| {
+        let weight = |(body, state): (&RigidBody, &State)| {
             let com = state.world_from_body * nalgebra::Point3::from(body.com_m);
             -body.mass_kg * self.gravity_m_s2.dot(&com.coords)
         };

@@ -7,9 +7,10 @@
 
 use nalgebra::{Point3, Vector3};
 use selene_base::Wrench;
-use selene_terrain::Ground;
+use selene_terrain::GroundPatch;
+use serde::{Deserialize, Serialize};
 
-use super::body::Body;
+use super::contact_body::ContactBody;
 use super::law::{Grip, Law, Share, Touch};
 use crate::shape::{Collision, Shape};
 
@@ -18,86 +19,99 @@ const SPACING_M: f64 = 0.1;
 /// Metal on regolith.
 pub(crate) const FRICTION: f64 = 0.6;
 
-/// One body's points over the ground and what they remember.
+/// One body's points, in its own frame.
 #[derive(Clone, Debug, Default)]
-pub struct Floor {
+pub struct FloorPoints {
     points_m: Vec<Vector3<f64>>,
     reach_m: f64,
-    grips: Vec<Grip>,
+}
+
+/// What a body over hard ground remembers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FloorMemory {
+    /// Grips of the points that touch, in the points' order.
+    grips: Vec<(u32, Grip)>,
     /// The body is free for as long as it has not moved this far, m.
     free_m: f64,
-    touching: Vec<usize>,
+}
+
+/// Points that touch in a step; holds no state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FloorScratch {
+    touching: Vec<u32>,
     touches: Vec<Touch>,
 }
 
-impl Floor {
-    /// A body with these points, in its own frame.
+impl FloorPoints {
+    /// A body with these points.
     #[must_use]
     pub fn new(points_m: Vec<Vector3<f64>>) -> Self {
         let reach_m = points_m.iter().map(Vector3::norm).fold(0.0, f64::max);
-        Self { grips: vec![Grip::default(); points_m.len()], points_m, reach_m, ..Self::default() }
+        Self { points_m, reach_m }
     }
 
-    /// The ground's wrench on the body about its origin, and whether it touches.
-    pub fn push(&mut self, body: &Body, ground: &Ground, dt_s: f64) -> Option<Wrench> {
-        self.free_m -= (body.linear_m_s.norm() + body.angular_rad_s.norm() * self.reach_m) * dt_s;
-        if self.free_m > 0.0 {
+    /// Points over the shapes of a link, about 10 cm apart.
+    pub(crate) fn of(collisions: &[Collision]) -> Self {
+        let of_one = |collision: &Collision| {
+            let place = |point: Vector3<f64>| (collision.link_from_shape * Point3::from(point)).coords;
+            shape_points(&collision.shape).into_iter().map(place).collect::<Vec<_>>()
+        };
+        Self::new(collisions.iter().flat_map(of_one).collect())
+    }
+
+    /// The ground's wrench on the body about its origin; none where it does not touch.
+    pub(crate) fn push(
+        &self,
+        memory: &mut FloorMemory,
+        scratch: &mut FloorScratch,
+        body: &ContactBody,
+        ground: &GroundPatch,
+        dt_s: f64,
+    ) -> Option<Wrench> {
+        memory.free_m -= (body.linear_m_s.norm() + body.angular_rad_s.norm() * self.reach_m) * dt_s;
+        if memory.free_m > 0.0 {
             return None;
         }
-        let clearance_m = self.find(body, ground);
-        self.free_m = 0.5 * clearance_m;
-        if self.touches.is_empty() {
+        memory.free_m = 0.5 * self.find(scratch, body, ground);
+        let before = std::mem::take(&mut memory.grips);
+        if scratch.touches.is_empty() {
             return None;
         }
-        let floor = Body::fixed(body.world_from_body);
+        let floor = ContactBody::fixed(body.world_from_body);
         let law = Law { first: body, second: &floor, friction: FRICTION, dt_s };
-        let share = Share::of(&self.touches);
+        let share = Share::of(&scratch.touches);
         let mut wrench = Wrench::default();
-        for (&point, touch) in self.touching.iter().zip(&self.touches) {
-            if let Some(push) = law.point(touch, &share, &mut self.grips[point]) {
+        for (&point, touch) in scratch.touching.iter().zip(&scratch.touches) {
+            let mut grip = before.iter().find(|(of, _)| *of == point).map_or_else(Grip::default, |(_, grip)| *grip);
+            if let Some(push) = law.point(touch, &share, &mut grip) {
                 let part = push.about(&body.origin_m());
                 wrench.force += part.force;
                 wrench.torque += part.torque;
             }
+            memory.grips.push((point, grip));
         }
         Some(wrench)
     }
 
-    /// Fills `touches`; the least clearance of all points, zero when one touches.
-    fn find(&mut self, body: &Body, ground: &Ground) -> f64 {
-        self.touching.clear();
-        self.touches.clear();
+    /// Fills the touches; the least clearance of all points, zero when one touches.
+    fn find(&self, scratch: &mut FloorScratch, body: &ContactBody, ground: &GroundPatch) -> f64 {
+        scratch.touching.clear();
+        scratch.touches.clear();
         let mut clearance_m = f64::INFINITY;
         for (index, point) in self.points_m.iter().enumerate() {
             let point_m = (body.world_from_body * Point3::from(*point)).coords;
             let Some(height_m) = ground.height_m(point_m.x, point_m.y) else { continue };
             if point_m.z >= height_m {
                 clearance_m = clearance_m.min(point_m.z - height_m);
-                self.grips[index] = Grip::default();
                 continue;
             }
             clearance_m = 0.0;
             let normal = ground.normal(point_m.x, point_m.y).unwrap_or_else(Vector3::z);
-            self.touching.push(index);
-            self.touches.push(Touch { point_m, normal, depth_m: (height_m - point_m.z) * normal.z });
+            scratch.touching.push(index as u32);
+            scratch.touches.push(Touch { point_m, normal, depth_m: (height_m - point_m.z) * normal.z });
         }
         if clearance_m.is_finite() { clearance_m } else { 0.0 }
     }
-
-    /// What its points remember, for state hashes.
-    pub fn memory(&self) -> impl Iterator<Item = f64> {
-        self.grips.iter().flat_map(Grip::numbers)
-    }
-}
-
-/// Points over the shapes of a link, in the link's frame, about 10 cm apart.
-#[must_use]
-pub fn floor_points(collisions: &[Collision]) -> Vec<Vector3<f64>> {
-    let of_one = |collision: &Collision| {
-        let place = |point: Vector3<f64>| (collision.link_from_shape * Point3::from(point)).coords;
-        shape_points(&collision.shape).into_iter().map(place).collect::<Vec<_>>()
-    };
-    collisions.iter().flat_map(of_one).collect()
 }
 
 fn shape_points(shape: &Shape) -> Vec<Vector3<f64>> {

@@ -14,8 +14,9 @@
 
 use nalgebra::{Matrix3, Vector3};
 use selene_base::Wrench;
+use serde::{Deserialize, Serialize};
 
-use super::body::Body;
+use super::contact_body::ContactBody;
 
 /// Angular frequency of a contact, per step.
 const FREQUENCY: f64 = 0.3;
@@ -32,7 +33,7 @@ pub(crate) struct Touch {
 }
 
 /// What a contact remembers: its elastic force and torque in friction.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grip {
     force_n: Vector3<f64>,
     twist_nm: f64,
@@ -62,8 +63,8 @@ impl Push {
 
 /// How two bodies' contact answers at this step.
 pub(crate) struct Law<'a> {
-    pub(crate) first: &'a Body,
-    pub(crate) second: &'a Body,
+    pub(crate) first: &'a ContactBody,
+    pub(crate) second: &'a ContactBody,
     pub(crate) friction: f64,
     pub(crate) dt_s: f64,
 }
@@ -191,8 +192,9 @@ fn within(force: Vector3<f64>, limit_n: f64) -> Vector3<f64> {
 }
 
 impl Grip {
-    /// What it remembers as numbers, for state hashes.
-    pub fn numbers(&self) -> [f64; 4] {
-        [self.force_n.x, self.force_n.y, self.force_n.z, self.twist_nm]
+    /// The same as the second body has it.
+    pub(crate) fn on_other(self) -> Self {
+        // The normal turns about as well, so that the couple about it keeps its sign.
+        Self { force_n: -self.force_n, ..self }
     }
 }

@@ -1,20 +1,26 @@
-//! Contact of wheels, bodies and loose rocks with rocks and hard ground. Narrow phase
-//! by GJK and EPA (parry3d-f64) on exact convex shapes, forces by a stiff, damped
+//! Contact of wheels, bodies and loose rocks with rocks, obstacles, hard ground and one another. Narrow
+//! phase by GJK and EPA (parry3d-f64) on exact convex shapes, forces by a stiff, damped
 //! penalty with Coulomb friction that remembers its stretch (`law.rs`). Soil under
 //! wheels and rocks is not treated here.
 //!
-//! Every force acts on two bodies, equal and opposite; pairs are taken in a fixed
-//! order, so that the same state gives the same bytes.
+//! Every force acts on two bodies, equal and opposite; pairs are taken in the order in which
+//! rovers are given, so that the same state gives the same bytes.
 
-mod body;
-mod field;
+mod contact_body;
 mod floor;
+mod group;
 mod law;
 mod loose;
+mod memory;
+mod obstacle;
+mod shapes;
 mod solid;
 
-pub use body::{Body, Mobility};
-pub use field::{ContactConditions, ContactForces, ContactState, forces};
-pub use floor::{Floor, floor_points};
+pub use contact_body::{ContactBody, Mobility};
+pub use floor::{FloorMemory, FloorPoints};
+pub use group::{ContactForces, ContactGroup, ContactRover, ContactScratch};
 pub use law::Grip;
-pub use loose::{LooseRock, LooseRocks};
+pub use loose::{LooseRock, LooseRockState, RockInertia};
+pub use memory::{ContactMemory, Party};
+pub use obstacle::Obstacle;
+pub use shapes::{ContactShapes, RockSolids};

@@ -6,7 +6,7 @@ use nalgebra::Vector3;
 use selene_base::{Pose, Twist};
 
 use super::{JointState, Rover, WheelMotion};
-use crate::contact::{Body, Mobility};
+use crate::contact::{ContactBody, Mobility};
 use crate::drive::{self, DrivePower};
 use crate::encoder;
 use crate::model::{RoverModel, Wheel};
@@ -31,10 +31,10 @@ impl Rover {
 
     /// A link as contacts see it.
     #[must_use]
-    pub fn body_of_link(&self, link: usize) -> Body {
+    pub fn body_of_link(&self, link: usize) -> ContactBody {
         let (mass_kg, centre_m, inertia) = self.articulation.mass_of_link(link);
         let Twist { linear, angular } = self.articulation.twist_of_link(link);
-        Body {
+        ContactBody {
             world_from_body: self.articulation.world_from_link(link),
             linear_m_s: linear,
             angular_rad_s: angular,

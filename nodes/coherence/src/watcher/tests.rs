@@ -1,27 +1,35 @@
 //! What a participant sees when messages come late, twice, out of order or not at all.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use nalgebra::Vector3;
-use selene_base::{Pose, SimTime, Twist};
+use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::WorldState;
+use selene_sim::{
+    AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace,
+};
 use selene_terrain::Edit;
 
 use super::{BEHIND_MAX, WorldWatcher};
+use crate::NodeError;
+use crate::entities::entities_to_message;
+use crate::links::{Links, NodeContext};
+use crate::run::{RUN_INFO, RunId};
 use crate::wire::{edits_to_message, state_to_message};
-use crate::{ACKNOWLEDGE, NodeError, RUN_INFO, TERRAIN_REQUEST, TERRAIN_SNAPSHOT, WORLD_STATE};
 
-const LINKS: usize = 2;
 static ON: AtomicBool = AtomicBool::new(false);
 
 /// A simulation that says what a test wants, and a participant that watches it.
 struct Talk {
+    bus: InProcess,
+    links: Links,
     states: Publisher<selene_msgs::WorldState>,
     terrain: Publisher<selene_msgs::TerrainSnapshot>,
+    entities: Publisher<selene_msgs::EntityTable>,
     info: Publisher<selene_msgs::RunInfo>,
     requests: Arc<Mutex<u32>>,
     acknowledged: Arc<Mutex<Vec<u64>>>,
@@ -29,29 +37,48 @@ struct Talk {
     _ears: [Subscription; 2],
 }
 
+fn config() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
+}
+
+fn model() -> Arc<Model> {
+    let path = config().join("scenario/curiosity_rocks.yaml");
+    let scenario = Scenario::load(&path, &LoadOptions::default()).expect("good");
+    Arc::new(Model::new(Arc::new(scenario)).expect("made"))
+}
+
+fn context(links: &Links) -> NodeContext {
+    NodeContext { links: links.clone(), model: model(), folders: AllowedFolders::new([config()]), told_until: None }
+}
+
 impl Talk {
     fn new() -> Self {
         let bus = InProcess::new();
+        let internal = Arc::new(bus.clone());
+        let links = Links { public: internal.clone(), internal, run: RunId::random() };
         let (requests, acknowledged) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (counted, noted) = (Arc::clone(&requests), Arc::clone(&acknowledged));
         let on_request = move |_: selene_msgs::TerrainRequest| *counted.lock().expect("lock") += 1;
         let on_acknowledge = move |m: selene_msgs::Acknowledge| noted.lock().expect("lock").push(m.sequence);
         Self {
-            states: Publisher::new(&bus, WORLD_STATE, Qos::state()).expect("topic"),
-            terrain: Publisher::new(&bus, TERRAIN_SNAPSHOT, Qos::reliable()).expect("topic"),
+            states: Publisher::new(&bus, &links.world_state(), Qos::state()).expect("topic"),
+            terrain: Publisher::new(&bus, &links.terrain_snapshot(), Qos::reliable()).expect("topic"),
+            entities: Publisher::new(&bus, &links.entities(), Qos::latched()).expect("topic"),
             info: Publisher::new(&bus, RUN_INFO, Qos::latched()).expect("topic"),
             requests,
             acknowledged,
-            watcher: WorldWatcher::new(&bus, "test", LINKS).expect("watcher"),
+            watcher: WorldWatcher::new(&context(&links), "test").expect("watcher"),
             _ears: [
-                subscribe(&bus, TERRAIN_REQUEST, Qos::reliable(), on_request).expect("topic"),
-                subscribe(&bus, ACKNOWLEDGE, Qos::state(), on_acknowledge).expect("topic"),
+                subscribe(&bus, &links.terrain_request(), Qos::reliable(), on_request).expect("topic"),
+                subscribe(&bus, &links.acknowledge(), Qos::state(), on_acknowledge).expect("topic"),
             ],
+            bus,
+            links,
         }
     }
 
-    fn say(&self, state: &WorldState) {
-        self.states.publish(&state_to_message(state), state.time).expect("said");
+    fn say(&self, state: &Snapshot) {
+        self.states.publish(&state_to_message(state, |_| ""), state.time).expect("said");
     }
 
     /// Tells terrain in two parts, the second one first.
@@ -65,7 +92,8 @@ impl Talk {
     }
 
     fn finish(&self) {
-        let message = selene_msgs::RunInfo { finished: true, ..Default::default() };
+        let run = self.links.run.to_string();
+        let message = selene_msgs::RunInfo { run, finished: true, ..Default::default() };
         self.info.publish(&message, SimTime::ZERO).expect("told");
     }
 
@@ -77,23 +105,15 @@ impl Talk {
 }
 
 /// The snapshot of heartbeat `sequence`, each of which makes one edit.
-fn state(sequence: u64) -> WorldState {
-    WorldState {
+fn state(sequence: u64) -> Snapshot {
+    Snapshot {
         time: SimTime::from_nanos(sequence as i64 * 5_000_000),
         sequence,
         terrain_sequence: sequence,
-        place: [0, 0],
-        world_from_links: vec![Pose::identity(); LINKS],
-        joint_position: Vec::new(),
-        joint_velocity: Vec::new(),
-        joint_effort: Vec::new(),
-        base_twist: Twist::default(),
-        base_acceleration: Vector3::zeros(),
-        wheels: Vec::new(),
+        rovers: vec![RoverSnapshot { id: EntityId(1), ..RoverSnapshot::default() }],
         edits: vec![edit(sequence)],
-        loose_rocks: Vec::new(),
-        lamp_levels: Vec::new(),
         sun_direction: Vector3::x(),
+        ..Snapshot::default()
     }
 }
 
@@ -187,14 +207,42 @@ fn a_simulation_started_anew_is_noticed() {
     assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
     assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(2));
     talk.say(&state(1));
-    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted)));
+    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 2, to: 1, .. })));
 }
 
 #[test]
-fn another_rover_is_refused() {
+fn what_is_added_is_known_before_it_is_seen() {
     let mut talk = Talk::new();
-    let mut other = state(0);
-    other.world_from_links.push(Pose::identity());
-    talk.say(&other);
-    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::OtherRover { theirs: 3, ours: LINKS })));
+    talk.say(&state(0));
+    let place = SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() };
+    let file = config().join("rover/sorato.yaml");
+    let added = Spawn::Rover { name: "second".to_owned(), file, sensors: Vec::new(), place };
+    let with_second = |sequence| Snapshot { entities_version: 1, ..state(sequence) };
+    talk.say(&with_second(1));
+    while let Ok(event) = talk.watcher.events.try_recv() {
+        talk.watcher.take(event).expect("taken");
+    }
+    assert!(talk.watcher.next_held().expect("waits").is_none(), "nobody said yet what was added");
+    let table = entities_to_message(1, &[(Entity::Rover(EntityId(7)), added)]);
+    talk.entities.publish(&table, SimTime::ZERO).expect("told");
+    talk.finish();
+    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    assert_eq!(interval.model.rovers()[&EntityId(7)].setup().name, "second");
+    assert!(talk.next().is_none());
+}
+
+#[test]
+fn another_run_is_not_heard() {
+    let mut talk = Talk::new();
+    let elsewhere = Links { run: RunId::random(), ..talk.links.clone() };
+    let others = Publisher::new(&talk.bus, &elsewhere.world_state(), Qos::state()).expect("topic");
+    let info = Publisher::new(&talk.bus, RUN_INFO, Qos::latched()).expect("topic");
+    talk.say(&state(0));
+    others.publish(&state_to_message(&state(5), |_| ""), SimTime::ZERO).expect("said");
+    let ended = selene_msgs::RunInfo { run: elsewhere.run.to_string(), finished: true, ..Default::default() };
+    info.publish(&ended, SimTime::ZERO).expect("told");
+    talk.say(&state(1));
+    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
+    talk.finish();
+    assert_eq!(talk.next(), None);
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceArgs, PacingArgs, RutsArgs, WorldArgs};
+use super::{CheckpointArgs, DeviceArgs, PacingArgs, RunIdArgs, RutsArgs, WorldArgs};
 
 /// The nodes that acknowledge heartbeats.
 const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
@@ -12,9 +12,11 @@ const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
 pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --for 20 --record out/bag
   selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
-  selene run --save-ruts out/day1.ruts; selene run --ruts out/day1.ruts --x 4 --y 0
+  selene run --save-ruts out/day1.state; selene run --ruts out/day1.state --x 4 --y 0
+  selene run --for 10 --checkpoint-every 5 --checkpoint-dir out/states
+  selene run --resume out/states/000010.000s.state --for 10
 
-The rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
+A rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
 printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder. Ctrl-C ends cleanly; a second Ctrl-C \
 ends at once.";
@@ -35,6 +37,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) ruts: RutsArgs,
     #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
+    #[command(flatten)]
+    pub(crate) run: RunIdArgs,
+    #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -53,8 +59,9 @@ pub(super) const SIMULATION_EXAMPLES: &str = "Example, four processes in lockste
   selene navigation --scenario config/scenario/polar.yaml
   selene simulation --scenario config/scenario/polar.yaml --participants camera,lidar,navigation --for 20
 
-Every node must be given the same scenario, --seed and --data; ruts of an earlier run (--ruts) are given to the simulation \
-alone, of which the others ask them. Without --participants the simulation runs freely and \
+Every node must be given the same scenario, --seed and --data; ruts of an earlier run (--ruts) and a checkpoint (--resume) \
+are given to the simulation alone, of which the others ask what they need. A node takes part in the first run of its own \
+world on its ROS_DOMAIN_ID, or in the one that --run names. Without --participants the simulation runs freely and \
 a slow sensor node leaves out frames; with it, simulated time waits for the nodes named.";
 
 /// `selene simulation`.
@@ -69,6 +76,8 @@ pub(crate) struct SimulationArgs {
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) ruts: RutsArgs,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,
@@ -82,6 +91,8 @@ pub(crate) struct NodeArgs {
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) run: RunIdArgs,
 }
 
 pub(super) const CAMERA_EXAMPLES: &str = "Example:

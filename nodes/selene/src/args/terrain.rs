@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use selene_terrain::elevation::Crs;
+use selene_dem::Crs;
 
 use super::values::{degrees_east, latitude, map_point, number_of, positive};
 

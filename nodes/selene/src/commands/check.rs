@@ -2,9 +2,10 @@
 //! keys, else by its folder; a URDF by its extension.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use selene_sensors::SensorSpec;
-use selene_sim::{LoadOptions, Scenario, ScenarioError};
+use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
 use selene_soil::{Law, SoilSpec};
 use selene_terrain::{SiteSpec, TerrainError};
 use selene_vehicle::{RoverModel, read_urdf};
@@ -74,7 +75,7 @@ fn has_key(text: &str, key: &str) -> bool {
 /// Loads the file as a run would; the note tells what could not be looked at.
 fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
     match kind {
-        Kind::Scenario => return check_scenario(file, options).map_err(|e| e.to_string()),
+        Kind::Scenario => return check_scenario(file, options),
         Kind::Rover => RoverModel::load(file).map(drop).map_err(|e| e.to_string())?,
         Kind::Soil => {
             let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
@@ -87,16 +88,19 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static 
     Ok("")
 }
 
-/// A scenario is checked down to its ground. Third-party data that no folder was
+/// A scenario is checked down to its ground and the start of its rovers. Third-party data that no folder was
 /// given for are no fault of the file.
-fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, ScenarioError> {
-    let scenario = Scenario::load(file, options)?;
-    match scenario.generate_ground() {
-        Ok(_) => Ok(""),
+fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
+    let scenario = Scenario::load(file, options).map_err(|error| error.to_string())?;
+    match Model::new(Arc::new(scenario)) {
+        Ok(model) => {
+            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+            model.start(None).map(|_| "").map_err(|error| told(&error))
+        }
         Err(ScenarioError::Terrain(TerrainError::NoDataDirectory { .. })) => {
             Ok(" (its elevation file was not looked at: no --data DIR)")
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.to_string()),
     }
 }
 

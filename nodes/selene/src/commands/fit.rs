@@ -4,20 +4,26 @@ use std::path::Path;
 
 use selene_base::Table;
 use selene_base::input::parse_yaml;
+use selene_base::output::{self, FileKind, PNG};
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use selene_soil::fit::{Fit, FitError, Measurements, Regression, soil_file};
 use selene_soil::{DataSpec, SoilLaw, SoilSpec};
 
 use crate::args::FitArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::pictures::chart::{Chart, Line, Mark, Panel};
 use crate::places;
 
+/// A soil file that was fitted before: soils written by hand are not replaced.
+const SOIL: FileKind =
+    FileKind { name: "soil file of `selene fit`", is: |head| head.starts_with(b"# Fitted by `selene fit`") };
 /// Slopes of which a fitted line is drawn at most.
 const LINES_MAX: usize = 6;
 
 /// Fits, tells the coefficients, and leaves a soil file and a plot where asked to.
 pub(crate) fn fit(args: &FitArgs) -> Result<(), Fault> {
+    args.out.iter().try_for_each(|file| places::check_writable("--out", file, &SOIL))?;
+    args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
     let table = Table::load(&args.file).map_err(Fault::input)?;
     let other = data_law(&args.other)?;
     let fit = Fit::of(&table, &other).map_err(Fault::input)?;
@@ -32,7 +38,7 @@ pub(crate) fn fit(args: &FitArgs) -> Result<(), Fault> {
         chart(&fit, &runs, &source).save(plot).map_err(Fault::run)?;
     }
     let Some(out) = &args.out else { return Ok(()) };
-    std::fs::write(out, text).map_err(|e| Fault::run(format!("{}: cannot be written: {e}", out.display())))
+    output::write_bytes(out, &SOIL, text.as_bytes()).map_err(Fault::run)
 }
 
 /// The data-driven law of the soil called `name`.

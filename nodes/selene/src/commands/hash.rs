@@ -1,5 +1,5 @@
 //! `selene hash`: the hash of the world's state after some simulated time, the
-//! built-in driver following the route.
+//! built-in drivers following their routes.
 
 use selene_sim::World;
 
@@ -21,11 +21,9 @@ pub(crate) fn hash(args: &HashArgs) -> Result<(), Fault> {
 }
 
 fn hash_of(args: &HashArgs) -> Result<u64, Fault> {
-    let scenario = places::load_driven(Some(&args.scenario), &args.world, args.ruts.as_deref())?;
-    let ground = scenario.generate_ground().map_err(Fault::input)?;
-    let mut world = World::new(scenario, ground).map_err(Fault::run)?;
-    // As the simulation node does: the snapshot takes the first edits.
-    world.first_snapshot();
+    let model = places::load_model(Some(&args.scenario), &args.world)?;
+    let driven = places::load_ruts(args.ruts.as_deref(), &model)?;
+    let mut world = World::begin(model, driven.as_ref()).map_err(Fault::run)?;
     while world.time() < args.duration {
         world.heartbeat().map_err(Fault::run)?;
     }

@@ -4,8 +4,9 @@ mod plate;
 mod slope;
 mod wheel;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use selene_base::output::{self, CSV};
 use selene_soil::rig::RigError;
 use selene_soil::{Law, SoilSpec};
 
@@ -44,15 +45,9 @@ fn finite(name: &str, value: f64) -> Result<f64, Fault> {
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
 }
 
-/// The file `name` in `folder`, which is made if need be.
-fn file_in(folder: &Path, name: &str) -> Result<PathBuf, Fault> {
-    std::fs::create_dir_all(folder).map_err(|e| Fault::run(format!("{}: cannot be made: {e}", folder.display())))?;
-    Ok(folder.join(name))
-}
-
-/// Writes `text` to `file`.
-fn write(file: &Path, text: &str) -> Result<(), Fault> {
-    std::fs::write(file, text).map_err(|e| Fault::run(format!("{}: cannot be written: {e}", file.display())))
+/// Writes a table to `file`.
+fn write_csv(file: &Path, text: &str) -> Result<(), Fault> {
+    output::write_bytes(file, &CSV, text.as_bytes()).map_err(Fault::run)
 }
 
 #[cfg(test)]

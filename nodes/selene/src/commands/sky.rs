@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use selene_base::input::load_yaml;
+use selene_base::output::PNG;
 use selene_sky::{Direction, Ephemeris, Kernels, SiteSky, Sky, visible_fraction};
-use selene_terrain::{Ground, Horizon, SiteSpec};
+use selene_terrain::{Clipmap, Horizon, SiteSpec};
 use serde_json::{Value, json};
 
 use self::course::Course;
@@ -28,6 +29,7 @@ struct Outlook {
 
 /// Prints the sky, and draws its course where asked to.
 pub(crate) fn sky(args: &SkyArgs) -> Result<(), Fault> {
+    args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
     let outlook = Outlook::new(args)?;
     let now = outlook.sky.at(args.at).map_err(Fault::input)?;
     let course = args.duration.map(|span| Course::follow(&outlook, args.at, span, args.step)).transpose()?;
@@ -149,7 +151,7 @@ impl Outlook {
 /// The horizon around the map origin of a site.
 fn site_horizon(site: &SiteSpec, file: &Path, args: &SkyArgs, eye_m: f64) -> Result<Horizon, Fault> {
     let data_dir = places::data_dir(args.data.as_deref());
-    let ground = Ground::generate(site, file, data_dir.as_deref(), args.seed).map_err(Fault::input)?;
+    let ground = Clipmap::of_site(site, file, data_dir.as_deref(), args.seed).map_err(Fault::input)?;
     let horizon = Horizon::seen_from(&ground, [0.0, 0.0], eye_m);
     horizon.ok_or_else(|| Fault::run(format!("{}: has no ground at the map origin", file.display())))
 }

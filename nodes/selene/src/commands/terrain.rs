@@ -2,15 +2,17 @@
 
 mod export;
 
-use selene_terrain::elevation::{
-    Bounds, Compression, Crs, ElevationError, ElevationFile, Place, ReadOptions, Survey, Window, write_geotiff,
+use selene_base::output::{PNG, TIFF};
+use selene_dem::{
+    Bounds, Compression, Crs, ElevationError, ElevationFile, GeoPoint, ReadOptions, Survey, Window, write_geotiff,
 };
+use selene_pictures::{hillshade, save_png};
 use serde_json::{Value, json};
 
 use crate::args::{CropArgs, InfoArgs, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand};
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::pictures::hillshade;
+use crate::places;
 
 /// The longest side of a preview, px.
 const PREVIEW_SIDE_PX: usize = 1600;
@@ -41,7 +43,7 @@ fn open(args: &SourceArgs) -> Result<ElevationFile, Fault> {
 /// A file that cannot be written is a run's failure, all else the input's.
 fn fault(error: ElevationError) -> Fault {
     match error {
-        ElevationError::Write { .. } => Fault::run(error),
+        ElevationError::Write { .. } | ElevationError::Output(_) => Fault::run(error),
         _ => Fault::input(error),
     }
 }
@@ -123,7 +125,7 @@ fn sample(args: &SampleArgs) -> Result<(), Fault> {
             if *file.crs() == Crs::Local {
                 return Err(refuse("--lat, --lon: the grid is local, at no stated place; give --x and --y".to_owned()));
             }
-            let place = Place::from_degrees(latitude_deg, longitude_deg);
+            let place = GeoPoint::from_degrees(latitude_deg, longitude_deg);
             let outside = || refuse(format!("--lat {latitude_deg} --lon {longitude_deg}: is outside the file"));
             (file.xy_of(&place).ok_or_else(outside)?, Some(place))
         }
@@ -158,8 +160,9 @@ fn sample(args: &SampleArgs) -> Result<(), Fault> {
 }
 
 fn crop(args: &CropArgs) -> Result<(), Fault> {
+    places::check_writable("--out", &args.out, &TIFF)?;
     let mut file = open(&args.source)?;
-    let place = Place::from_degrees(args.lat, args.lon);
+    let place = GeoPoint::from_degrees(args.lat, args.lon);
     let outside = || {
         let [lat, lon] = [args.lat, args.lon];
         Fault::input(format!(
@@ -181,12 +184,11 @@ fn crop(args: &CropArgs) -> Result<(), Fault> {
 }
 
 fn preview(args: &PreviewArgs) -> Result<(), Fault> {
+    places::check_writable("--out", &args.out, &PNG)?;
     let mut file = open(&args.source)?;
     let dem = file.thinned(PREVIEW_SIDE_PX).map_err(fault)?;
     let (picture, exaggeration) = hillshade::draw(&dem);
-    picture
-        .save(&args.out)
-        .map_err(|e| Fault::run(format!("{}: the picture cannot be written: {e}", args.out.display())))?;
+    save_png(&picture, &args.out).map_err(Fault::run)?;
     print_line(format_args!(
         "{}: {} × {} px, heights × {exaggeration:.1}",
         args.out.display(),

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use selene_validation::{Comparison, Figure, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
-use crate::validation::{Comparison, Figure, Section, Sources, report};
 
 /// A comparison, as `--json` prints it.
 #[derive(Serialize)]
@@ -33,6 +33,9 @@ struct PrintedFigure {
 /// Makes all comparisons; tells the figures, or writes the page.
 pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Fault> {
     let sources = sources(args)?;
+    if !args.json {
+        places::check_folder("--out", &args.out)?;
+    }
     let mut made = Vec::new();
     for comparison in Comparison::ALL {
         eprintln!("{} …", comparison.title());

@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use selene_base::output::{CSV, PNG};
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use selene_sim::{Climb, SlopeError, SlopeRig};
 use selene_vehicle::RoverModel;
 
-use super::{file_in, finite, soil, write};
+use super::{finite, soil, write_csv};
 use crate::args::SlopeArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::pictures::chart::{Chart, Line, Mark, Panel};
+use crate::places;
+
+/// The files of a folder.
+const TABLE: &str = "slope.csv";
+const PLOT: &str = "slope.png";
 
 pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
     let rover = Arc::new(RoverModel::load(&args.rover).map_err(Fault::input)?);
@@ -22,13 +28,18 @@ pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
         step_s: args.step,
         ..rig
     };
+    if let Some(folder) = &args.out {
+        places::check_folder("--out", folder)?;
+        places::check_writable("--out", &folder.join(TABLE), &CSV)?;
+        places::check_writable("--out", &folder.join(PLOT), &PNG)?;
+    }
     let climbs = until_it_stalls(&rig, &args.slope.0)?;
     let Some(folder) = &args.out else {
         print_line(csv(&climbs).trim_end());
         return Ok(());
     };
-    write(&file_in(folder, "slope.csv")?, &csv(&climbs))?;
-    chart(args, &rig, &climbs).save(&file_in(folder, "slope.png")?).map_err(Fault::run)
+    write_csv(&folder.join(TABLE), &csv(&climbs))?;
+    chart(args, &rig, &climbs).save(&folder.join(PLOT)).map_err(Fault::run)
 }
 
 /// Slopes from the flattest to the first on which the rover stalls. All are driven at

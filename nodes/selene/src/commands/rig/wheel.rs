@@ -1,16 +1,20 @@
 //! `selene rig wheel`: a single wheel, once or over every combination of what was
 //! given as a list or a range.
 
+use std::path::PathBuf;
+
 use rayon::prelude::*;
+use selene_base::output::{CSV, PNG};
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 use selene_soil::{Law, WheelShape};
 use serde::Serialize;
 
-use super::{fault, file_in, finite, soil, write};
+use super::{fault, finite, soil, write_csv};
 use crate::args::WheelArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::pictures::chart::{Chart, Line, Mark, Panel};
+use crate::places;
 
 /// Runs of one call at most.
 const RUNS_MAX: usize = 100_000;
@@ -48,23 +52,36 @@ pub(super) fn wheel(args: &WheelArgs) -> Result<(), Fault> {
     }
     let laws = args.soil.0.iter().map(|name| soil(name, args.bulldozing)).collect::<Result<Vec<_>, _>>()?;
     let cases = cases(args)?;
+    let [table, plot] = files(args)?;
     let states = run(args, &laws, &cases)?;
-    let files = match &args.out {
-        Some(folder) => [Some(file_in(folder, "wheel.csv")?), Some(file_in(folder, "wheel.png")?)],
-        None => [args.csv.clone(), args.plot.clone()],
-    };
-    if let Some(plot) = &files[1] {
+    if let Some(plot) = &plot {
         chart(args, &cases, &states).save(plot).map_err(Fault::run)?;
     }
-    match (&files[0], &states[..]) {
-        (Some(file), _) => write(file, &csv(args, &cases, &states)),
+    match (&table, &states[..]) {
+        (Some(file), _) => write_csv(file, &csv(args, &cases, &states)),
         (None, [state]) => print_json(state),
-        (None, _) if files[1].is_some() => Ok(()),
+        (None, _) if plot.is_some() => Ok(()),
         (None, _) => {
             print_line(csv(args, &cases, &states).trim_end());
             Ok(())
         }
     }
+}
+
+/// The table and the plot to write, if any; refused where they could not be written.
+fn files(args: &WheelArgs) -> Result<[Option<PathBuf>; 2], Fault> {
+    let files = match &args.out {
+        Some(folder) => {
+            places::check_folder("--out", folder)?;
+            [Some(folder.join("wheel.csv")), Some(folder.join("wheel.png"))]
+        }
+        None => [args.csv.clone(), args.plot.clone()],
+    };
+    let options = if args.out.is_some() { ["--out", "--out"] } else { ["--csv", "--plot"] };
+    for ((option, kind), file) in options.into_iter().zip([&CSV, &PNG]).zip(&files) {
+        file.iter().try_for_each(|file| places::check_writable(option, file, kind))?;
+    }
+    Ok(files)
 }
 
 /// Every combination, the first of `AXES` running fastest.

@@ -1,13 +1,13 @@
 //! Sun and Earth over a span of time: when the Sun is up, for how long it is dark.
 
 use selene_base::SimTime;
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
 use selene_sky::Utc;
 use serde_json::{Value, json};
 
 use super::Outlook;
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::pictures::chart::{Chart, Line, Mark, Panel};
 
 /// Instants at most.
 const LOOKS_MAX: i64 = 200_000;

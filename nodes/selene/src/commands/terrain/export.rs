@@ -1,10 +1,13 @@
 //! `selene terrain export`: a square of a site's ground as GeoTIFF, made or measured, with the
 //! ruts of earlier runs.
 
+use std::sync::Arc;
+
 use selene_base::input::load_yaml;
-use selene_sim::{LoadOptions, SavedRuts, Scenario};
-use selene_terrain::elevation::{Crs, MOON_RADIUS_M, MapFrame, RasterHead, write_geotiff_rows};
-use selene_terrain::{Ground, Mosaic, MosaicLayer, SiteSpec};
+use selene_base::output::TIFF;
+use selene_dem::{Crs, MOON_RADIUS_M, MapFrame, RasterHead, write_geotiff_rows};
+use selene_sim::{DrivenGround, Fingerprint, LoadOptions, Scenario};
+use selene_terrain::{Clipmap, Mosaic, MosaicLayer, SiteSpec, Terrain};
 
 use super::fault;
 use crate::args::{ExportArgs, HeightArg, LayerArg};
@@ -18,7 +21,7 @@ const SEED: u64 = 1;
 
 /// Writes the square.
 pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
-    places::check_writable("--out", &args.out)?;
+    places::check_writable("--out", &args.out, &TIFF)?;
     if args.height == HeightArg::Sphere && args.layer != LayerArg::Elevation {
         return Err(Fault::input("--height sphere: only --layer elevation has heights"));
     }
@@ -81,28 +84,32 @@ fn head(args: &ExportArgs, site: &SiteSpec, mosaic: &Mosaic) -> RasterHead {
 }
 
 /// The site and its ground, with ruts, all rocks fixed.
-fn ground(args: &ExportArgs) -> Result<(SiteSpec, Ground), Fault> {
+fn ground(args: &ExportArgs) -> Result<(SiteSpec, Clipmap), Fault> {
     let data_dir = places::data_dir(args.data.as_deref());
-    match kind_of(&args.file).map_err(Fault::input)? {
+    let (site, seed, terrain) = match kind_of(&args.file).map_err(Fault::input)? {
         Kind::Scenario => {
-            let (seed, ruts) = (args.seed, args.ruts.clone());
-            let options = LoadOptions { data_dir, seed, ruts, ..LoadOptions::default() };
+            let options = LoadOptions { data_dir, seed: args.seed, ..LoadOptions::default() };
             let scenario = Scenario::load(&args.file, &options).map_err(Fault::input)?;
-            let ground = scenario.site_ground().map_err(Fault::input)?;
-            Ok((scenario.site, ground))
+            let terrain = scenario.terrain().map_err(Fault::input)?;
+            (scenario.site, scenario.seed, terrain)
         }
         Kind::Site => {
             let site: SiteSpec = load_yaml(&args.file).map_err(Fault::input)?;
-            let ruts = args.ruts.as_ref().map(|file| Ok((file, SavedRuts::load(file)?)));
-            let ruts = ruts.transpose().map_err(|error: selene_sim::RutsError| Fault::input(error))?;
-            let seed = args.seed.or(ruts.as_ref().map(|(_, ruts)| ruts.seed())).unwrap_or(SEED);
-            ruts.iter().try_for_each(|(file, ruts)| ruts.check_site(&site, seed, file)).map_err(Fault::input)?;
-            let mut ground = Ground::generate(&site, &args.file, data_dir.as_deref(), seed).map_err(Fault::input)?;
-            ruts.iter().try_for_each(|(file, ruts)| ruts.put_on(&mut ground, file)).map_err(Fault::input)?;
-            Ok((site, ground))
+            let of_ruts = || args.ruts.as_deref().map(DrivenGround::seed_of).transpose().map_err(Fault::input);
+            let seed = args.seed.map_or_else(of_ruts, |seed| Ok(Some(seed)))?.unwrap_or(SEED);
+            let terrain = Terrain::load(&site, &args.file, data_dir.as_deref(), seed).map_err(Fault::input)?;
+            (site, seed, terrain)
         }
         Kind::Rover | Kind::Soil | Kind::Sensor | Kind::Urdf => {
-            Err(Fault::input(format!("{}: is neither a site nor a scenario", args.file.display())))
+            return Err(Fault::input(format!("{}: is neither a site nor a scenario", args.file.display())));
         }
+    };
+    let terrain = Arc::new(terrain);
+    let mut clipmap = Clipmap::at(&terrain, [0, 0]);
+    if let Some(file) = &args.ruts {
+        let own = Fingerprint::of_ground(&site, seed, &terrain);
+        let driven = DrivenGround::load(file, &own).map_err(|error| Fault::input(format!("--ruts {error}")))?;
+        clipmap.take_ruts(&driven.ruts);
     }
+    Ok((site, clipmap))
 }

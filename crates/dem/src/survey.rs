@@ -1,0 +1,148 @@
+//! What can be said of a whole file, however large: read band by band.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::crs::GeoPoint;
+use crate::dem::Dem;
+use crate::error::ElevationError;
+use crate::file::ElevationFile;
+use crate::transform::GeoTransform;
+use crate::window::Window;
+
+/// Posts of a band: 32 MiB of heights.
+const BAND_POSTS: usize = 8 << 20;
+/// Bands begin at multiples of this, so that few tiles are decoded twice.
+const BAND_ROWS: usize = 512;
+/// Points on each side of a file at which its bounds are looked for.
+const SIDE_POINTS: usize = 64;
+
+/// Heights and gaps of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Survey {
+    /// Lowest and highest post, m; none when no post has data.
+    pub height_range_m: Option<[f64; 2]>,
+    /// Posts without data.
+    pub no_data_count: usize,
+}
+
+/// The least box of latitudes and longitudes around a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Least latitude, rad.
+    pub south_rad: f64,
+    /// Greatest latitude, rad.
+    pub north_rad: f64,
+    /// Where it begins in the west, rad.
+    pub west_rad: f64,
+    /// Where it ends in the east, rad: above `west_rad`, perhaps beyond π.
+    pub east_rad: f64,
+}
+
+impl ElevationFile {
+    /// Windows that cover the file, each small enough to be read at once.
+    #[must_use]
+    pub fn bands(&self) -> Vec<Window> {
+        let [columns, rows] = self.shape();
+        let fit = (BAND_POSTS / columns).max(1);
+        let band_rows = if fit > BAND_ROWS { fit / BAND_ROWS * BAND_ROWS } else { fit };
+        let width = columns.min(BAND_POSTS);
+        let window = |row: usize, column: usize| Window {
+            column,
+            row,
+            columns: width.min(columns - column),
+            rows: band_rows.min(rows - row),
+        };
+        let starts = (0..rows).step_by(band_rows);
+        starts.flat_map(|row| (0..columns).step_by(width).map(move |column| window(row, column))).collect()
+    }
+
+    /// Reads all heights, band by band.
+    ///
+    /// # Errors
+    /// As `read_window`.
+    pub fn survey(&mut self) -> Result<Survey, ElevationError> {
+        let mut survey = Survey { height_range_m: None, no_data_count: 0 };
+        for band in self.bands() {
+            let dem = self.read_window(&band)?;
+            survey.no_data_count += dem.no_data_count();
+            if let Some([low, high]) = dem.height_range_m() {
+                let [lowest, highest] = survey.height_range_m.unwrap_or([low, high]);
+                survey.height_range_m = Some([lowest.min(low), highest.max(high)]);
+            }
+        }
+        Ok(survey)
+    }
+
+    /// Every n-th post of every n-th row, so that neither side has more than
+    /// `side_max` posts.
+    ///
+    /// # Errors
+    /// As `read_window`.
+    pub fn thinned(&mut self, side_max: usize) -> Result<Dem, ElevationError> {
+        let [columns, rows] = self.shape();
+        let n = columns.max(rows).div_ceil(side_max.max(1)).max(1);
+        let first = (n / 2).min(columns.min(rows) - 1);
+        let count = |all: usize| (all - first).div_ceil(n);
+        let shape = [count(columns), count(rows)];
+        let mut heights_m = vec![f32::NAN; shape[0] * shape[1]];
+        for band in self.bands() {
+            let dem = self.read_window(&band)?;
+            for row in (first..rows).step_by(n).filter(|row| (band.row..band.row + band.rows).contains(row)) {
+                let inside = |column: &usize| (band.column..band.column + band.columns).contains(column);
+                for column in (first..columns).step_by(n).filter(inside) {
+                    let height = dem.heights_m()[(row - band.row) * band.columns + column - band.column];
+                    heights_m[row / n * shape[0] + column / n] = height;
+                }
+            }
+        }
+        let (t, n) = (*self.transform(), n as f64);
+        // The middle of the first thin pixel is that of the first post taken.
+        let corner = t.xy([first as f64 + 0.5 - n / 2.0; 2]);
+        let [column_step, row_step] = [t.column_step, t.row_step].map(|step| step.map(|value| value * n));
+        let transform = GeoTransform { corner, column_step, row_step };
+        let crs = *self.crs();
+        Ok(Dem { columns: shape[0], rows: shape[1], transform, crs, heights_m, filled: Vec::new() })
+    }
+
+    /// The box of latitudes and longitudes; none of a local grid. Found by a walk
+    /// around the border: one that has gone around the axis has a pole inside.
+    #[must_use]
+    pub fn bounds(&self) -> Option<Bounds> {
+        let [columns, rows] = self.shape().map(|count| count as f64);
+        let corners = [[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows], [0.0, 0.0]];
+        let steps = corners.windows(2).flat_map(|side| {
+            (0..SIDE_POINTS)
+                .map(|i| i as f64 / SIDE_POINTS as f64)
+                .map(|t| [0, 1].map(|k| side[0][k] + t * (side[1][k] - side[0][k])))
+        });
+        let places = steps.chain([[0.0, 0.0]]).map(|pixel| self.place_on_border(pixel));
+        let places: Vec<_> = places.collect::<Option<_>>()?;
+        let [mut south_rad, mut north_rad] = [PI, -PI];
+        let mut longitude_rad = places.first()?.longitude_rad;
+        let [mut west_rad, mut east_rad] = [longitude_rad; 2];
+        for place in &places {
+            let step = place.longitude_rad - longitude_rad;
+            longitude_rad += step - TAU * (step / TAU).round();
+            [west_rad, east_rad] = [west_rad.min(longitude_rad), east_rad.max(longitude_rad)];
+            [south_rad, north_rad] = [south_rad.min(place.latitude_rad), north_rad.max(place.latitude_rad)];
+        }
+        if (longitude_rad - places[0].longitude_rad).abs() > PI {
+            [west_rad, east_rad] = [-PI, PI];
+            let pole = (PI / 2.0).copysign(south_rad + north_rad);
+            [south_rad, north_rad] = [south_rad.min(pole), north_rad.max(pole)];
+        }
+        Some(Bounds { south_rad, north_rad, west_rad, east_rad })
+    }
+
+    /// The place of a point of the border; labels that round put it a part of a pixel
+    /// beyond the pole, which is then taken.
+    fn place_on_border(&self, pixel: [f64; 2]) -> Option<GeoPoint> {
+        let place = |pixel: [f64; 2]| self.crs().inverse(self.transform().xy(pixel));
+        let on_border = place(pixel);
+        if on_border.is_some() || self.crs().circumference().is_none() {
+            return on_border;
+        }
+        let within = place([pixel[0], pixel[1].clamp(1.0, self.shape()[1] as f64 - 1.0)])?;
+        Some(GeoPoint { latitude_rad: (PI / 2.0).copysign(within.latitude_rad), ..within })
+    }
+}

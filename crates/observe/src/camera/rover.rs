@@ -1,0 +1,241 @@
+//! The cameras of one rover: the scene around it, what traces that, and each camera's images on their way.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+use selene_base::SimTime;
+use selene_scene::{CameraFrame, TruthFrame};
+use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule, SensorSpec};
+use selene_sim::{EntityId, Model, RoverSetup, Snapshot};
+use selene_terrain::Ruts;
+
+use crate::ObserveError;
+use crate::camera::develop::Developed;
+use crate::camera::longest_after;
+use crate::camera::trace::{Eye, TracedFrame};
+use crate::device::Device;
+use crate::history::History;
+use crate::interval::Interval;
+use crate::outbox::Outbox;
+use crate::recall::rover_span;
+use crate::values::{CameraSample, SensorId};
+
+/// The cameras of one rover.
+#[derive(Debug)]
+pub struct RoverCameras {
+    eye: Eye,
+    cameras: Vec<Camera>,
+}
+
+/// One camera.
+#[derive(Debug)]
+struct Camera {
+    lens: Arc<Mounting>,
+    schedule: Schedule,
+    /// Samples whose exposure has not ended.
+    open: VecDeque<Sample>,
+    developing: Option<Developing>,
+    outbox: Outbox<CameraSample>,
+    /// Of developed images, so that nothing is allocated anew.
+    spare: Vec<(CameraFrame, TruthFrame)>,
+}
+
+/// A camera on its rover: all that stays the same from image to image.
+#[derive(Debug)]
+pub(crate) struct Mounting {
+    pub(crate) sensor: SensorId,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) link: usize,
+    pub(crate) frame: String,
+    /// Seed of its noise and its light.
+    pub(crate) seed: u64,
+    pub(crate) rectifier: Option<Rectifier>,
+}
+
+/// An image in a thread of its own.
+#[derive(Debug)]
+struct Developing {
+    stamp: SimTime,
+    work: JoinHandle<Result<Developed, ObserveError>>,
+}
+
+impl RoverCameras {
+    /// The cameras of a rover that a snapshot has, on ground to which `ruts` was done.
+    ///
+    /// # Errors
+    /// When the scene cannot be built, or a camera's stages make no sense.
+    pub fn new(
+        model: &Arc<Model>,
+        rover: EntityId,
+        snapshot: &Arc<Snapshot>,
+        ruts: &Ruts,
+        device: &Device,
+        own: &OwnStages,
+    ) -> Result<Self, ObserveError> {
+        let setup = model.rovers().get(&rover).map(|kind| kind.setup().clone());
+        let setup = setup.ok_or_else(|| ObserveError::of(&format!("rover {rover}"), &"is not there"))?;
+        let span = rover_span(&setup, model.scenario().heartbeat);
+        let mut cameras = Vec::new();
+        for sensor in &setup.sensors {
+            if let SensorSpec::Camera(spec) = &sensor.spec {
+                let lens = Mounting::new(rover, &setup, spec, sensor.link, own)?;
+                cameras.push(Camera::new(lens, sensor.spec.schedule()));
+            }
+        }
+        Ok(Self { eye: Eye::new(model, rover, snapshot, ruts, device, span)?, cameras })
+    }
+
+    /// Takes in the world's next interval; the images that are due in it.
+    ///
+    /// # Errors
+    /// When an image cannot be traced or developed.
+    pub fn take(&mut self, interval: &Interval) -> Result<Vec<CameraSample>, ObserveError> {
+        self.eye.take(interval)?;
+        let mut due = Vec::new();
+        for camera in &mut self.cameras {
+            camera.take(interval, &mut self.eye)?;
+            let schedule = camera.schedule;
+            let is_new = |of: &CameraSample| !interval.was_told(schedule.handed_over(of.stamp));
+            due.extend(camera.outbox.due(interval.next.time).filter(is_new));
+        }
+        Ok(due)
+    }
+
+    /// Takes in the world's next interval for those who ask for images by `expose`: none is taken by itself.
+    ///
+    /// # Errors
+    /// When shapes of what is new do not fit into a scene.
+    pub fn see(&mut self, interval: &Interval) -> Result<(), ObserveError> {
+        self.eye.take(interval)
+    }
+
+    /// Traces and develops the image of number `sample.index` that a camera takes at `sample.instant`, up to the
+    /// end of whose exposure the world was taken in. Flow is that from the camera's last image.
+    ///
+    /// # Errors
+    /// When the rover has no such camera, or the image cannot be traced or developed.
+    pub fn expose(&mut self, camera: &str, sample: Sample) -> Result<CameraSample, ObserveError> {
+        let found = self.cameras.iter_mut().find(|of| of.lens.sensor.name == camera);
+        let camera = found.ok_or_else(|| ObserveError::of(camera, &"the rover has no such camera"))?;
+        let traced = self.eye.trace(&camera.lens, sample, camera.spare.pop())?;
+        Ok(camera.keep(traced.develop(&camera.lens)?))
+    }
+
+    /// When the exposure of an image has ended, whatever its camera meters; the sample's instant where the rover
+    /// has no such camera.
+    #[must_use]
+    pub fn exposed_at(&self, camera: &str, sample: Sample) -> SimTime {
+        let found = self.cameras.iter().find(|of| of.lens.sensor.name == camera);
+        sample.instant + found.map_or(SimTime::ZERO, |of| longest_after(of.lens.spec()))
+    }
+
+    /// What it traces on now, for people to read.
+    #[must_use]
+    pub fn device(&self) -> String {
+        self.eye.device()
+    }
+
+    /// The world as far as it is known.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        self.eye.history()
+    }
+}
+
+impl Mounting {
+    fn new(
+        rover: EntityId,
+        setup: &RoverSetup,
+        spec: &CameraSpec,
+        link: usize,
+        own: &OwnStages,
+    ) -> Result<Self, ObserveError> {
+        let failed = |error: &dyn std::fmt::Display| ObserveError::of(&spec.name, error);
+        let rectification = setup.rectification(spec).map_err(|error| failed(&error))?;
+        Ok(Self {
+            sensor: SensorId { rover, name: spec.name.clone() },
+            pipeline: Pipeline::with(spec, setup.sensor_seed, own).map_err(|error| failed(&error))?,
+            link,
+            frame: setup.frame(&spec.link),
+            seed: setup.sensor_seed,
+            rectifier: rectification.map(|rectification| Rectifier::new(spec, rectification)),
+        })
+    }
+
+    pub(crate) fn spec(&self) -> &CameraSpec {
+        self.pipeline.spec()
+    }
+
+    pub(crate) fn fault(&self, what: &dyn std::fmt::Display) -> ObserveError {
+        ObserveError::of(&self.sensor.name, what)
+    }
+}
+
+impl Camera {
+    fn new(lens: Mounting, schedule: Schedule) -> Self {
+        Self {
+            lens: Arc::new(lens),
+            schedule,
+            open: VecDeque::new(),
+            developing: None,
+            outbox: Outbox::default(),
+            spare: Vec::new(),
+        }
+    }
+
+    fn due(&self, stamp: SimTime) -> SimTime {
+        self.schedule.handed_over(stamp)
+    }
+
+    /// Traces the images whose exposure ends in the interval, and has them developed.
+    fn take(&mut self, interval: &Interval, eye: &mut Eye) -> Result<(), ObserveError> {
+        self.open.extend(self.schedule.measured_in(interval.after(), interval.next.time));
+        let longest_after = longest_after(self.lens.spec());
+        while let Some(sample) = self.open.front().copied() {
+            if sample.instant + longest_after > interval.next.time {
+                break;
+            }
+            self.open.pop_front();
+            if !self.is_wanted(sample, interval) || !eye.knows(&self.lens, sample) {
+                continue;
+            }
+            let traced = eye.trace(&self.lens, sample, self.spare.pop())?;
+            self.finish()?;
+            self.developing = Some(Developing::start(traced, Arc::clone(&self.lens))?);
+        }
+        if self.developing.as_ref().is_some_and(|image| self.due(image.stamp) <= interval.next.time) {
+            self.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Whether anybody still waits for an image: for itself, or for the flow from it to the next one.
+    fn is_wanted(&self, sample: Sample, interval: &Interval) -> bool {
+        !interval.was_told(self.due(sample.instant)) || self.lens.spec().truth.flow
+    }
+
+    /// Waits for the image that is developed.
+    fn finish(&mut self) -> Result<(), ObserveError> {
+        let Some(image) = self.developing.take() else { return Ok(()) };
+        let due = self.due(image.stamp);
+        let developed = image.work.join().unwrap_or_else(|_| Err(self.lens.fault(&"developing broke off")))?;
+        let sample = self.keep(developed);
+        self.outbox.put(due, sample);
+        Ok(())
+    }
+
+    /// Keeps the buffers for the next image.
+    fn keep(&mut self, developed: Developed) -> CameraSample {
+        self.spare.push(developed.spare);
+        developed.sample
+    }
+}
+
+impl Developing {
+    fn start(traced: TracedFrame, lens: Arc<Mounting>) -> Result<Self, ObserveError> {
+        let (stamp, of) = (traced.sample.instant, Arc::clone(&lens));
+        let work = Builder::new().name("developing".into()).spawn(move || traced.develop(&lens));
+        Ok(Self { stamp, work: work.map_err(|error| of.fault(&error))? })
+    }
+}

@@ -1,0 +1,157 @@
+//! What a camera sees, traced: the world of the last while, the scene, and what traces it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use selene_base::{Pose, SimTime};
+use selene_scene::{CameraFrame, CameraView, Sighting, TruthFrame};
+use selene_sensors::{Sample, SunSight};
+use selene_sim::{EntityId, Model, Snapshot};
+use selene_terrain::Ruts;
+
+use crate::ObserveError;
+use crate::boxes;
+use crate::camera::rover::Mounting;
+use crate::device::{Device, SteadyTracer};
+use crate::history::History;
+use crate::interval::Interval;
+use crate::scene::TracedScene;
+use crate::sun_sight::sun_in_sight;
+use crate::values::{Box2d, Box3d};
+
+/// What the cameras of one rover look with.
+pub(crate) struct Eye {
+    rover: EntityId,
+    history: History,
+    scene: TracedScene,
+    tracer: SteadyTracer,
+    /// What each camera that asks for flow saw last.
+    last: BTreeMap<String, Arc<Sighting>>,
+}
+
+/// A traced image that is not yet developed: nothing of it is shared, so that the next one is traced meanwhile.
+#[derive(Debug)]
+pub(crate) struct TracedFrame {
+    pub(crate) sample: Sample,
+    pub(crate) frame: CameraFrame,
+    pub(crate) truth: TruthFrame,
+    pub(crate) sun: Option<SunSight>,
+    /// Of this image and of the one before, for flow.
+    pub(crate) sightings: [Option<Arc<Sighting>>; 2],
+    pub(crate) boxes_2d: Option<Vec<Box2d>>,
+    pub(crate) boxes_3d: Option<Vec<Box3d>>,
+}
+
+impl Eye {
+    pub(crate) fn new(
+        model: &Arc<Model>,
+        rover: EntityId,
+        snapshot: &Arc<Snapshot>,
+        ruts: &Ruts,
+        device: &Device,
+        span: SimTime,
+    ) -> Result<Self, ObserveError> {
+        let mut history = History::new(span);
+        history.push(Arc::clone(snapshot));
+        let scene = TracedScene::new(model, rover, snapshot, ruts)?;
+        Ok(Self { rover, history, scene, tracer: device.tracer(), last: BTreeMap::new() })
+    }
+
+    pub(crate) fn take(&mut self, interval: &Interval) -> Result<(), ObserveError> {
+        self.history.take(interval);
+        self.scene.take(interval)
+    }
+
+    pub(crate) fn device(&self) -> String {
+        self.tracer.device()
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Whether the world is known from the beginning of an image's exposure on. Whoever joined later leaves it
+    /// out.
+    pub(crate) fn knows(&self, lens: &Mounting, sample: Sample) -> bool {
+        let spec = lens.spec();
+        self.history.reaches_back_to(sample.instant - spec.shutter(spec.exposure_s).opens_before())
+    }
+
+    /// Traces what a camera sees at `sample`, into spare buffers if there are any.
+    pub(crate) fn trace(
+        &mut self,
+        lens: &Mounting,
+        sample: Sample,
+        spare: Option<(CameraFrame, TruthFrame)>,
+    ) -> Result<TracedFrame, ObserveError> {
+        let (mut frame, mut truth) = spare.unwrap_or_default();
+        let exposure_s = self.exposure_s(lens, sample, &mut frame)?;
+        let view = self.look(lens, sample, exposure_s)?;
+        let sun = self.trace_all(lens, &view, sample, &mut frame, &mut truth)?;
+        let (spec, scene) = (lens.spec(), self.scene.scene());
+        let boxes = spec.truth.boxes_2d || spec.truth.boxes_3d;
+        let visible = if boxes { selene_scene::visible(&frame) } else { Vec::new() };
+        let boxes_2d = spec.truth.boxes_2d.then(|| boxes::in_image(&visible));
+        let boxes_3d = spec.truth.boxes_3d.then(|| boxes::in_space(&visible, scene, &view));
+        let now = spec.truth.flow.then(|| Arc::new(Sighting::new(scene, &view)));
+        let before = now.as_ref().and_then(|now| self.last.insert(spec.name.clone(), Arc::clone(now)));
+        Ok(TracedFrame { sample, frame, truth, sun, sightings: [now, before], boxes_2d, boxes_3d })
+    }
+
+    /// For how long an image is exposed as far as motion is concerned, s: where its camera meters that, metered
+    /// in a coarse image of the same instant.
+    fn exposure_s(&mut self, lens: &Mounting, sample: Sample, frame: &mut CameraFrame) -> Result<f64, ObserveError> {
+        let spec = lens.spec();
+        if !spec.meters_before_tracing() {
+            return Ok(spec.exposure_s);
+        }
+        let view = spec.metering_view(&self.look(lens, sample, 0.0)?);
+        let Self { scene, tracer, .. } = self;
+        let what = format!("the metering of {} at {}", spec.name, sample.instant);
+        let traced = tracer.trace(&what, |tracer| tracer.camera(scene.scene(), &view, frame));
+        traced.map_err(|error| lens.fault(&error))?;
+        Ok(lens.pipeline.exposure_s(frame))
+    }
+
+    /// Traces all that an image takes; where the Sun is in sight, if the pipeline asks.
+    fn trace_all(
+        &mut self,
+        lens: &Mounting,
+        view: &CameraView,
+        sample: Sample,
+        frame: &mut CameraFrame,
+        truth: &mut TruthFrame,
+    ) -> Result<Option<SunSight>, ObserveError> {
+        let spec = lens.spec();
+        let Self { scene, tracer, .. } = self;
+        let scene = scene.scene();
+        let traced = tracer.trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
+            tracer.camera(scene, view, frame)?;
+            if spec.truth.asks_surfaces() {
+                tracer.truth(scene, view, truth)?;
+            }
+            lens.pipeline.wants_sun().then(|| sun_in_sight(tracer, scene, view)).transpose()
+        });
+        traced.map(Option::flatten).map_err(|error| lens.fault(&error))
+    }
+
+    /// Brings the scene to the span of an exposure and returns the camera in it.
+    fn look(&mut self, lens: &Mounting, sample: Sample, exposure_s: f64) -> Result<CameraView, ObserveError> {
+        let spec = lens.spec();
+        let shutter = spec.shutter(exposure_s);
+        let span = [sample.instant - shutter.opens_before(), sample.instant + shutter.closes_after()];
+        let unknown = || lens.fault(&"its rover is in no snapshot of that time");
+        let pose = |time| -> Result<Pose, ObserveError> {
+            self.history.link_at(self.rover, lens.link, time).ok_or_else(unknown)
+        };
+        let (stamp, ends) = (pose(sample.instant)?, [pose(span[0])?, pose(span[1])?]);
+        self.scene.move_through(&self.history, span, sample.instant)?;
+        Ok(CameraView { sweep: shutter.sweep(ends), ..spec.frame_view(stamp, lens.seed, sample.index) })
+    }
+}
+
+impl std::fmt::Debug for Eye {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Eye").field("rover", &self.rover).field("device", &self.device()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,82 @@
+//! The world over the last while, for data that take longer than a heartbeat or leave later than they
+//! are measured: a spinning lidar looks up where it was at each beam's own instant.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use selene_base::{Pose, SimTime};
+use selene_sim::{EntityId, Snapshot};
+
+use crate::interval::Interval;
+
+/// Snapshots of the last `span`.
+#[derive(Clone, Debug)]
+pub struct History {
+    span: SimTime,
+    snapshots: VecDeque<Arc<Snapshot>>,
+}
+
+impl History {
+    /// Keeps at least the last `span`.
+    #[must_use]
+    pub fn new(span: SimTime) -> Self {
+        Self { span, snapshots: VecDeque::new() }
+    }
+
+    /// Keeps at least the last `span` from now on.
+    pub fn widen(&mut self, span: SimTime) {
+        self.span = self.span.max(span);
+    }
+
+    /// Takes in the world's next interval.
+    pub fn take(&mut self, interval: &Interval) {
+        if !self.reaches_back_to(interval.previous.time) {
+            self.push(Arc::clone(&interval.previous));
+        }
+        self.push(Arc::clone(&interval.next));
+    }
+
+    /// Adds the next snapshot and forgets those that are no longer needed.
+    pub fn push(&mut self, snapshot: Arc<Snapshot>) {
+        let oldest = snapshot.time - self.span;
+        self.snapshots.push_back(snapshot);
+        while self.snapshots.get(1).is_some_and(|second| second.time <= oldest) {
+            self.snapshots.pop_front();
+        }
+    }
+
+    /// Whether everything from `time` to the latest snapshot is known. Before it began the world rested.
+    #[must_use]
+    pub fn reaches_back_to(&self, time: SimTime) -> bool {
+        self.snapshots.front().is_some_and(|first| first.time <= time || first.sequence == 0)
+    }
+
+    /// The latest snapshot.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Arc<Snapshot>> {
+        self.snapshots.back()
+    }
+
+    /// Pose of a rover's link in the map frame at `time`, interpolated; the nearest known one outside. None
+    /// where no snapshot has the rover.
+    #[must_use]
+    pub fn link_at(&self, rover: EntityId, link: usize, time: SimTime) -> Option<Pose> {
+        let (previous, next) = self.around(time)?;
+        previous.link_at(next, rover, link, time)
+    }
+
+    /// Pose of the loose rock of this number in the map frame at `time`, likewise.
+    #[must_use]
+    pub fn rock_at(&self, rock: u32, time: SimTime) -> Option<Pose> {
+        let (previous, next) = self.around(time)?;
+        previous.rock_at(next, rock, time)
+    }
+
+    /// The snapshots before and after an instant, or the nearest twice.
+    #[must_use]
+    pub fn around(&self, time: SimTime) -> Option<(&Snapshot, &Snapshot)> {
+        let after = self.snapshots.partition_point(|snapshot| snapshot.time < time);
+        let next = self.snapshots.get(after).or(self.snapshots.back())?;
+        Some((self.snapshots.get(after.saturating_sub(1))?, next))
+    }
+}

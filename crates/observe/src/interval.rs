@@ -1,0 +1,40 @@
+//! What observers are fed with: two snapshots in a row and what changed between them.
+
+use std::sync::Arc;
+
+use selene_base::SimTime;
+use selene_sim::{Model, Snapshot};
+use selene_terrain::Edit;
+
+/// Two snapshots in a row and the ground that changed up to the second.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// What rovers, objects and rocks of the later snapshot are.
+    pub model: Arc<Model>,
+    /// The earlier snapshot.
+    pub previous: Arc<Snapshot>,
+    /// The later one.
+    pub next: Arc<Snapshot>,
+    /// Edits to apply before anything in the interval is sampled.
+    pub edits: Vec<Edit>,
+    /// Data that were due up to here were told before the run was resumed; they are not told again.
+    pub told_until: Option<SimTime>,
+}
+
+impl Interval {
+    /// The instant after which samples belong to this interval; they belong up to and
+    /// with `next.time`. The very first interval has the scenario's start as well.
+    #[must_use]
+    pub fn after(&self) -> SimTime {
+        match self.previous.sequence {
+            0 => self.previous.time - SimTime::from_nanos(1),
+            _ => self.previous.time,
+        }
+    }
+
+    /// Whether a datum that is due at `due` was told before the run was resumed.
+    #[must_use]
+    pub fn was_told(&self, due: SimTime) -> bool {
+        self.told_until.is_some_and(|until| due <= until)
+    }
+}

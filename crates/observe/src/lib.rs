@@ -1,0 +1,72 @@
+//! From states of the world to values of sensors: what of the last while they need (`History`), the scene
+//! that they look at (`scene`), the device that traces it, and cameras, lidars, inertial units, position
+//! receivers and encoders. Values are plain data that know their layout; ROS messages, bags, pictures and
+//! arrays are made of them elsewhere.
+//!
+//! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
+//! each. They remember nothing but the last while: whoever is fed with the same snapshots gives the same
+//! bytes, from the start on or from any instant after it.
+
+mod boxes;
+mod camera;
+mod device;
+mod encoders;
+mod feed;
+mod ground_truth;
+mod history;
+mod imu;
+mod instance;
+mod interval;
+mod lidar;
+mod outbox;
+mod per_rover;
+mod position;
+mod prefetch;
+mod recall;
+mod scene;
+mod sun_sight;
+mod values;
+
+pub use camera::{Cameras, RoverCameras};
+pub use device::Device;
+pub use encoders::Encoders;
+pub use feed::Feed;
+pub use ground_truth::{GroundLayers, GroundTruth, MAP_CELLS_MAX, MapWindow, OccupancyLimits, RocksAround};
+pub use history::History;
+pub use imu::Imus;
+pub use instance::{instance_of_part, instance_of_rock};
+pub use interval::Interval;
+pub use lidar::Lidars;
+pub use position::Positions;
+pub use recall::{Recorder, recall_span};
+pub use scene::TracedScene;
+pub use sun_sight::sun_in_sight;
+pub use values::{
+    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldType, Image, ImuSample, JointReadings,
+    LidarSample, PointCloud, PointField, PositionSample, SensorId,
+};
+
+/// Why nothing could be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// The scene could not be built.
+    #[error(transparent)]
+    Scene(#[from] selene_scene::SceneError),
+    /// The scenario's kernels do not cover an instant.
+    #[error(transparent)]
+    Sky(#[from] selene_sky::KernelError),
+    /// A sensor's datum could not be made.
+    #[error("{sensor}: {what}")]
+    Sensor {
+        /// Which sensor.
+        sensor: String,
+        /// Why, and what to do.
+        what: String,
+    },
+}
+
+impl ObserveError {
+    pub(crate) fn of(sensor: &str, what: &dyn std::fmt::Display) -> Self {
+        Self::Sensor { sensor: sensor.to_owned(), what: what.to_string() }
+    }
+}

@@ -1,0 +1,188 @@
+//! The windows of detail that a viewer's rover drives toward, made in the background as soon as it drives.
+//! Should they not be ready when the rover's snapshot asks for them they are waited for, so that what is seen
+//! is always the same. A rover that drives along the line between two places has both made ready, once.
+//!
+//! Coarse windows move seldom, several levels at once at worst: between two places the
+//! maker looks at those farther along the same way, and makes the coarse windows they need.
+//! It works on all cores but one: a heartbeat that shares its core waits for milliseconds.
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+
+use nalgebra::Vector2;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use selene_terrain::{ClipmapCentre, ClipmapWindows, Terrain};
+
+/// Distance from the windows' middle, in their steps, at which the simulation moves them on.
+const GO_STEPS: f64 = 1.0;
+/// So far ahead the rover is looked after, s: one that trembles where it stands goes nowhere.
+const AHEAD_S: f64 = 60.0;
+/// Places made ready at once.
+const COMING_MAX: usize = 2;
+/// Places beyond the next one whose coarse windows are made ahead.
+const FORESEEN: i32 = 6;
+
+/// Makes ready the next windows.
+#[derive(Debug, Default)]
+pub(crate) struct WindowPrefetch {
+    maker: Option<Maker>,
+    /// Asked of the maker, the one asked for last at the end.
+    coming: Vec<ClipmapCentre>,
+    /// Those of them that it has told.
+    ready: Vec<ClipmapWindows>,
+}
+
+/// Threads that make windows; they end with their orders.
+#[derive(Debug)]
+struct Maker {
+    orders: Sender<Order>,
+    made: Receiver<ClipmapWindows>,
+    _pool: ThreadPool,
+}
+
+/// Windows to make, and those that may follow.
+#[derive(Debug)]
+struct Order {
+    next: ClipmapCentre,
+    later: VecDeque<ClipmapCentre>,
+}
+
+impl WindowPrefetch {
+    /// Looks after a rover at `at_m` that moves at `velocity_m_s`, on windows about `from`.
+    pub(crate) fn look_ahead(
+        &mut self,
+        terrain: &Arc<Terrain>,
+        from: ClipmapCentre,
+        at_m: Vector2<f64>,
+        velocity_m_s: Vector2<f64>,
+    ) {
+        let Some(plan) = terrain.plan() else { return };
+        let from_middle = at_m / plan.step_m() - Vector2::from(from.map(f64::from));
+        if let Some(there) = heading_for(from_middle, velocity_m_s / plan.step_m()) {
+            self.ask(terrain, from, [there.x, there.y].map(|steps| steps as i32));
+        }
+    }
+
+    /// The windows about a centre.
+    pub(crate) fn windows(&mut self, terrain: &Terrain, centre: ClipmapCentre) -> Option<ClipmapWindows> {
+        let is_coming = std::mem::take(&mut self.coming).contains(&centre);
+        let ready = std::mem::take(&mut self.ready).into_iter();
+        // A maker that came to grief sends no more and leaves its work to who waits.
+        let made = self.maker.iter().filter(|_| is_coming).flat_map(|maker| maker.made.iter());
+        let there = ready.chain(made).find(|windows| windows.centre() == centre);
+        there.or_else(|| terrain.windows(centre).map(ClipmapWindows::owned))
+    }
+
+    /// Has the windows made that lie `steps` from where they are.
+    fn ask(&mut self, terrain: &Arc<Terrain>, from: ClipmapCentre, steps: [i32; 2]) {
+        let along = |times: i32| [0, 1].map(|axis| from[axis] + times * steps[axis]);
+        let next = along(1);
+        if self.coming.contains(&next) || !terrain.plan().is_some_and(|plan| plan.has(next)) {
+            return;
+        }
+        if self.maker.is_none() {
+            self.maker = Maker::start(terrain);
+        }
+        let Some(maker) = &self.maker else { return };
+        let order = Order { next, later: (2..=1 + FORESEEN).map(along).collect() };
+        if maker.orders.send(order).is_ok() {
+            self.coming.push(next);
+        }
+        if self.coming.len() > COMING_MAX {
+            self.coming.remove(0);
+        }
+        // Nobody waits for what was asked in vain.
+        self.ready.extend(maker.made.try_iter());
+        self.ready.retain(|windows| self.coming.contains(&windows.centre()));
+    }
+}
+
+impl Maker {
+    /// None where threads cannot start: the work is left for later.
+    fn start(terrain: &Arc<Terrain>) -> Option<Self> {
+        let (orders, taken) = channel();
+        let (sender, made) = channel();
+        let source = Arc::clone(terrain);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
+        // Else a panic in the pool would end the process; so it ends the maker, and who waits is told.
+        let threads = threads.panic_handler(drop);
+        let pool = threads.thread_name(|i| format!("windows ahead {i}")).build().ok()?;
+        pool.spawn(move || work(&source, &taken, &sender));
+        Some(Self { orders, made, _pool: pool })
+    }
+}
+
+/// Makes windows in the order in which they are asked for; between two orders a part of what later ones need.
+fn work(source: &Terrain, orders: &Receiver<Order>, made: &Sender<ClipmapWindows>) {
+    let mut later = VecDeque::new();
+    loop {
+        let order = match later.front() {
+            Some(_) => orders.try_recv(),
+            None => orders.recv().map_err(|_| TryRecvError::Disconnected),
+        };
+        match (order, later.front()) {
+            (Ok(order), _) => {
+                let windows = source.windows(order.next).map(ClipmapWindows::owned);
+                if windows.is_none_or(|windows| made.send(windows).is_err()) {
+                    return;
+                }
+                later = order.later;
+            }
+            (Err(TryRecvError::Empty), Some(&centre)) => {
+                if !source.prefetch_windows(centre) {
+                    later.pop_front();
+                }
+            }
+            (Err(_), _) => return,
+        }
+    }
+}
+
+/// The steps that windows will be asked to go, if the rover goes on as it does: those nearest to where it
+/// is `GO_STEPS` off the middle along either axis first; none where that is later than `AHEAD_S`.
+fn heading_for(from_middle: Vector2<f64>, steps_a_second: Vector2<f64>) -> Option<Vector2<f64>> {
+    let until = |(at, speed): (&f64, &f64)| (GO_STEPS - at * speed.signum()) / speed.abs();
+    let first_s = from_middle.iter().zip(&steps_a_second).map(until).fold(f64::INFINITY, f64::min);
+    (first_s < AHEAD_S).then(|| (from_middle + steps_a_second * first_s).map(f64::round))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WindowPrefetch, heading_for};
+    use nalgebra::Vector2;
+    use selene_terrain::{LevelSpec, Terrain};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_maker_that_comes_to_grief_leaves_its_work_to_who_waits() {
+        let fails: fn(f64, f64) -> f64 = |_, _| {
+            let thread = std::thread::current();
+            assert!(!thread.name().is_some_and(|name| name.starts_with("windows ahead")), "the maker comes to grief");
+            0.0
+        };
+        for height_m in [(|_, _| 0.0) as fn(f64, f64) -> f64, fails] {
+            let terrain = Arc::new(Terrain::of_formula(&[LevelSpec { spacing_m: 0.05, side_m: 16.0 }], height_m));
+            let mut prefetch = WindowPrefetch::default();
+            prefetch.look_ahead(&terrain, [0, 0], Vector2::zeros(), Vector2::new(0.2, 0.0));
+            assert_eq!(prefetch.windows(&terrain, [1, 0]).expect("endless").centre(), [1, 0]);
+        }
+    }
+
+    #[test]
+    fn a_rover_is_expected_where_it_drives() {
+        let there = |at: [f64; 2], velocity: [f64; 2]| {
+            heading_for(Vector2::from(at), Vector2::from(velocity)).expect("it moves")
+        };
+        assert_eq!(there([0.5, 0.0], [0.2, 0.0]), Vector2::new(1.0, 0.0));
+        assert_eq!(there([-0.5, 0.45], [-0.1, 0.1]), Vector2::new(-1.0, 1.0));
+        assert_eq!(there([0.1, -0.6], [0.2, 0.0]), Vector2::new(1.0, -1.0));
+        // A slow drift to the side does not come first, however near that border is.
+        assert_eq!(there([0.3, 0.9], [0.2, 1e-6]), Vector2::new(1.0, 1.0));
+        for trembling in [[0.0, 0.0], [1e-4, -2e-4]] {
+            assert_eq!(heading_for(Vector2::new(0.4, 0.3), Vector2::from(trembling)), None);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What moves in a scene: the visible shapes of rovers, the loose rocks; and objects, which stand fast
+//! but can be added and removed like them.
+
+use std::collections::BTreeMap;
+
+use selene_base::{Pose, SimTime};
+use selene_scene::{
+    Class, HapkeParams, InstanceId, Label, Material, Mesh, MeshId, PrincipledParams, Scene, SceneError, primitives,
+};
+use selene_sim::{EntityId, Model, ObjectPose, RockPose, Snapshot};
+use selene_vehicle::{FinishSpec, Shape, Visual};
+
+use crate::ObserveError;
+use crate::history::History;
+use crate::instance::{PARTS_MAX, instance_of_part, instance_of_rock};
+
+/// Instances of a scene, and whose they are.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies {
+    parts: Vec<Part>,
+    rocks: Vec<(u32, InstanceId)>,
+    /// Whose parts these are.
+    present: Present,
+    /// Meshes that the scene has, by the number of the instance that they were made for.
+    meshes: BTreeMap<u32, MeshId>,
+}
+
+/// Who is there: rovers, objects, rocks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Present {
+    rovers: Vec<EntityId>,
+    objects: Vec<EntityId>,
+    rocks: Vec<u32>,
+}
+
+/// One visible shape of a rover.
+#[derive(Debug)]
+struct Part {
+    instance: InstanceId,
+    rover: EntityId,
+    link: usize,
+    link_from_shape: Pose,
+}
+
+impl Present {
+    /// Those of a snapshot that the model knows: what a new one is may be told a little later.
+    fn of(model: &Model, snapshot: &Snapshot) -> Self {
+        let rovers = snapshot.rovers.iter().map(|rover| rover.id).filter(|id| model.rovers().contains_key(id));
+        let objects = snapshot.objects.iter().map(|object| object.id).filter(|id| model.objects().contains_key(id));
+        let rocks = snapshot.loose_rocks.iter().map(|rock| rock.id);
+        Self { rovers: rovers.collect(), objects: objects.collect(), rocks: rocks.collect() }
+    }
+}
+
+impl Bodies {
+    /// Whether nobody came or went since the scene took them over.
+    pub(crate) fn are_those_of(&self, model: &Model, snapshot: &Snapshot) -> bool {
+        self.present == Present::of(model, snapshot)
+    }
+
+    /// Replaces all instances of a scene by those of a snapshot.
+    pub(crate) fn become_those_of(
+        &mut self,
+        scene: &mut Scene,
+        model: &Model,
+        snapshot: &Snapshot,
+    ) -> Result<(), ObserveError> {
+        scene.clear_movables();
+        self.parts.clear();
+        self.rocks.clear();
+        for rover in &snapshot.rovers {
+            self.add_rover(scene, model, rover.id)?;
+        }
+        for object in &snapshot.objects {
+            self.add_object(scene, model, object)?;
+        }
+        for rock in &snapshot.loose_rocks {
+            self.add_rock(scene, model, rock)?;
+        }
+        self.present = Present::of(model, snapshot);
+        Ok(())
+    }
+
+    /// How all that moves goes in a span.
+    pub(crate) fn moves(&self, history: &History, span: [SimTime; 2]) -> Vec<(InstanceId, [Pose; 2])> {
+        let poses = |at: &dyn Fn(SimTime) -> Option<Pose>| Some([at(span[0])?, at(span[1])?]);
+        let part = |part: &Part| {
+            let at = |time| Some(history.link_at(part.rover, part.link, time)? * part.link_from_shape);
+            Some((part.instance, poses(&at)?))
+        };
+        let rock = |(id, instance): &(u32, InstanceId)| Some((*instance, poses(&|time| history.rock_at(*id, time))?));
+        self.parts.iter().filter_map(part).chain(self.rocks.iter().filter_map(rock)).collect()
+    }
+
+    fn add_rover(&mut self, scene: &mut Scene, model: &Model, id: EntityId) -> Result<(), ObserveError> {
+        let Some(kind) = model.rovers().get(&id) else { return Ok(()) };
+        let links = kind.model().links().iter().enumerate();
+        let visuals = links.flat_map(|(link, body)| body.visuals.iter().map(move |visual| (link, visual)));
+        for (number, (link, visual)) in visuals.enumerate() {
+            let finish = kind.model().finish(&visual.material);
+            let label = label(&kind.setup().name, Class::Rover, id, number)?;
+            let instance = self.add_shape(scene, &visual.link_from_shape, visual, &finish, label)?;
+            self.parts.push(Part { instance, rover: id, link, link_from_shape: visual.link_from_shape });
+        }
+        Ok(())
+    }
+
+    fn add_object(&mut self, scene: &mut Scene, model: &Model, object: &ObjectPose) -> Result<(), ObserveError> {
+        let Some(kind) = model.objects().get(&object.id) else { return Ok(()) };
+        for (number, (object_from_link, visual)) in kind.model.visuals.iter().enumerate() {
+            let pose = object.world_from_object * object_from_link * visual.link_from_shape;
+            let label = label(&kind.name, Class::Object, object.id, number)?;
+            self.add_shape(scene, &pose, visual, &FinishSpec::paint(), label)?;
+        }
+        Ok(())
+    }
+
+    fn add_rock(&mut self, scene: &mut Scene, model: &Model, rock: &RockPose) -> Result<(), SceneError> {
+        let Some(shape) = model.terrain().shapes().get(rock.shape as usize) else { return Ok(()) };
+        let number = instance_of_rock(rock.id);
+        let mesh = self.mesh(scene, number, || {
+            let vertices = shape.vertices.iter().map(|v| v.map(|c| (f64::from(c) * rock.radius_m) as f32)).collect();
+            Mesh { vertices, triangles: shape.triangles.clone() }
+        })?;
+        let material = Material::Hapke(HapkeParams::ROCK.but(&model.scenario().site.surface.rock));
+        let instance = scene.add_instance(mesh, &rock.world_from_rock, Class::Rock.numbered(number), &material)?;
+        self.rocks.push((rock.id, instance));
+        Ok(())
+    }
+
+    fn add_shape(
+        &mut self,
+        scene: &mut Scene,
+        pose: &Pose,
+        visual: &Visual,
+        finish: &FinishSpec,
+        label: Label,
+    ) -> Result<InstanceId, SceneError> {
+        let [r, g, b, _] = visual.rgba;
+        let FinishSpec { metallic, roughness, specular, .. } = *finish;
+        let mesh = self.mesh(scene, label.number, || mesh_of(&visual.shape))?;
+        let material = Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular });
+        scene.add_instance(mesh, pose, label, &material)
+    }
+
+    /// The mesh of an instance; it stays with the scene when the instance goes and comes again.
+    fn mesh(&mut self, scene: &mut Scene, instance: u32, make: impl FnOnce() -> Mesh) -> Result<MeshId, SceneError> {
+        if let Some(mesh) = self.meshes.get(&instance) {
+            return Ok(*mesh);
+        }
+        let mesh = scene.add_mesh(&make())?;
+        self.meshes.insert(instance, mesh);
+        Ok(mesh)
+    }
+}
+
+fn label(name: &str, class: Class, id: EntityId, part: usize) -> Result<Label, ObserveError> {
+    if part < PARTS_MAX {
+        return Ok(class.numbered(instance_of_part(id, part)));
+    }
+    Err(ObserveError::of(name, &format!("it has more than {PARTS_MAX} visible shapes; join some into one mesh")))
+}
+
+fn mesh_of(shape: &Shape) -> Mesh {
+    match shape {
+        Shape::Box { size_m } => primitives::cuboid(*size_m),
+        Shape::Cylinder { radius_m, length_m } => primitives::cylinder(*radius_m, *length_m),
+        Shape::Sphere { radius_m } => primitives::sphere(*radius_m),
+        Shape::Mesh { vertices, triangles } => Mesh { vertices: vertices.clone(), triangles: triangles.clone() },
+    }
+}

@@ -1,0 +1,132 @@
+//! The scene that a rover's tracing sensors look at, kept up to date: the ground around the rover with all
+//! ruts, the parts of every rover, objects, loose rocks and lamps where they are, Sun and Earth where they
+//! stand.
+
+mod bodies;
+mod lights;
+
+use std::sync::Arc;
+
+use nalgebra::Vector2;
+use selene_base::SimTime;
+use selene_scene::Scene;
+use selene_sim::{EntityId, Model, Snapshot};
+use selene_terrain::{Clipmap, ClipmapCentre, Ruts};
+
+use crate::ObserveError;
+use crate::history::History;
+use crate::interval::Interval;
+use crate::prefetch::WindowPrefetch;
+
+use bodies::Bodies;
+
+/// A scene around one rover.
+#[derive(Debug)]
+pub struct TracedScene {
+    model: Arc<Model>,
+    viewer: EntityId,
+    clipmap: Clipmap,
+    scene: Scene,
+    bodies: Bodies,
+    prefetch: WindowPrefetch,
+}
+
+impl TracedScene {
+    /// The scene around the rover `viewer` as a snapshot tells it, on ground to which `ruts` was done.
+    ///
+    /// # Errors
+    /// When shapes do not fit into a scene, or the scenario's kernels do not cover the instant.
+    pub fn new(model: &Arc<Model>, viewer: EntityId, snapshot: &Snapshot, ruts: &Ruts) -> Result<Self, ObserveError> {
+        let centre = snapshot.rover(viewer).map_or([0, 0], |rover| rover.clipmap_centre);
+        let mut clipmap = Clipmap::at(model.terrain(), centre);
+        clipmap.take_ruts(ruts);
+        let sky = model.scenario().sky.at(model.scenario().utc.after(snapshot.time))?;
+        let mut scene = Scene::new(&clipmap, lights::sun(&sky));
+        scene.set_surface(&model.scenario().site);
+        let mut traced = Self {
+            model: Arc::clone(model),
+            viewer,
+            clipmap,
+            scene,
+            bodies: Bodies::default(),
+            prefetch: WindowPrefetch::default(),
+        };
+        traced.bodies.become_those_of(&mut traced.scene, model, snapshot)?;
+        traced.turn_sky(snapshot.time)?;
+        Ok(traced)
+    }
+
+    /// The scene as it is now.
+    #[must_use]
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// The ground around the rover as it is now.
+    #[must_use]
+    pub fn clipmap(&self) -> &Clipmap {
+        &self.clipmap
+    }
+
+    /// Takes over what changed in an interval: ground, windows, who is there.
+    ///
+    /// # Errors
+    /// When shapes of what is new do not fit into a scene.
+    pub fn take(&mut self, interval: &Interval) -> Result<(), ObserveError> {
+        self.model = Arc::clone(&interval.model);
+        let shown = self.clipmap.apply(&interval.edits);
+        self.scene.apply_edits(&shown);
+        if let Some(rover) = interval.next.rover(self.viewer) {
+            let at_m = rover.world_from_base().translation.vector.xy();
+            self.follow(rover.clipmap_centre, at_m, rover.base_twist.linear.xy());
+        }
+        if !self.bodies.are_those_of(&self.model, &interval.next) {
+            self.bodies.become_those_of(&mut self.scene, &self.model, &interval.next)?;
+        }
+        Ok(())
+    }
+
+    /// Goes with the windows around the rover, and has the next ones made.
+    fn follow(&mut self, centre: ClipmapCentre, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) {
+        let terrain = self.model.terrain();
+        if centre != self.clipmap.centre()
+            && let Some(windows) = self.prefetch.windows(terrain, centre)
+        {
+            self.clipmap.enter(windows);
+            self.scene.set_ground(&self.clipmap);
+        }
+        self.prefetch.look_ahead(terrain, centre, at_m, velocity_m_s);
+    }
+
+    /// Moves all that moves to where it is at `time`, which the history covers.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover `time` or the lamps are too many.
+    pub fn move_to(&mut self, history: &History, time: SimTime) -> Result<(), ObserveError> {
+        self.move_through(history, [time; 2], time)
+    }
+
+    /// Has all that moves go as it does in a span of time, see
+    /// `Scene::sweep_instances`, with lamps and the sky's lights as they are at `stamp`. Over a span of
+    /// several heartbeats it goes evenly from where it is first to where it is last;
+    /// before the first snapshot it rests.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover `stamp` or the lamps are too many.
+    pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), ObserveError> {
+        self.scene.sweep_instances(&self.bodies.moves(history, span));
+        if let Some((previous, next)) = history.around(stamp) {
+            self.scene.set_lamps(lights::lamps(&self.model, previous, next, stamp))?;
+        }
+        self.turn_sky(stamp)
+    }
+
+    fn turn_sky(&mut self, time: SimTime) -> Result<(), ObserveError> {
+        let scenario = self.model.scenario();
+        let sky = scenario.sky.at(scenario.utc.after(time))?;
+        self.scene.set_sun(lights::sun(&sky));
+        self.scene.set_earth(Some(lights::earth(&sky)));
+        self.scene.set_stars(lights::stars(&sky, &scenario.stars));
+        Ok(())
+    }
+}

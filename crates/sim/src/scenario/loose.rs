@@ -1,0 +1,161 @@
+//! Which rocks of a scenario are loose: some of the site's own by their size, and others
+//! that the scenario lays on the ground.
+
+use garde::Validate;
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::input::{finite, positive, within};
+use selene_base::{InputError, Pose};
+use selene_terrain::{GroundPatch, Rock, RockShape, Ruts, Terrain};
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Scenario;
+use crate::scenario::rover::Start;
+
+/// Rocks that were laid are numbered from here: beyond all that landscapes have.
+pub(crate) const FIRST_LAID: u32 = 7 << 29;
+/// Density of rock where none is told, kg/m³: basalt with a few pores.
+pub(crate) const DENSITY_KG_M3: f64 = 2700.0;
+
+/// A loose rock that the scenario lays on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LooseRockSpec {
+    /// Map x, m.
+    #[garde(custom(finite))]
+    pub x_m: f64,
+    /// Map y, m.
+    #[garde(custom(finite))]
+    pub y_m: f64,
+    /// Mean diameter, m.
+    #[garde(custom(within(0.02, 10.0)))]
+    pub diameter_m: f64,
+    /// Which of the site's shapes, from 0; without, rocks take them in turn.
+    #[garde(skip)]
+    #[serde(default)]
+    pub shape: Option<usize>,
+    /// Density, kg/m³.
+    #[garde(custom(within(100.0, 20_000.0)))]
+    #[serde(default = "density_kg_m3")]
+    pub density_kg_m3: f64,
+    /// How it is turned about the vertical.
+    #[garde(custom(within(-360.0, 360.0)))]
+    #[serde(default)]
+    pub yaw_deg: f64,
+}
+
+/// Which of the site's own rocks are loose.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LooseFromSiteSpec {
+    /// Mean diameter at least, m.
+    #[garde(custom(positive))]
+    pub diameter_min_m: f64,
+    /// Mean diameter at most, m.
+    #[garde(custom(at_least(self.diameter_min_m)))]
+    pub diameter_max_m: f64,
+}
+
+fn at_least(min_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |value, ()| {
+        if value.is_finite() && *value >= min_m {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("value {value} is not allowed: must be diameter_min_m ({min_m}) or more")))
+    }
+}
+
+fn density_kg_m3() -> f64 {
+    DENSITY_KG_M3
+}
+
+/// A loose rock as it lies at the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LooseRockSetup {
+    /// Its number on the site.
+    pub id: u32,
+    /// Which of the ground's shapes it has.
+    pub shape: usize,
+    /// Mean radius, m: the shape's scale.
+    pub radius_m: f64,
+    /// Density, kg/m³.
+    pub density_kg_m3: f64,
+    /// Where it lies.
+    pub world_from_rock: Pose,
+}
+
+/// The site's rocks about the rovers' starts that the scenario loosens.
+pub(crate) fn from_site(scenario: &Scenario, terrain: &Terrain) -> Vec<LooseRockSetup> {
+    let Some(sizes) = scenario.loose_from_site else { return Vec::new() };
+    let reach_m = 0.5 * scenario.site.levels[0].side_m;
+    let mut loose = Vec::new();
+    for Start { x_m, y_m, .. } in scenario.rovers.iter().map(|rover| rover.start) {
+        let [low_m, high_m] = [-reach_m, reach_m].map(|reach| [x_m + reach, y_m + reach]);
+        let rocks = terrain.rocks_within(low_m, high_m);
+        let is_loose = |rock: &&Rock| {
+            let diameter_m = 2.0 * rock.radius_m;
+            diameter_m >= sizes.diameter_min_m && diameter_m <= sizes.diameter_max_m
+        };
+        // What is wedged between others would be thrown out by them.
+        let free = rocks.iter().filter(is_loose).filter(|rock| !is_wedged(rock, &rocks, terrain.shapes()));
+        loose.extend(free.map(|rock| LooseRockSetup {
+            id: rock.id,
+            shape: rock.shape,
+            radius_m: rock.radius_m,
+            density_kg_m3: DENSITY_KG_M3,
+            world_from_rock: rock.world_from_rock,
+        }));
+    }
+    loose.sort_by_key(|rock| rock.id);
+    loose.dedup_by_key(|rock| rock.id);
+    loose
+}
+
+/// Whether a rock's bounding ball meets that of another.
+fn is_wedged(rock: &Rock, all: &[Rock], shapes: &[RockShape]) -> bool {
+    let reach_m = |rock: &Rock| shapes.get(rock.shape).map_or(1.0, RockShape::reach) * rock.radius_m;
+    let at = rock.world_from_rock.translation.vector;
+    all.iter().any(|other| {
+        let apart = other.world_from_rock.translation.vector - at;
+        let near_m = reach_m(rock) + reach_m(other);
+        other.id != rock.id && apart.norm_squared() < near_m * near_m
+    })
+}
+
+/// The scenario's own rocks laid on the ground, numbered from `FIRST_LAID` on.
+pub(crate) fn laid(scenario: &Scenario, terrain: &Terrain, ruts: &Ruts) -> Result<Vec<LooseRockSetup>, InputError> {
+    let count = terrain.shapes().len();
+    let lay = |(i, spec): (usize, &LooseRockSpec)| {
+        let shape = spec.shape.unwrap_or(i % count.max(1));
+        lay_rock(spec, shape, FIRST_LAID + i as u32, terrain, ruts).ok_or_else(|| {
+            let what = format!(
+                "loose_rocks[{i}]: a rock at ({}, {}) m with shape {shape} cannot be laid: it must be on the site's ground and its shape 0 to {}",
+                spec.x_m,
+                spec.y_m,
+                count.saturating_sub(1)
+            );
+            InputError::content(scenario.file(), what)
+        })
+    };
+    scenario.loose_rocks.iter().enumerate().map(lay).collect()
+}
+
+/// A rock laid on the soil, its lowest corner touching; none off the ground or for a shape that is not there.
+pub(crate) fn lay_rock(
+    spec: &LooseRockSpec,
+    shape: usize,
+    id: u32,
+    terrain: &Terrain,
+    ruts: &Ruts,
+) -> Option<LooseRockSetup> {
+    let (LooseRockSpec { x_m, y_m, density_kg_m3, .. }, radius_m) = (*spec, 0.5 * spec.diameter_m);
+    let corners = &terrain.shapes().get(shape)?.vertices;
+    let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], 2.0 * radius_m);
+    let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, spec.yaw_deg.to_radians());
+    let lift = |corner: &[f32; 3]| {
+        let arm = rotation * Vector3::from(*corner).cast::<f64>() * radius_m;
+        Some(patch.height_m(x_m + arm.x, y_m + arm.y)? - arm.z)
+    };
+    let z_m = corners.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
+    let world_from_rock = Pose::from_parts(Vector3::new(x_m, y_m, z_m).into(), rotation);
+    z_m.is_finite().then_some(LooseRockSetup { id, shape, radius_m, density_kg_m3, world_from_rock })
+}

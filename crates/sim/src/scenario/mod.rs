@@ -1,0 +1,300 @@
+//! A scenario: which rovers stand where, on which site and soil, at what instant,
+//! with which sensors and what to do. Files named in a scenario are relative to it.
+//! Loading reads and checks every one of them, so that a run that starts has all it
+//! needs.
+
+mod loose;
+mod object;
+mod rover;
+mod sensors;
+mod sky;
+mod spec;
+mod stereo;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use garde::Validate;
+use selene_base::{InputError, SimTime, input};
+use selene_sky::{Direction, KernelError, SiteSky, Star, StarError, Utc};
+use selene_soil::Soils;
+use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
+use selene_vehicle::VehicleError;
+
+pub(crate) use loose::{FIRST_LAID, from_site, laid, lay_rock};
+pub use loose::{LooseFromSiteSpec, LooseRockSetup, LooseRockSpec};
+pub use object::ObjectSetup;
+pub use rover::{Mounted, MountedSensor, RoverSetup, Start};
+pub(crate) use sensors::load as load_sensors;
+pub use sky::SkySpec;
+pub use spec::{LampLevelSpec, ObjectSpec, RoverEntrySpec, ScenarioSpec, SingleRoverSpec, StartSpec};
+pub use stereo::StereoError;
+
+use rover::RoverParts;
+
+/// Where to look and what to change when a scenario is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Folder of third-party data that sites name.
+    pub data_dir: Option<PathBuf>,
+    /// Replaces the scenario's seed.
+    pub seed: Option<u64>,
+    /// Replaces the instant at which simulated time is zero.
+    pub utc: Option<Utc>,
+    /// Replaces the namespace of the one rover's topics.
+    pub namespace: Option<String>,
+    /// Replaces where the one rover starts.
+    pub start: StartOptions,
+}
+
+/// What to change of a start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StartOptions {
+    /// Map x, m.
+    pub x_m: Option<f64>,
+    /// Map y, m.
+    pub y_m: Option<f64>,
+    /// Height above standing, m.
+    pub z_m: Option<f64>,
+    /// Heading, degrees.
+    pub yaw_deg: Option<f64>,
+}
+
+/// A scenario with everything it names, loaded and checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The instant at which simulated time is zero.
+    pub utc: Utc,
+    /// Free-fall acceleration, m/s².
+    pub gravity_m_s2: f64,
+    /// Physics step.
+    pub step: SimTime,
+    /// Time between snapshots.
+    pub heartbeat: SimTime,
+    /// The site.
+    pub site: SiteSpec,
+    /// Its sky.
+    pub sky: SiteSky,
+    /// Its stars, brightest first; none where the scenario names no catalogue.
+    pub stars: Arc<[Star]>,
+    /// The soils.
+    pub soils: Soils,
+    /// The rovers, in the order of the file.
+    pub rovers: Vec<RoverSetup>,
+    /// Objects that stand fast, in the order of the file.
+    pub objects: Vec<ObjectSetup>,
+    /// Loose rocks laid on the ground.
+    pub loose_rocks: Vec<LooseRockSpec>,
+    /// Which of the site's own rocks are loose.
+    pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site.
+    pub end_at_site_border: bool,
+    /// The files that its sky comes from.
+    pub sky_files: SkySpec,
+    file: PathBuf,
+    site_file: PathBuf,
+    data_dir: Option<PathBuf>,
+}
+
+/// Why a scenario cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// A file is missing or refused.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A rover or an object is refused.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+    /// The ground cannot be made.
+    #[error(transparent)]
+    Terrain(#[from] TerrainError),
+    /// The kernels are refused or do not cover the start.
+    #[error(transparent)]
+    Kernels(#[from] KernelError),
+    /// The stars are refused.
+    #[error(transparent)]
+    Stars(#[from] StarError),
+}
+
+impl Scenario {
+    /// Reads a scenario and every file it names.
+    ///
+    /// # Errors
+    /// With file, line, value and what is allowed.
+    pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        Self::of_spec(input::load_yaml(path)?, path, options)
+    }
+
+    /// The same of a text that stands as if at `path`.
+    ///
+    /// # Errors
+    /// As `load`.
+    pub fn parse(text: &str, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        Self::of_spec(input::parse_yaml(text, path)?, path, options)
+    }
+
+    fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        options.replace(&mut spec, path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let seed = options.seed.unwrap_or(spec.seed);
+        let utc = options.utc.unwrap_or(spec.utc);
+        let site_file = folder.join(&spec.site);
+        let site: SiteSpec = input::load_yaml(&site_file)?;
+        let rovers = rover_parts(&spec, path)?.into_iter().map(|rover| rover.load(folder, path, seed));
+        let rovers = rovers.collect::<Result<Vec<_>, _>>()?;
+        let objects = spec.objects.iter().map(|object| ObjectSetup::load(object, folder));
+        let objects = objects.collect::<Result<Vec<_>, _>>()?;
+        let (sky, stars) = spec.sky.load(&site, utc, path, options.data_dir.as_deref())?;
+        let scenario = Self {
+            name: spec.name,
+            seed,
+            utc,
+            gravity_m_s2: spec.gravity_m_s2,
+            step: SimTime::from_secs_f64(spec.step_s),
+            heartbeat: SimTime::from_secs_f64(spec.heartbeat_s),
+            sky,
+            stars: stars.into(),
+            site,
+            soils: Soils::load(&spec.soil, folder, seed)?,
+            rovers,
+            objects,
+            loose_rocks: spec.loose_rocks,
+            loose_from_site: spec.loose_from_site,
+            end_at_site_border: spec.end_at_site_border,
+            sky_files: spec.sky,
+            file: path.to_owned(),
+            site_file,
+            data_dir: options.data_dir.clone(),
+        };
+        scenario.refuse_repeated_names(path)?;
+        scenario.refuse_places_off_the_site(path)?;
+        Ok(scenario)
+    }
+
+    /// The scenario's file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The site's undisturbed ground.
+    ///
+    /// # Errors
+    /// When the site's elevation data are missing or refused.
+    pub fn terrain(&self) -> Result<Terrain, ScenarioError> {
+        Ok(Terrain::load(&self.site, &self.site_file, self.data_dir.as_deref(), self.seed)?)
+    }
+
+    /// The rover of this name.
+    #[must_use]
+    pub fn rover(&self, name: &str) -> Option<&RoverSetup> {
+        self.rovers.iter().find(|rover| rover.name == name)
+    }
+
+    /// Where the Sun stands at a simulated time.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover it.
+    pub fn sun(&self, time: SimTime) -> Result<Direction, KernelError> {
+        self.sky.sun(self.utc.after(time))
+    }
+
+    /// Starts, waypoints, objects and rocks must be where tiles of the finest level have numbers.
+    fn refuse_places_off_the_site(&self, path: &Path) -> Result<(), InputError> {
+        let plan = WindowPlan::of(&self.site);
+        let rovers = self.rovers.iter().flat_map(|rover| {
+            let start = std::iter::once(("start", [rover.start.x_m, rover.start.y_m]));
+            let waypoints = rover.route.iter().flat_map(|route| &route.waypoints_m);
+            start.chain(waypoints.map(|at| ("waypoint", *at)))
+        });
+        let objects = self.objects.iter().map(|object| ("object", [object.x_m, object.y_m]));
+        let rocks = self.loose_rocks.iter().map(|rock| ("loose rock", [rock.x_m, rock.y_m]));
+        for (what, [x, y]) in rovers.chain(objects).chain(rocks) {
+            if !plan.has(plan.centre_of(x, y)) {
+                let told = format!(
+                    "{what} ({x}, {y}) m is too far from 0: tiles of this site's finest level are numbered for some {:.0} km each way",
+                    plan.reach_m() / 1000.0
+                );
+                return Err(InputError::content(path, told));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of rovers and objects must differ, and so must the namespaces of rovers.
+    fn refuse_repeated_names(&self, path: &Path) -> Result<(), InputError> {
+        let names = self.rovers.iter().map(|rover| &rover.name).chain(self.objects.iter().map(|object| &object.name));
+        let mut known = BTreeSet::new();
+        if let Some(name) = names.into_iter().find(|&name| !known.insert(name)) {
+            return Err(InputError::content(
+                path,
+                format!("two rovers or objects are named '{name}'; names must differ"),
+            ));
+        }
+        let mut known = BTreeSet::new();
+        match self.rovers.iter().find(|rover| !known.insert(&rover.namespace)) {
+            Some(rover) => {
+                let what = format!("two rovers have the namespace '{}'; namespaces must differ", rover.namespace);
+                Err(InputError::content(path, what))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The rovers that a file gives, in short or as a list.
+fn rover_parts<'a>(spec: &'a ScenarioSpec, path: &Path) -> Result<Vec<RoverParts<'a>>, InputError> {
+    let refuse = |what: &str| Err(InputError::content(path, what.to_owned()));
+    match (&spec.rover, &spec.rovers[..]) {
+        (None, []) => refuse("has no rover: give `rover` or `rovers`"),
+        (Some(rover), []) => Ok(vec![RoverParts::of_single(rover, &spec.sensors, &spec.lamps, spec.route.as_ref())]),
+        (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
+        (None, _) if !spec.sensors.is_empty() || !spec.lamps.is_empty() || spec.route.is_some() => refuse(
+            "`sensors`, `lamps` and `route` beside `rovers` belong to none of them: put them into an entry of `rovers`",
+        ),
+        (None, rovers) => Ok(rovers.iter().map(RoverParts::of_entry).collect()),
+    }
+}
+
+impl LoadOptions {
+    /// Takes over what the command line says instead, under the same rules.
+    fn replace(&self, spec: &mut ScenarioSpec, path: &Path) -> Result<(), InputError> {
+        let Self { namespace, start, .. } = self;
+        if namespace.is_none() && *start == StartOptions::default() {
+            return Ok(());
+        }
+        let count = spec.rovers.len() + usize::from(spec.rover.is_some());
+        let namespace = namespace.as_ref().map(|name| name.trim_matches('/').to_owned());
+        match (&mut spec.rover, &mut spec.rovers[..]) {
+            (Some(rover), []) => {
+                let mut place = rover.start();
+                start.replace(&mut place);
+                (rover.x_m, rover.y_m, rover.z_m, rover.yaw_deg) = (place.x_m, place.y_m, place.z_m, place.yaw_deg);
+                rover.namespace = namespace.unwrap_or_else(|| rover.namespace.clone());
+            }
+            (None, [rover]) => {
+                start.replace(&mut rover.start);
+                rover.namespace = namespace.or_else(|| rover.namespace.clone());
+            }
+            _ => {
+                let what = format!("has {count} rovers: a start or namespace on the command line is for one");
+                return Err(InputError::content(path, what));
+            }
+        }
+        spec.validate().map_err(|report| InputError::content(Path::new("command line"), report.to_string()))
+    }
+}
+
+impl StartOptions {
+    fn replace(&self, start: &mut StartSpec) {
+        let own = [&mut start.x_m, &mut start.y_m, &mut start.z_m, &mut start.yaw_deg];
+        for (own, replaced) in own.into_iter().zip([self.x_m, self.y_m, self.z_m, self.yaw_deg]) {
+            *own = replaced.unwrap_or(*own);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! An object of a scenario: what it is and where it stands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use selene_vehicle::{ObjectModel, VehicleError};
+
+use crate::scenario::spec::ObjectSpec;
+
+/// An object that stands fast.
+#[derive(Clone, Debug)]
+pub struct ObjectSetup {
+    /// Its name, unique in the world.
+    pub name: String,
+    /// What it is.
+    pub model: Arc<ObjectModel>,
+    /// Map x, m.
+    pub x_m: f64,
+    /// Map y, m.
+    pub y_m: f64,
+    /// Height of its origin above the ground under it, m.
+    pub z_m: f64,
+    /// How it is turned about the vertical, from map x (east), counter-clockwise, rad.
+    pub yaw_rad: f64,
+    /// Its file.
+    pub file: PathBuf,
+}
+
+impl ObjectSetup {
+    /// Reads its file, which is relative to `folder`.
+    pub(crate) fn load(spec: &ObjectSpec, folder: &Path) -> Result<Self, VehicleError> {
+        let file = folder.join(&spec.file);
+        Ok(Self {
+            name: spec.name.clone(),
+            model: Arc::new(ObjectModel::load(&file)?),
+            x_m: spec.x_m,
+            y_m: spec.y_m,
+            z_m: spec.z_m,
+            yaw_rad: spec.yaw_deg.to_radians(),
+            file,
+        })
+    }
+}

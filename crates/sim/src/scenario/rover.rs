@@ -1,0 +1,220 @@
+//! One rover of a scenario, loaded and checked: what it is, where it starts, what it carries and
+//! what it is told to do.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use selene_base::InputError;
+use selene_sensors::{CameraSpec, ImuSpec, LidarSpec, PositionSpec, SensorSpec};
+use selene_soil::{Soils, SoilsSpec};
+use selene_vehicle::RoverModel;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::driving::RouteSpec;
+use crate::scenario::ScenarioError;
+use crate::scenario::sensors;
+use crate::scenario::spec::{LampLevelSpec, RoverEntrySpec, SingleRoverSpec, StartSpec};
+
+/// One rover of a scenario.
+#[derive(Clone, Debug)]
+pub struct RoverSetup {
+    /// Its name, unique in the world.
+    pub name: String,
+    /// What it is.
+    pub model: Arc<RoverModel>,
+    /// Namespace of its topics; empty for none.
+    pub namespace: String,
+    /// What its frames begin with: its name and a slash, or nothing for the rover of a scenario in short.
+    pub frame_prefix: String,
+    /// Where it starts.
+    pub start: Start,
+    /// What it senses with, each on a link.
+    pub sensors: Vec<MountedSensor>,
+    /// The route that it follows when nobody drives.
+    pub route: Option<RouteSpec>,
+    /// The soils under its wheels where they are not the scenario's.
+    pub soils: Option<Soils>,
+    /// Seed of its sensors' noise.
+    pub sensor_seed: u64,
+    /// The rover's file.
+    pub file: PathBuf,
+}
+
+/// Where a rover starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Start {
+    /// Map x, m.
+    pub x_m: f64,
+    /// Map y, m.
+    pub y_m: f64,
+    /// Height above standing on the ground, m.
+    pub z_m: f64,
+    /// Heading from map x (east), counter-clockwise, rad.
+    pub yaw_rad: f64,
+}
+
+/// A sensor and the link of its rover that carries it.
+#[derive(Clone, Debug)]
+pub struct MountedSensor {
+    /// What it is.
+    pub spec: SensorSpec,
+    /// Index of its link among the rover's.
+    pub link: usize,
+}
+
+/// A sensor of one kind, and the link that carries it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mounted<'a, S> {
+    /// What it is.
+    pub spec: &'a S,
+    /// Index of its link among the rover's.
+    pub link: usize,
+}
+
+impl From<StartSpec> for Start {
+    fn from(StartSpec { x_m, y_m, z_m, yaw_deg }: StartSpec) -> Self {
+        Self { x_m, y_m, z_m, yaw_rad: yaw_deg.to_radians() }
+    }
+}
+
+/// What a rover of a scenario is made from.
+pub(crate) struct RoverParts<'a> {
+    pub(crate) name: Option<String>,
+    pub(crate) file: PathBuf,
+    pub(crate) namespace: Option<String>,
+    pub(crate) start: StartSpec,
+    pub(crate) soil: Option<&'a SoilsSpec>,
+    pub(crate) sensors: &'a [PathBuf],
+    pub(crate) lamps: &'a [LampLevelSpec],
+    pub(crate) route: Option<&'a RouteSpec>,
+}
+
+impl<'a> RoverParts<'a> {
+    /// The one rover of a scenario in short.
+    pub(crate) fn of_single(
+        rover: &SingleRoverSpec,
+        sensors: &'a [PathBuf],
+        lamps: &'a [LampLevelSpec],
+        route: Option<&'a RouteSpec>,
+    ) -> Self {
+        let (file, start) = (rover.file.clone(), rover.start());
+        let namespace = Some(rover.namespace.clone());
+        Self { name: None, file, namespace, start, soil: None, sensors, lamps, route }
+    }
+
+    /// One of several rovers.
+    pub(crate) fn of_entry(rover: &'a RoverEntrySpec) -> Self {
+        Self {
+            name: Some(rover.name.clone()),
+            file: rover.file.clone(),
+            namespace: rover.namespace.clone(),
+            start: rover.start,
+            soil: rover.soil.as_ref(),
+            sensors: &rover.sensors,
+            lamps: &rover.lamps,
+            route: rover.route.as_ref(),
+        }
+    }
+
+    /// Reads all files; they are relative to `folder`, `scenario` is named in errors.
+    pub(crate) fn load(self, folder: &Path, scenario: &Path, seed: u64) -> Result<RoverSetup, ScenarioError> {
+        let file = folder.join(&self.file);
+        let mut model = RoverModel::load(&file)?;
+        light_lamps(&mut model, self.lamps, scenario)?;
+        let sensors = sensors::load(self.sensors, folder, &mut model)?;
+        let soils = self.soil.map(|soil| Soils::load(soil, folder, seed)).transpose()?;
+        let (frame_prefix, sensor_seed) = match &self.name {
+            Some(name) => (format!("{name}/"), xxh3_64_with_seed(name.as_bytes(), seed)),
+            None => (String::new(), seed),
+        };
+        let setup = RoverSetup {
+            namespace: self.namespace.or_else(|| self.name.clone()).unwrap_or_default(),
+            name: self.name.unwrap_or_else(|| model.spec().name.clone()),
+            model: Arc::new(model),
+            frame_prefix,
+            start: self.start.into(),
+            sensors,
+            route: self.route.cloned(),
+            soils,
+            sensor_seed,
+            file,
+        };
+        setup.refuse_repeated_sensors(scenario)?;
+        setup.refuse_cameras_that_are_no_pair(scenario)?;
+        Ok(setup)
+    }
+}
+
+impl RoverSetup {
+    /// A topic of the rover: `name` under its namespace, or as it is when it begins
+    /// with a slash.
+    #[must_use]
+    pub fn topic(&self, name: &str) -> String {
+        match (name.starts_with('/'), self.namespace.as_str()) {
+            (true, _) => name.to_owned(),
+            (false, "") => format!("/{name}"),
+            (false, namespace) => format!("/{namespace}/{name}"),
+        }
+    }
+
+    /// The TF frame of one of its links.
+    #[must_use]
+    pub fn frame(&self, link: &str) -> String {
+        format!("{}{link}", self.frame_prefix)
+    }
+
+    /// Its cameras.
+    pub fn cameras(&self) -> impl Iterator<Item = Mounted<'_, CameraSpec>> {
+        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
+            SensorSpec::Camera(spec) => Some(Mounted { spec, link: sensor.link }),
+            SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
+        })
+    }
+
+    /// Its lidars.
+    pub fn lidars(&self) -> impl Iterator<Item = Mounted<'_, LidarSpec>> {
+        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
+            SensorSpec::Lidar(spec) => Some(Mounted { spec, link: sensor.link }),
+            SensorSpec::Camera(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
+        })
+    }
+
+    /// Its inertial units.
+    pub fn imus(&self) -> impl Iterator<Item = Mounted<'_, ImuSpec>> {
+        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
+            SensorSpec::Imu(spec) => Some(Mounted { spec, link: sensor.link }),
+            SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Position(_) => None,
+        })
+    }
+
+    /// Its position receivers.
+    pub fn positions(&self) -> impl Iterator<Item = Mounted<'_, PositionSpec>> {
+        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
+            SensorSpec::Position(spec) => Some(Mounted { spec, link: sensor.link }),
+            SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Imu(_) => None,
+        })
+    }
+
+    fn refuse_repeated_sensors(&self, scenario: &Path) -> Result<(), InputError> {
+        let mut names: Vec<&str> = self.sensors.iter().map(|sensor| sensor.spec.name()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let what = format!("{}: two sensors are named '{}'; names must differ", self.name, pair[0]);
+                Err(InputError::content(scenario, what))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn light_lamps(rover: &mut RoverModel, levels: &[LampLevelSpec], scenario: &Path) -> Result<(), InputError> {
+    for LampLevelSpec { name, level } in levels {
+        if !rover.set_lamp_level(name, *level) {
+            let names: Vec<&str> = rover.lamps().iter().map(|lamp| lamp.spec.name.as_str()).collect();
+            let what = format!("lamps: '{name}' is no lamp of the rover; it has {}", names.join(", "));
+            return Err(InputError::content(scenario, what));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! A scenario's file.
+
+use std::path::PathBuf;
+
+use garde::Validate;
+use selene_base::{SimTime, input};
+use selene_sky::Utc;
+use selene_soil::SoilsSpec;
+use serde::Deserialize;
+
+use crate::driving::RouteSpec;
+use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
+use crate::scenario::sky::SkySpec;
+
+/// Rovers of one world at most.
+pub(crate) const ROVERS_MAX: usize = 256;
+/// Sensors of one rover at most.
+const SENSORS_MAX: usize = 64;
+/// Lamps of one rover at most.
+const LAMPS_MAX: usize = 16;
+
+/// A scenario's file. One rover may be given in short, by `rover`, `sensors`, `lamps` and
+/// `route`; several by `rovers`.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioSpec {
+    /// What it is called.
+    #[garde(length(min = 1, max = 100))]
+    pub name: String,
+    /// The instant at which simulated time is zero.
+    #[garde(skip)]
+    pub utc: Utc,
+    /// Seed of every random stream.
+    #[garde(skip)]
+    pub seed: u64,
+    /// Free-fall acceleration, m/s².
+    #[garde(custom(input::within(0.0, 30.0)))]
+    pub gravity_m_s2: f64,
+    /// Physics step, s.
+    #[garde(custom(input::within(0.000_05, 0.01)))]
+    pub step_s: f64,
+    /// Time between two snapshots of the world, s: a whole number of steps, at most
+    /// 10 ms, since the clock is told with each.
+    #[garde(custom(input::within(0.000_05, 0.01)), custom(whole_steps(&self.step_s)))]
+    pub heartbeat_s: f64,
+    /// The site's file.
+    #[garde(skip)]
+    pub site: PathBuf,
+    /// The soil's file, or a default soil with areas of others.
+    #[garde(dive)]
+    pub soil: SoilsSpec,
+    /// The one rover, in short.
+    #[garde(dive)]
+    #[serde(default)]
+    pub rover: Option<SingleRoverSpec>,
+    /// Its sensors' files.
+    #[garde(length(max = SENSORS_MAX))]
+    #[serde(default)]
+    pub sensors: Vec<PathBuf>,
+    /// Its lamps that are not as bright at the start as the rover's file says.
+    #[garde(dive, length(max = LAMPS_MAX))]
+    #[serde(default)]
+    pub lamps: Vec<LampLevelSpec>,
+    /// What its built-in driver follows when nobody drives.
+    #[garde(dive)]
+    pub route: Option<RouteSpec>,
+    /// Rovers.
+    #[garde(dive, length(max = ROVERS_MAX))]
+    #[serde(default)]
+    pub rovers: Vec<RoverEntrySpec>,
+    /// Objects that stand fast: landers, mast, markers.
+    #[garde(dive, length(max = 100))]
+    #[serde(default)]
+    pub objects: Vec<ObjectSpec>,
+    /// Loose rocks laid on the ground.
+    #[garde(dive, length(max = 1000))]
+    #[serde(default)]
+    pub loose_rocks: Vec<LooseRockSpec>,
+    /// Which of the site's own rocks are loose.
+    #[garde(dive)]
+    #[serde(default)]
+    pub loose_from_site: Option<LooseFromSiteSpec>,
+    /// Whether the run ends at the border of the site (`SiteSpec::side_m`), a square
+    /// around the map's origin. Else rovers drive on: made-up ground has no end, and
+    /// around measured ground it is made up.
+    #[garde(skip)]
+    #[serde(default)]
+    pub end_at_site_border: bool,
+    /// Kernels and stars.
+    #[garde(dive)]
+    #[serde(default)]
+    pub sky: SkySpec,
+}
+
+/// The one rover of a scenario in short.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SingleRoverSpec {
+    /// The rover's file.
+    #[garde(skip)]
+    pub file: PathBuf,
+    /// Namespace of its topics; empty for none.
+    #[garde(custom(ros_namespace))]
+    #[serde(default)]
+    pub namespace: String,
+    /// Start, map x, m.
+    #[garde(custom(input::finite))]
+    pub x_m: f64,
+    /// Start, map y, m.
+    #[garde(custom(input::finite))]
+    pub y_m: f64,
+    /// Height above standing on the ground, m: above zero it is dropped.
+    #[garde(custom(input::within(0.0, 100.0)))]
+    #[serde(default)]
+    pub z_m: f64,
+    /// Heading from map x (east), counter-clockwise.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    pub yaw_deg: f64,
+}
+
+/// One of several rovers.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RoverEntrySpec {
+    /// Its name, unique in the world: the prefix of its frames.
+    #[garde(length(min = 1, max = 60), custom(ros_namespace))]
+    pub name: String,
+    /// The rover's file.
+    #[garde(skip)]
+    pub file: PathBuf,
+    /// Namespace of its topics; its name where none is given.
+    #[garde(inner(custom(ros_namespace)))]
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// Where it starts.
+    #[garde(dive)]
+    pub start: StartSpec,
+    /// The soil under its own wheels, where it is not the scenario's: another law for another rover.
+    #[garde(dive)]
+    #[serde(default)]
+    pub soil: Option<SoilsSpec>,
+    /// Its sensors' files.
+    #[garde(length(max = SENSORS_MAX))]
+    #[serde(default)]
+    pub sensors: Vec<PathBuf>,
+    /// Lamps that are not as bright at the start as the rover's file says.
+    #[garde(dive, length(max = LAMPS_MAX))]
+    #[serde(default)]
+    pub lamps: Vec<LampLevelSpec>,
+    /// What its built-in driver follows when nobody drives.
+    #[garde(dive)]
+    #[serde(default)]
+    pub route: Option<RouteSpec>,
+}
+
+/// Where something starts or stands.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct StartSpec {
+    /// Map x, m.
+    #[garde(custom(input::finite))]
+    pub x_m: f64,
+    /// Map y, m.
+    #[garde(custom(input::finite))]
+    pub y_m: f64,
+    /// Height above standing on the ground, m: above zero it is dropped.
+    #[garde(custom(input::within(0.0, 100.0)))]
+    #[serde(default)]
+    pub z_m: f64,
+    /// Heading from map x (east), counter-clockwise.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    #[serde(default)]
+    pub yaw_deg: f64,
+}
+
+/// An object that stands fast.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectSpec {
+    /// Its name, unique in the world.
+    #[garde(length(min = 1, max = 60), custom(ros_namespace))]
+    pub name: String,
+    /// A URDF whose joints are all fixed, or a mesh file (stl, obj, dae) in metres.
+    #[garde(skip)]
+    pub file: PathBuf,
+    /// Map x, m.
+    #[garde(custom(input::finite))]
+    pub x_m: f64,
+    /// Map y, m.
+    #[garde(custom(input::finite))]
+    pub y_m: f64,
+    /// Height of its origin above the ground under it, m.
+    #[garde(custom(input::within(-100.0, 1000.0)))]
+    #[serde(default)]
+    pub z_m: f64,
+    /// How it is turned about the vertical, from map x (east), counter-clockwise.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    #[serde(default)]
+    pub yaw_deg: f64,
+}
+
+/// How bright a lamp is at the start.
+#[derive(Clone, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LampLevelSpec {
+    /// The lamp.
+    #[garde(skip)]
+    pub name: String,
+    /// Part of its full flux, 0 (off) to 1.
+    #[garde(custom(input::within(0.0, 1.0)))]
+    pub level: f64,
+}
+
+impl SingleRoverSpec {
+    /// Where it starts.
+    #[must_use]
+    pub fn start(&self) -> StartSpec {
+        StartSpec { x_m: self.x_m, y_m: self.y_m, z_m: self.z_m, yaw_deg: self.yaw_deg }
+    }
+}
+
+fn whole_steps(step_s: &f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    let step = SimTime::from_secs_f64(*step_s);
+    move |&heartbeat_s, ()| {
+        let whole = step > SimTime::ZERO && SimTime::from_secs_f64(heartbeat_s) % step == SimTime::ZERO;
+        if whole && heartbeat_s > 0.0 {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("value {heartbeat_s} is not allowed: must be a whole number of steps of step_s")))
+    }
+}
+
+pub(crate) fn ros_namespace(name: &str, (): &()) -> garde::Result {
+    let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
+    if starts_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!(
+        "value '{name}' is not allowed: must be letters, digits and _, not beginning with a digit"
+    )))
+}

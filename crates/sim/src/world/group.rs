@@ -1,0 +1,313 @@
+//! Rovers and rocks that may meet within one heartbeat, with the tiles of ground that they may
+//! touch: they are stepped together and apart from all others, at the same time.
+//!
+//! Where several rovers are in one group, their wheels press the soil one after the other, since
+//! they share it. The order is that of where the rovers stand, from west to east and from south to
+//! north, when the heartbeat begins: it follows from the state of the world alone, and neither a rover's
+//! name nor its place in the scenario's list counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+use selene_base::Wrench;
+use selene_soil::solid::{self, ConvexSolid, SolidMotion};
+use selene_soil::{Conditions, MemoryPatch, SoilContext, WheelContact};
+use selene_terrain::{Edit, GroundPatch, TileIndex};
+use selene_vehicle::contact::{
+    ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, LooseRock, LooseRockState, Obstacle,
+    Party,
+};
+use selene_vehicle::{Forces, Rover, Targets};
+
+use crate::wheels::press_wheels;
+use crate::world::entity::EntityId;
+use crate::world::model::{Model, RoverKind};
+use crate::world::state::{RoverEntityState, State};
+
+/// Who is in a group, and the tiles that they may touch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Members {
+    pub(crate) rovers: Vec<EntityId>,
+    pub(crate) rocks: Vec<u32>,
+    pub(crate) objects: Vec<EntityId>,
+    pub(crate) tiles: BTreeSet<TileIndex>,
+}
+
+/// Working memory of one rover: what follows from its state, and what a step finds out.
+#[derive(Debug)]
+pub(crate) struct RoverScratch {
+    pub(crate) rover: Rover,
+    pub(crate) contacts: Vec<WheelContact>,
+    pub(crate) soil_on_wheel: Vec<Wrench>,
+    pub(crate) forces: ContactForces,
+    pub(crate) targets: Targets,
+    /// Velocity of the base when the heartbeat began, m/s.
+    pub(crate) before_m_s: Vector3<f64>,
+}
+
+/// Working memory of one group.
+#[derive(Debug)]
+pub(crate) struct GroupScratch {
+    tiles: BTreeSet<TileIndex>,
+    pub(crate) ground: GroundPatch,
+    memory: MemoryPatch,
+    soil: selene_soil::Scratch,
+    contact: ContactScratch,
+}
+
+/// A rover in a group.
+pub(crate) struct GroupRover {
+    pub(crate) id: EntityId,
+    kind: Arc<RoverKind>,
+    pub(crate) state: RoverEntityState,
+    pub(crate) scratch: RoverScratch,
+    /// Another process steps it: here it goes on as it went.
+    is_ghost: bool,
+}
+
+/// A group at work: it owns what it works on until it gives it back.
+pub(crate) struct Group {
+    pub(crate) rovers: Vec<GroupRover>,
+    rocks: Vec<LooseRock>,
+    solids: Vec<ConvexSolid>,
+    obstacles: Vec<Obstacle>,
+    contacts: ContactMemory,
+    pub(crate) scratch: GroupScratch,
+    pub(crate) edits: Vec<Edit>,
+}
+
+impl RoverScratch {
+    pub(crate) fn new(rover: Rover) -> Self {
+        let wheels = rover.model().wheels().len();
+        Self {
+            contacts: vec![WheelContact::default(); wheels],
+            soil_on_wheel: vec![Wrench::default(); wheels],
+            forces: ContactForces::default(),
+            targets: Targets::default(),
+            before_m_s: Vector3::zeros(),
+            rover,
+        }
+    }
+}
+
+impl GroupScratch {
+    pub(crate) fn tiles(&self) -> &BTreeSet<TileIndex> {
+        &self.tiles
+    }
+
+    fn new(model: &Model, tiles: &BTreeSet<TileIndex>) -> Self {
+        let ground = GroundPatch::new(model.terrain(), tiles);
+        Self {
+            memory: MemoryPatch::new(&ground),
+            ground,
+            tiles: tiles.clone(),
+            soil: selene_soil::Scratch::default(),
+            contact: ContactScratch::default(),
+        }
+    }
+}
+
+impl Group {
+    /// Takes over from the state what the members are and stand on. The caller gives it back whatever happens.
+    pub(crate) fn take(
+        model: &Model,
+        state: &mut State,
+        members: &Members,
+        rovers: &mut BTreeMap<EntityId, RoverScratch>,
+        ghosts: &BTreeSet<EntityId>,
+        spare: &mut Vec<GroupScratch>,
+    ) -> Self {
+        let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);
+        let mut scratch = known.map_or_else(|| GroupScratch::new(model, &members.tiles), |at| spare.swap_remove(at));
+        scratch.ground.borrow_from(&mut state.ruts);
+        scratch.memory.borrow_from(&mut state.soil, &scratch.ground);
+        let rover = |&id: &EntityId| {
+            let kind = Arc::clone(model.rovers().get(&id)?);
+            let (scratch, state) = (rovers.remove(&id)?, state.rovers.remove(&id)?);
+            Some(GroupRover { id, kind, state, scratch, is_ghost: ghosts.contains(&id) })
+        };
+        let mut rovers: Vec<_> = members.rovers.iter().filter_map(rover).collect();
+        rovers.sort_by(|a, b| a.stands_at().partial_cmp(&b.stands_at()).unwrap_or(std::cmp::Ordering::Equal));
+        let rock = |&id: &u32| {
+            let inertia = Arc::clone(model.rocks().get(&id)?);
+            Some(LooseRock::new(id, inertia, state.rocks.remove(&id)?))
+        };
+        let rocks: Vec<_> = members.rocks.iter().filter_map(rock).collect();
+        let is_member = |party: &Party| match party {
+            Party::Rock(id) => members.rocks.binary_search(id).is_ok(),
+            Party::Wheel(id, _) | Party::Part(id, _) => members.rovers.contains(&EntityId(*id)),
+            Party::FixedRock(_) | Party::Obstacle(..) => false,
+        };
+        let obstacles = members.objects.iter().filter_map(|id| Some(model.objects().get(id)?.obstacle.clone()));
+        Self {
+            solids: rocks.iter().map(|rock| solid_of(rock, &scratch.ground)).collect(),
+            contacts: state.contacts.split_off(is_member),
+            obstacles: obstacles.collect(),
+            rovers,
+            rocks,
+            scratch,
+            edits: Vec::new(),
+        }
+    }
+
+    /// Gives everything back to the state.
+    pub(crate) fn give_back(
+        mut self,
+        state: &mut State,
+        rovers: &mut BTreeMap<EntityId, RoverScratch>,
+        spare: &mut Vec<GroupScratch>,
+    ) {
+        for GroupRover { id, state: mut of, scratch, is_ghost, .. } in self.rovers {
+            // A ghost's state is what its own process says.
+            if !is_ghost {
+                of.body = scratch.rover.state();
+            }
+            state.rovers.insert(id, of);
+            rovers.insert(id, scratch);
+        }
+        state.rocks.extend(self.rocks.into_iter().map(|rock| (rock.id, rock.state)));
+        state.contacts.join(&mut self.contacts);
+        self.scratch.ground.give_back(&mut state.ruts);
+        self.scratch.memory.give_back(&mut state.soil);
+        spare.push(self.scratch);
+    }
+
+    /// Makes all steps of a heartbeat.
+    pub(crate) fn run(&mut self, model: &Model, steps: usize) {
+        let conditions = model.conditions();
+        for _ in 0..steps {
+            self.press_soil(model, &conditions);
+            self.touch(model, &conditions);
+            for rover in &mut self.rovers {
+                rover.step();
+            }
+            let gravity = model.gravity_m_s2();
+            self.rocks.iter_mut().for_each(|rock| rock.step(&gravity, conditions.dt_s));
+        }
+        self.edits = self.scratch.ground.take_edits();
+    }
+
+    /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground
+    /// where the soil's law knows wheels alone.
+    fn press_soil(&mut self, model: &Model, conditions: &Conditions) {
+        let GroupScratch { ground, memory, soil, .. } = &mut self.scratch;
+        for rover in self.rovers.iter_mut().filter(|rover| !rover.is_ghost) {
+            let kind = Arc::clone(&rover.kind);
+            let soils = model.soils(&kind);
+            rover.press(&mut SoilContext { soils, ground, memory, scratch: soil }, conditions);
+        }
+        let mut context = SoilContext { soils: &model.scenario().soils, ground, memory, scratch: soil };
+        let awake = self.rocks.iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep());
+        awake.for_each(|(rock, solid)| press_rock(&mut context, rock, solid, conditions));
+    }
+
+    /// Contacts of rovers and loose rocks with rocks, obstacles and each other, and of bodies with the ground.
+    fn touch(&mut self, model: &Model, conditions: &Conditions) {
+        let mut rovers: Vec<_> = self.rovers.iter_mut().map(GroupRover::in_contact).collect();
+        let mut group = ContactGroup {
+            ground: &self.scratch.ground,
+            rock_solids: model.rock_solids(),
+            obstacles: &self.obstacles,
+            rovers: &mut rovers,
+            rocks: &mut self.rocks,
+        };
+        group.act(&mut self.contacts, &mut self.scratch.contact, conditions.dt_s);
+        for rover in &mut self.rovers {
+            rover.add_contacts();
+        }
+    }
+
+    /// The deepest overlap of one of `those` with another body as they stand: the two, and how deep, m.
+    pub(crate) fn deepest_overlap(
+        &mut self,
+        model: &Model,
+        those: impl Fn(&Party) -> bool,
+    ) -> Option<([Party; 2], f64)> {
+        self.touch(model, &model.conditions());
+        let overlaps_m = self.scratch.contact.overlaps_m().iter().copied();
+        overlaps_m.filter(|(parties, _)| parties.iter().any(&those)).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+}
+
+impl GroupRover {
+    fn stands_at(&self) -> [f64; 3] {
+        self.state.body.world_from_base.translation.vector.into()
+    }
+
+    fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
+        let Self { kind, state, scratch, .. } = self;
+        let RoverScratch { rover, contacts, soil_on_wheel, .. } = scratch;
+        press_wheels(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts);
+        for (contact, wrench) in contacts.iter().zip(soil_on_wheel) {
+            state.notices.count(contact);
+            *wrench = contact.wrench;
+        }
+    }
+
+    fn in_contact(&mut self) -> ContactRover<'_> {
+        ContactRover {
+            id: self.id.0,
+            rover: &self.scratch.rover,
+            shapes: &self.kind.contact_shapes,
+            floors: &mut self.state.floors,
+            forces: &mut self.scratch.forces,
+        }
+    }
+
+    /// Adds what contacts do to wheels to what the soil does.
+    fn add_contacts(&mut self) {
+        let RoverScratch { soil_on_wheel, forces, contacts, .. } = &mut self.scratch;
+        for ((soil, touched), contact) in soil_on_wheel.iter_mut().zip(&forces.on_wheels).zip(contacts) {
+            soil.force += touched.force;
+            soil.torque += touched.torque;
+            contact.wrench = *soil;
+        }
+    }
+
+    fn step(&mut self) {
+        if self.is_ghost {
+            return self.scratch.rover.coast();
+        }
+        let RoverScratch { rover, soil_on_wheel, forces, targets, .. } = &mut self.scratch;
+        rover.step(targets, &Forces { soil_on_wheel, on_links: &forces.on_links });
+    }
+}
+
+/// A loose rock as the soil sees it.
+fn solid_of(rock: &LooseRock, ground: &GroundPatch) -> ConvexSolid {
+    let mut solid = ConvexSolid::new(&ground.shapes()[rock.inertia.shape], rock.inertia.radius_m);
+    solid.place(&rock.state.world_from_rock);
+    solid
+}
+
+fn press_rock(context: &mut SoilContext, rock: &mut LooseRock, solid: &mut ConvexSolid, conditions: &Conditions) {
+    let LooseRockState { world_from_rock, twist, .. } = &rock.state;
+    solid.place(world_from_rock);
+    let motion = SolidMotion { linear_m_s: twist.linear, angular_rad_s: twist.angular, mass_kg: rock.inertia.mass_kg };
+    match solid::step(context, solid, world_from_rock.translation.vector, &motion, conditions) {
+        Some(contact) => rock.add(&contact.wrench),
+        None => rock.stand_on(context.ground, conditions.dt_s),
+    }
+}
+
+/// Beds loose rocks in that lie partly in the soil: it has given way wherever they are.
+pub(crate) fn bed_rocks_in(model: &Model, state: &mut State) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for (id, rock) in state.rocks.clone() {
+        let Some(inertia) = model.rocks().get(&id).cloned() else { continue };
+        let at = rock.world_from_rock.translation;
+        let mut ground = GroundPatch::of_square(model.terrain(), &Default::default(), [at.x, at.y], inertia.reach_m());
+        ground.borrow_from(&mut state.ruts);
+        let mut memory = MemoryPatch::lent_by(&mut state.soil, &ground);
+        let solid = solid_of(&LooseRock::new(id, inertia, rock), &ground);
+        let mut scratch = selene_soil::Scratch::default();
+        let soils = &model.scenario().soils;
+        let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        solid::bed_in(&mut context, &solid);
+        edits.append(&mut ground.take_edits());
+        ground.give_back(&mut state.ruts);
+        memory.give_back(&mut state.soil);
+    }
+    edits
+}

@@ -1,0 +1,25 @@
+//! The simulated world: what does not change of it (`Model`), what does (`State`), how one
+//! heartbeat leads from a state to the next (`step`), and what is told of it (`Snapshot`).
+
+mod driven;
+mod entity;
+mod group;
+mod model;
+mod prefetch;
+mod resume;
+mod snapshot;
+mod spawn;
+mod state;
+mod step;
+#[expect(clippy::module_inception, reason = "a world that runs, of the parts beside it")]
+mod world;
+
+pub use driven::DrivenGround;
+pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
+pub use model::{Model, ObjectKind, RoverKind};
+pub use resume::ResumeError;
+pub use snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+pub use spawn::SpawnError;
+pub use state::{Notices, RoverEntityState, State};
+pub use step::{Inputs, Scratch, WorldError};
+pub use world::{NoSuchRover, StartError, World};

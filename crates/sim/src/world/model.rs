@@ -1,0 +1,278 @@
+//! What does not change while a world runs: the scenario, its ground before anybody came, and what
+//! rovers, objects and rocks are. It is shared; a copy with one rover more costs a list of pointers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
+use selene_terrain::{GroundPatch, Ruts, Terrain};
+use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
+use selene_vehicle::{ObjectModel, Rover, VehicleError, Wheel};
+
+use crate::driving::{Driver, RouteFollower, RouteProgress};
+use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, ScenarioError, Start};
+use crate::scenario::{from_site, laid};
+use crate::wheels::wheel_shapes;
+use crate::world::entity::EntityId;
+use crate::world::state::{Notices, RoverEntityState};
+
+/// What does not change while a world runs.
+#[derive(Clone, Debug)]
+pub struct Model {
+    scenario: Arc<Scenario>,
+    terrain: Arc<Terrain>,
+    rock_solids: Arc<RockSolids>,
+    rovers: BTreeMap<EntityId, Arc<RoverKind>>,
+    objects: BTreeMap<EntityId, Arc<ObjectKind>>,
+    rocks: BTreeMap<u32, Arc<RockInertia>>,
+    /// Loose rocks as they lie at the start.
+    loose: Arc<[LooseRockSetup]>,
+}
+
+/// What a rover is.
+#[derive(Clone, Debug)]
+pub struct RoverKind {
+    setup: RoverSetup,
+    pub(crate) driver: Driver,
+    pub(crate) follower: Option<RouteFollower>,
+    pub(crate) wheel_shapes: Vec<WheelShape>,
+    pub(crate) contact_shapes: ContactShapes,
+    pub(crate) reach_m: f64,
+}
+
+/// What an object is, and where it stands.
+#[derive(Clone, Debug)]
+pub struct ObjectKind {
+    /// Its name.
+    pub name: String,
+    /// What it looks like and what rovers meet of it.
+    pub model: Arc<ObjectModel>,
+    /// Where it stands.
+    pub world_from_object: Pose,
+    pub(crate) obstacle: Obstacle,
+    pub(crate) reach_m: f64,
+}
+
+impl Model {
+    /// Makes the ground and prepares all that the scenario names: the slow part of a start.
+    ///
+    /// # Errors
+    /// When the site's elevation data are missing or refused, or a loose rock cannot be laid.
+    pub fn new(scenario: Arc<Scenario>) -> Result<Self, ScenarioError> {
+        let terrain = scenario.terrain()?;
+        Self::on(scenario, terrain)
+    }
+
+    /// The same on another ground than that of the scenario's site.
+    ///
+    /// # Errors
+    /// When a loose rock cannot be laid.
+    pub fn on(scenario: Arc<Scenario>, mut terrain: Terrain) -> Result<Self, ScenarioError> {
+        let mut loose = from_site(&scenario, &terrain);
+        terrain.loosen(loose.iter().map(|rock| rock.id));
+        loose.extend(laid(&scenario, &terrain, &Ruts::default())?);
+        Ok(Self::of(scenario, Arc::new(terrain), loose))
+    }
+
+    fn of(scenario: Arc<Scenario>, terrain: Arc<Terrain>, loose: Vec<LooseRockSetup>) -> Self {
+        terrain.expect_viewers(scenario.rovers.len());
+        let numbers = (1..).map(EntityId);
+        let rovers = scenario.rovers.iter().map(|setup| Arc::new(RoverKind::new(setup.clone())));
+        let objects = scenario.objects.iter();
+        let first_object = EntityId(1 + scenario.rovers.len() as u32);
+        let objects = (first_object.0..).map(EntityId).zip(objects);
+        let objects = objects.map(|(id, setup)| (id, Arc::new(ObjectKind::new(id, setup, &terrain, &Ruts::default()))));
+        let mut model = Self {
+            rock_solids: Arc::new(RockSolids::new(terrain.shapes())),
+            rovers: numbers.zip(rovers).collect(),
+            objects: objects.collect(),
+            rocks: BTreeMap::new(),
+            loose: loose.into(),
+            terrain,
+            scenario,
+        };
+        model.rocks = model.loose.iter().filter_map(|rock| Some((rock.id, model.rock_inertia(rock)?))).collect();
+        model
+    }
+
+    /// The scenario.
+    #[must_use]
+    pub fn scenario(&self) -> &Arc<Scenario> {
+        &self.scenario
+    }
+
+    /// The ground before anybody came.
+    #[must_use]
+    pub fn terrain(&self) -> &Arc<Terrain> {
+        &self.terrain
+    }
+
+    /// The rovers.
+    #[must_use]
+    pub fn rovers(&self) -> &BTreeMap<EntityId, Arc<RoverKind>> {
+        &self.rovers
+    }
+
+    /// The objects that stand fast.
+    #[must_use]
+    pub fn objects(&self) -> &BTreeMap<EntityId, Arc<ObjectKind>> {
+        &self.objects
+    }
+
+    /// What loose rocks are, by their number.
+    #[must_use]
+    pub fn rocks(&self) -> &BTreeMap<u32, Arc<RockInertia>> {
+        &self.rocks
+    }
+
+    /// The rover of this name.
+    #[must_use]
+    pub fn rover_named(&self, name: &str) -> Option<EntityId> {
+        self.rovers.iter().find(|(_, kind)| kind.setup.name == name).map(|(id, _)| *id)
+    }
+
+    pub(crate) fn loose(&self) -> &[LooseRockSetup] {
+        &self.loose
+    }
+
+    pub(crate) fn rock_solids(&self) -> &RockSolids {
+        &self.rock_solids
+    }
+
+    pub(crate) fn first_free(&self) -> EntityId {
+        EntityId(1 + (self.scenario.rovers.len() + self.scenario.objects.len()) as u32)
+    }
+
+    pub(crate) fn gravity_m_s2(&self) -> Vector3<f64> {
+        Vector3::new(0.0, 0.0, -self.scenario.gravity_m_s2)
+    }
+
+    pub(crate) fn conditions(&self) -> Conditions {
+        Conditions { dt_s: self.scenario.step.secs_f64(), gravity_m_s2: self.scenario.gravity_m_s2 }
+    }
+
+    /// The soils under a rover's wheels.
+    pub(crate) fn soils<'a>(&'a self, rover: &'a RoverKind) -> &'a Soils {
+        rover.setup.soils.as_ref().unwrap_or(&self.scenario.soils)
+    }
+
+    pub(crate) fn rock_inertia(&self, rock: &LooseRockSetup) -> Option<Arc<RockInertia>> {
+        RockInertia::new(self.terrain.shapes(), rock.shape, rock.radius_m, rock.density_kg_m3).map(Arc::new)
+    }
+
+    /// The same with one rover more, or another one of its number.
+    pub(crate) fn add_rover(&mut self, id: EntityId, kind: Arc<RoverKind>) {
+        self.rovers.insert(id, kind);
+    }
+
+    pub(crate) fn add_object(&mut self, id: EntityId, kind: Arc<ObjectKind>) {
+        self.objects.insert(id, kind);
+    }
+
+    pub(crate) fn add_rock(&mut self, id: u32, inertia: Arc<RockInertia>) {
+        self.rocks.insert(id, inertia);
+    }
+}
+
+impl RoverKind {
+    /// A rover of a scenario.
+    #[must_use]
+    pub fn new(setup: RoverSetup) -> Self {
+        let Start { x_m, y_m, .. } = setup.start;
+        Self {
+            driver: Driver::new(&setup.model),
+            follower: setup.route.as_ref().map(|route| RouteFollower::new(route, [x_m, y_m])),
+            wheel_shapes: wheel_shapes(&setup.model),
+            contact_shapes: ContactShapes::new(&setup.model),
+            reach_m: setup.model.reach_m(),
+            setup,
+        }
+    }
+
+    /// Its part of the scenario.
+    #[must_use]
+    pub fn setup(&self) -> &RoverSetup {
+        &self.setup
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn model(&self) -> &Arc<selene_vehicle::RoverModel> {
+        &self.setup.model
+    }
+
+    /// Its state where it starts, at rest.
+    pub(crate) fn start(&self, model: &Model, ruts: &Ruts) -> Result<RoverEntityState, VehicleError> {
+        let Start { x_m, y_m, z_m, yaw_rad } = self.setup.start;
+        let patch = GroundPatch::of_square(&model.terrain, ruts, [x_m, y_m], self.reach_m);
+        let mut world_from_base = self.standing(&patch, [x_m, y_m], yaw_rad);
+        world_from_base.translation.z += z_m;
+        let rover = Rover::new(&self.setup.model, world_from_base, model.gravity_m_s2(), model.conditions().dt_s)?;
+        let wheels = self.wheel_shapes.len();
+        let wheel_load_n = self.setup.model.mass_kg() * model.scenario.gravity_m_s2 / wheels.max(1) as f64;
+        Ok(RoverEntityState {
+            body: rover.state(),
+            wheels: vec![WheelMemory::carrying(wheel_load_n); wheels],
+            floors: vec![FloorMemory::default(); self.contact_shapes.floor_count()],
+            driver: self.driver.untold(),
+            route: RouteProgress::default(),
+            clipmap_centre: model.terrain.plan().map_or([0, 0], |plan| plan.centre_of(x_m, y_m)),
+            notices: Notices::default(),
+        })
+    }
+
+    /// Set down with its wheels on the ground: leaning as the plane through the heights under its
+    /// wheels does, lifted until no wheel is buried.
+    fn standing(&self, ground: &GroundPatch, [x, y]: [f64; 2], yaw_rad: f64) -> Pose {
+        let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+        let wheels = self.setup.model.wheels();
+        let soil_at = |arm: Vector3<f64>| ground.height_m(x + arm.x, y + arm.y).unwrap_or(0.0);
+        let under_wheels: Vec<_> = wheels
+            .iter()
+            .map(|wheel| heading * wheel.centre_in_base_m)
+            .map(|arm| Vector3::new(arm.x, arm.y, soil_at(arm)))
+            .collect();
+        let lean = UnitQuaternion::rotation_between(&Vector3::z(), &plane_normal(&under_wheels)).unwrap_or_default();
+        let rotation = lean * heading;
+        let height = |wheel: &Wheel| {
+            let arm = rotation * wheel.centre_in_base_m;
+            soil_at(arm) + wheel.radius_m - arm.z
+        };
+        let z = wheels.iter().map(height).fold(f64::NEG_INFINITY, f64::max);
+        Pose::from_parts(Vector3::new(x, y, z).into(), rotation)
+    }
+}
+
+impl ObjectKind {
+    /// An object on the ground.
+    pub(crate) fn new(id: EntityId, setup: &ObjectSetup, terrain: &Terrain, ruts: &Ruts) -> Self {
+        let ObjectSetup { x_m, y_m, z_m, yaw_rad, .. } = *setup;
+        let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], terrain.spacing_m());
+        let height_m = patch.height_m(x_m, y_m).unwrap_or(0.0) + z_m;
+        let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+        let world_from_object = Pose::from_parts(Vector3::new(x_m, y_m, height_m).into(), turn);
+        let pieces = setup.model.collisions.iter().map(|(pose, shape)| (world_from_object * pose, shape));
+        Self {
+            name: setup.name.clone(),
+            obstacle: Obstacle::new(id.0, pieces),
+            reach_m: setup.model.reach_m(),
+            model: Arc::clone(&setup.model),
+            world_from_object,
+        }
+    }
+}
+
+/// Upward normal of the plane z = a x + b y + c nearest to `points` in height (least
+/// squares); the vertical when they do not span a plane.
+fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
+    let (mut normal_matrix, mut right_side) = (Matrix3::zeros(), Vector3::zeros());
+    for point in points {
+        let row = Vector3::new(point.x, point.y, 1.0);
+        normal_matrix += row * row.transpose();
+        right_side += row * point.z;
+    }
+    let slopes = normal_matrix.lu().solve(&right_side).filter(|slopes| slopes.iter().all(|slope| slope.is_finite()));
+    slopes.map_or(Vector3::z(), |slopes| Vector3::new(-slopes.x, -slopes.y, 1.0).normalize())
+}

@@ -1,0 +1,93 @@
+//! Ground ahead of rovers, made in the background: pages of the finest level that a rover will come
+//! to, so that no heartbeat waits for them. What is made depends on the place alone: whether this is
+//! quick enough, or done at all, changes no result.
+//!
+//! It works on all cores but one: a heartbeat that shares its core waits for milliseconds.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use selene_terrain::Terrain;
+
+use crate::world::entity::EntityId;
+use crate::world::model::Model;
+use crate::world::state::State;
+
+/// Ground is made so far around a rover, m.
+const REACH_M: f64 = 8.0;
+/// And around where it will be in so many seconds.
+const AHEAD_S: f64 = 10.0;
+/// A rover that has come so far since it was last looked after is looked after again, m.
+const AGAIN_M: f64 = 1.0;
+/// Places that wait to be made at most; a rover that finds no room asks again.
+const WAITING_MAX: usize = 64;
+
+/// Makes ground ahead of rovers.
+#[derive(Debug, Default)]
+pub(crate) struct Prefetch {
+    maker: Option<Maker>,
+    /// Where each rover was when it was looked after, m.
+    looked_after: BTreeMap<EntityId, [f64; 2]>,
+}
+
+/// Threads that make pages; they end with their orders.
+#[derive(Debug)]
+struct Maker {
+    places: SyncSender<[f64; 2]>,
+    _pool: ThreadPool,
+}
+
+impl Prefetch {
+    /// Has ground made where rovers drive to.
+    pub(crate) fn look_ahead(&mut self, model: &Model, state: &State) {
+        for (id, of) in &state.rovers {
+            let (at, velocity) = (of.body.world_from_base.translation, of.body.base_twist.linear);
+            let is_near = |was: &[f64; 2]| (at.x - was[0]).hypot(at.y - was[1]) < AGAIN_M;
+            if self.looked_after.get(id).is_some_and(is_near) {
+                continue;
+            }
+            let ahead_m = [at.x + AHEAD_S * velocity.x, at.y + AHEAD_S * velocity.y];
+            if self.ask(model.terrain(), [at.x, at.y]) && self.ask(model.terrain(), ahead_m) {
+                self.looked_after.insert(*id, [at.x, at.y]);
+            }
+        }
+    }
+
+    /// Whether there was room for the order.
+    fn ask(&mut self, terrain: &Arc<Terrain>, place_m: [f64; 2]) -> bool {
+        if self.maker.is_none() {
+            self.maker = Maker::start(terrain);
+        }
+        let Some(maker) = &self.maker else { return true };
+        match maker.places.try_send(place_m) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_)) => false,
+            // A maker that came to grief leaves its work to who waits.
+            Err(TrySendError::Disconnected(_)) => true,
+        }
+    }
+}
+
+impl Maker {
+    /// None where threads cannot start: the work is left for later.
+    fn start(terrain: &Arc<Terrain>) -> Option<Self> {
+        let (places, taken) = sync_channel(WAITING_MAX);
+        let source = Arc::clone(terrain);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
+        // Else a panic in the pool would end the process; so it ends the maker.
+        let threads = threads.panic_handler(drop);
+        let pool = threads.thread_name(|i| format!("ground ahead {i}")).build().ok()?;
+        pool.spawn(move || work(&source, &taken));
+        Some(Self { places, _pool: pool })
+    }
+}
+
+fn work(terrain: &Terrain, places: &Receiver<[f64; 2]>) {
+    while let Ok(place_m) = places.recv() {
+        terrain.prefetch_pages(place_m, REACH_M);
+    }
+}

@@ -1,0 +1,77 @@
+//! Going on from a state that was saved. A file can hold anything: before a state is stepped, its parts
+//! are compared with the model's.
+
+use std::sync::Arc;
+
+use crate::world::entity::{AllowedFolders, EntityId};
+use crate::world::model::{Model, RoverKind};
+use crate::world::spawn::SpawnError;
+use crate::world::state::{RoverEntityState, State};
+use crate::world::world::World;
+
+/// Why a world cannot go on from a state.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// Something that was added while the world ran can no longer be read.
+    #[error("what was added to the world cannot be read again: {0}")]
+    Spawned(#[from] SpawnError),
+    /// The state is not one of this scenario.
+    #[error("the state does not fit this scenario: {0}")]
+    Misfit(String),
+}
+
+impl World {
+    /// A world in a state that a model's world was in before, with what was added to it since: its files
+    /// are read again.
+    ///
+    /// # Errors
+    /// When such a file cannot be read, or the state is not one of this model's.
+    pub fn resume(model: &Model, state: State, folders: &AllowedFolders) -> Result<Self, ResumeError> {
+        let model = model.with_spawned(&state.spawned, folders)?;
+        match model.misfit(&state) {
+            Some(what) => Err(ResumeError::Misfit(what)),
+            None => Ok(Self::of(Arc::new(model), state, Vec::new())),
+        }
+    }
+}
+
+impl Model {
+    /// What a state has that no world of this model can have; none for a state that fits.
+    fn misfit(&self, state: &State) -> Option<String> {
+        let heartbeats = state.time / self.scenario().heartbeat;
+        if u64::try_from(heartbeats).ok() != Some(state.sequence)
+            || state.time % self.scenario().heartbeat != selene_base::SimTime::ZERO
+        {
+            return Some(format!("heartbeat {} cannot be at {}", state.sequence, state.time));
+        }
+        for (id, of) in &state.rovers {
+            let Some(kind) = self.rovers().get(id) else { return Some(format!("it has no rover {id}")) };
+            if let Some(what) = kind.misfit(of) {
+                return Some(format!("rover {}: {what}", kind.setup().name));
+            }
+        }
+        if let Some(id) = state.objects.iter().find(|id| !self.objects().contains_key(id)) {
+            return Some(format!("it has no object {id}"));
+        }
+        if let Some((id, _)) = state.rocks.iter().find(|(id, rock)| !self.rocks().contains_key(id) || !rock.is_finite())
+        {
+            return Some(format!("it has no loose rock {id}, or that is nowhere"));
+        }
+        let free = |id: &EntityId| *id < state.next_entity;
+        let all_numbered = state.rovers.keys().chain(&state.objects).all(free);
+        (!all_numbered).then(|| format!("number {} is given twice", state.next_entity))
+    }
+}
+
+impl RoverKind {
+    fn misfit(&self, of: &RoverEntityState) -> Option<&'static str> {
+        let parts = [
+            (of.body.fits(self.model()), "it has other joints"),
+            (of.body.is_finite(), "it is nowhere"),
+            (of.wheels.len() == self.wheel_shapes.len(), "it has other wheels"),
+            (of.floors.len() == self.contact_shapes.floor_count(), "it has other bodies"),
+            (self.driver.fits(&of.driver), "it has other joints or lamps to command"),
+        ];
+        parts.into_iter().find(|(fits, _)| !fits).map(|(_, what)| what)
+    }
+}

@@ -1,0 +1,148 @@
+//! The snapshot of the world that leaves the simulation at each heartbeat, and the
+//! world between two snapshots.
+
+use nalgebra::Vector3;
+use selene_base::{Pose, SimTime, Twist, frames};
+use selene_terrain::{ClipmapCentre, Edit};
+use serde::{Deserialize, Serialize};
+
+use crate::world::entity::EntityId;
+
+/// The world at a heartbeat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The heartbeat's instant.
+    pub time: SimTime,
+    /// Number of the heartbeat, from 0.
+    pub sequence: u64,
+    /// How many terrain edits were told before this snapshot's.
+    pub terrain_sequence: u64,
+    /// How many entities were added and removed since the start: who knows of fewer asks for them.
+    pub entities_version: u64,
+    /// The rovers, in order of their number.
+    pub rovers: Vec<RoverSnapshot>,
+    /// The objects that stand fast, in order of their number.
+    pub objects: Vec<ObjectPose>,
+    /// Loose rocks, in order of their number.
+    pub loose_rocks: Vec<RockPose>,
+    /// Ground that changed since the last snapshot.
+    pub edits: Vec<Edit>,
+    /// Toward the Sun's centre, unit, map frame.
+    pub sun_direction: Vector3<f64>,
+}
+
+/// A rover at a heartbeat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoverSnapshot {
+    /// Its number.
+    pub id: EntityId,
+    /// Where the windows of detail around it have their middle from this snapshot on.
+    pub clipmap_centre: ClipmapCentre,
+    /// Pose of each link in the map frame, in the order of the rover's links.
+    pub world_from_links: Vec<Pose>,
+    /// Joint positions, rad or m, in the order of the rover's moving joints.
+    pub joint_position: Vec<f64>,
+    /// Joint rates, rad/s or m/s.
+    pub joint_velocity: Vec<f64>,
+    /// Joint efforts, N m or N.
+    pub joint_effort: Vec<f64>,
+    /// Velocity of `base_link` in the map frame.
+    pub base_twist: Twist,
+    /// Acceleration of `base_link` in the map frame, mean over the heartbeat, m/s².
+    pub base_acceleration: Vector3<f64>,
+    /// One entry a wheel.
+    pub wheels: Vec<WheelTruth>,
+    /// How bright each lamp is, 0 to 1, in the order of the rover's; since the heartbeat
+    /// before.
+    pub lamp_levels: Vec<f64>,
+}
+
+/// What one wheel and the ground do to each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WheelTruth {
+    /// 1 − v/(ωR) driving, ωR/v − 1 braking; 0 at rest.
+    pub slip_ratio: f64,
+    /// Angle from the wheel's heading to its velocity, rad.
+    pub slip_angle_rad: f64,
+    /// Depth of the wheel's lowest point below the undisturbed ground, m.
+    pub sinkage_m: f64,
+    /// Soil on wheel, N, in `base_link`.
+    pub force_n: Vector3<f64>,
+    /// Soil on wheel about its centre, N m, in `base_link`.
+    pub torque_nm: Vector3<f64>,
+    /// Rate about the axle, rad/s.
+    pub rate_rad_s: f64,
+    /// What the motor gives, N m.
+    pub drive_torque_nm: f64,
+    /// Whether it touches soil, rock or another body.
+    pub in_contact: bool,
+}
+
+/// Where an object stands.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectPose {
+    /// Its number.
+    pub id: EntityId,
+    /// Its pose in the map frame.
+    pub world_from_object: Pose,
+}
+
+/// Where a loose rock is, and what it looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RockPose {
+    /// Its number on the site.
+    pub id: u32,
+    /// Which of the ground's shapes it has.
+    pub shape: u32,
+    /// Mean radius, m: the shape's scale.
+    pub radius_m: f64,
+    /// Its pose in the map frame.
+    pub world_from_rock: Pose,
+}
+
+impl Snapshot {
+    /// A rover, by its number.
+    #[must_use]
+    pub fn rover(&self, id: EntityId) -> Option<&RoverSnapshot> {
+        self.rovers.binary_search_by_key(&id, |rover| rover.id).ok().map(|at| &self.rovers[at])
+    }
+
+    /// Pose of a link of a rover at `time` between `self` and the `next` snapshot; none when they do not both
+    /// have the rover.
+    #[must_use]
+    pub fn link_at(&self, next: &Self, rover: EntityId, link: usize, time: SimTime) -> Option<Pose> {
+        let before = self.rover(rover)?.world_from_links.get(link)?;
+        let after = next.rover(rover)?.world_from_links.get(link)?;
+        Some(frames::interpolate(before, after, self.fraction(next, time)))
+    }
+
+    /// Pose of a loose rock at `time` between `self` and the `next` snapshot; none when they do not both have it.
+    #[must_use]
+    pub fn rock_at(&self, next: &Self, rock: u32, time: SimTime) -> Option<Pose> {
+        let find = |of: &Self| {
+            let at = of.loose_rocks.binary_search_by_key(&rock, |known| known.id).ok()?;
+            Some(of.loose_rocks[at].world_from_rock)
+        };
+        Some(frames::interpolate(&find(self)?, &find(next)?, self.fraction(next, time)))
+    }
+
+    fn fraction(&self, next: &Self, time: SimTime) -> f64 {
+        let span = (next.time - self.time).secs_f64();
+        if span > 0.0 { ((time - self.time).secs_f64() / span).clamp(0.0, 1.0) } else { 1.0 }
+    }
+}
+
+impl RoverSnapshot {
+    /// Pose of `base_link` in the map frame: the first link.
+    #[must_use]
+    pub fn world_from_base(&self) -> Pose {
+        self.world_from_links.first().copied().unwrap_or_else(Pose::identity)
+    }
+
+    /// Velocity of `base_link` in its own axes, as odometry reports it.
+    #[must_use]
+    pub fn body_twist(&self) -> Twist {
+        let base_from_world = self.world_from_base().rotation.inverse();
+        Twist { linear: base_from_world * self.base_twist.linear, angular: base_from_world * self.base_twist.angular }
+    }
+}

@@ -1,0 +1,113 @@
+//! The state of a world: all that can change its future, and nothing else, as plain data. A copy
+//! shares ground and soil memory with the original until one of them is written. Every bit of it is
+//! hashed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use selene_base::SimTime;
+use selene_soil::{SoilMemory, WheelContact, WheelMemory};
+use selene_terrain::{ClipmapCentre, Ruts};
+use selene_vehicle::RoverState;
+use selene_vehicle::contact::{ContactMemory, FloorMemory, LooseRockState};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::driving::{DriverState, RouteProgress};
+use crate::world::entity::{Entity, EntityId, Spawn};
+
+/// The state of a world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Simulated time.
+    pub time: SimTime,
+    /// Number of heartbeats made.
+    pub sequence: u64,
+    /// How many new heights of the ground were told with snapshots.
+    pub terrain_sequence: u64,
+    /// The rovers.
+    pub rovers: BTreeMap<EntityId, RoverEntityState>,
+    /// The objects that stand fast.
+    pub objects: BTreeSet<EntityId>,
+    /// The loose rocks, by their number on the site.
+    pub rocks: BTreeMap<u32, LooseRockState>,
+    /// What contacts of rovers, rocks and objects remember.
+    pub contacts: ContactMemory,
+    /// What was done to the ground.
+    pub ruts: Ruts,
+    /// What the soil remembers of it.
+    pub soil: SoilMemory,
+    /// How many entities were added and removed since the start.
+    pub entities_version: u64,
+    /// What was added while the world ran and is still there, in order, with its number.
+    pub spawned: Vec<(Entity, Spawn)>,
+    /// The number of the next rover or object.
+    pub next_entity: EntityId,
+    /// The number of the next loose rock.
+    pub next_rock: u32,
+}
+
+/// The state of one rover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoverEntityState {
+    /// Its body, joints and servos.
+    pub body: RoverState,
+    /// What each wheel remembers of its contact with soil.
+    pub wheels: Vec<WheelMemory>,
+    /// What bodies remember of hard ground.
+    pub floors: Vec<FloorMemory>,
+    /// What it was told.
+    pub driver: DriverState,
+    /// How far along its route it is.
+    pub route: RouteProgress,
+    /// Where the windows of detail around it have their middle.
+    pub clipmap_centre: ClipmapCentre,
+    /// What left its valid range so far.
+    pub notices: Notices,
+}
+
+/// What left its valid range so far: said in diagnostics instead of going quiet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notices {
+    /// Steps of a wheel whose contact was too narrow for the soil's negative Kc.
+    pub floored_contacts: u64,
+    /// Steps of a wheel that was in deeper than its radius.
+    pub buried_wheels: u64,
+    /// Steps of a wheel whose slip, speed, slope or load was outside its soil's fit.
+    pub outside_fit: u64,
+}
+
+impl Notices {
+    pub(crate) fn count(&mut self, contact: &WheelContact) {
+        self.floored_contacts += u64::from(contact.modulus_floored);
+        self.buried_wheels += u64::from(contact.sinkage_beyond_radius);
+        self.outside_fit += u64::from(contact.slip_outside_fit);
+    }
+}
+
+impl State {
+    /// A hash over every bit of it (XXH3 of its bytes as a checkpoint has them).
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut hasher = Hasher(Xxh3::new());
+        // Hashing cannot fail, and every part of a state can be written.
+        match postcard::to_io(self, &mut hasher) {
+            Ok(hasher) => hasher.0.digest(),
+            Err(_) => 0,
+        }
+    }
+}
+
+/// Takes bytes into a hash.
+struct Hasher(Xxh3);
+
+impl io::Write for &mut Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

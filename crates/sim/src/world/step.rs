@@ -1,0 +1,402 @@
+//! One heartbeat of a world, in a fixed order: commands become targets of joints; rovers, rocks and
+//! objects that may meet are put into groups, by the tiles of ground that each may touch; the groups
+//! are stepped at the same time; what they did is put together; the clock advances.
+//!
+//! A step is a pure function of model, state and commands. Groups share nothing, so that neither the
+//! number of threads nor who is in which group changes a bit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+use selene_base::SimTime;
+use selene_terrain::{Edit, Node, TileIndex, TileRect};
+use selene_vehicle::contact::Party;
+use selene_vehicle::{BodyTwist, Rover, VehicleError};
+
+use crate::driving::Command;
+use crate::world::entity::EntityId;
+use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
+use crate::world::model::{Model, RoverKind};
+use crate::world::prefetch::Prefetch;
+use crate::world::snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use crate::world::state::{RoverEntityState, State};
+
+/// How near the ground's border a rover may come, m.
+pub(crate) const BORDER_M: f64 = 2.0;
+/// Ground around all that a rover or rock may touch where it is now, m: it goes on within a heartbeat.
+const MARGIN_M: f64 = 0.25;
+/// Bodies that begin no deeper in one another are pushed apart without harm, m.
+const OVERLAP_MAX_M: f64 = 0.005;
+/// Distance from the middle of the windows around a rover, in their steps, at which they move on.
+const WINDOW_STEPS: f64 = 1.0;
+
+/// Why the world cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// A rover cannot be built.
+    #[error(transparent)]
+    Vehicle(#[from] VehicleError),
+    /// A rover left the ground that there is.
+    #[error(
+        "at {time} rover {rover} is at ({x_m:.1}, {y_m:.1}) m, within {BORDER_M} m of the border of the site's ground; make `side_m` of the last of the site's `levels` larger or keep the route inside"
+    )]
+    LeftSite {
+        /// Which.
+        rover: String,
+        /// When.
+        time: SimTime,
+        /// Map x, m.
+        x_m: f64,
+        /// Map y, m.
+        y_m: f64,
+    },
+    /// The scenario's kernels end.
+    #[error(transparent)]
+    Sky(#[from] selene_sky::KernelError),
+    /// The state is no longer finite.
+    #[error("at {time} the state of {what} is no longer finite; a smaller `step_s` or less stiff suspension may help")]
+    NotFinite {
+        /// What.
+        what: String,
+        /// When.
+        time: SimTime,
+    },
+    /// Two bodies are in one place at the start.
+    #[error("{first} starts {depth_m:.3} m inside {second}; start it elsewhere, or higher by `z_m`")]
+    Inside {
+        /// One.
+        first: String,
+        /// The other.
+        second: String,
+        /// How deep, m.
+        depth_m: f64,
+    },
+}
+
+/// Working memory of a world. Any gives the same result: it can be thrown away at any time.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    rovers: BTreeMap<EntityId, RoverScratch>,
+    groups: Vec<GroupScratch>,
+    prefetch: Prefetch,
+}
+
+/// What a heartbeat takes for given beside model and state.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// Commands that arrived since the last heartbeat, in order.
+    pub commands: &'a [(EntityId, Command)],
+    /// Rovers that another process steps.
+    pub ghosts: &'a BTreeSet<EntityId>,
+}
+
+impl Inputs<'_> {
+    /// Nobody commands anything, and all rovers are stepped here.
+    pub const NONE: Inputs<'static> = Inputs { commands: &[], ghosts: &BTreeSet::new() };
+}
+
+impl Model {
+    /// Steps one heartbeat and takes a snapshot.
+    ///
+    /// # Errors
+    /// When a rover leaves the ground, a state is no longer finite or the scenario's kernels end. The
+    /// state is then whole, and as far as it came.
+    pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
+        for (rover, command) in inputs.commands {
+            if let (Some(kind), Some(of)) = (self.rovers().get(rover), state.rovers.get_mut(rover)) {
+                kind.driver.take(&mut of.driver, command, state.time);
+            }
+        }
+        self.prepare(state, scratch)?;
+        let edits = self.advance(state, inputs, scratch);
+        state.time += self.scenario().heartbeat;
+        state.sequence += 1;
+        self.check(state)?;
+        self.move_windows(state);
+        scratch.prefetch.look_ahead(self, state);
+        self.snapshot(state, scratch, edits)
+    }
+
+    /// The snapshot of a state that no step led to: nothing acts on anything yet.
+    ///
+    /// # Errors
+    /// When a rover cannot be built or the scenario's kernels do not cover the time.
+    pub fn first_snapshot(
+        &self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        edits: Vec<Edit>,
+    ) -> Result<Snapshot, WorldError> {
+        self.prepare(state, scratch)?;
+        self.snapshot(state, scratch, edits)
+    }
+
+    /// Brings the working memory of every rover to its state, and gives it its targets.
+    fn prepare(&self, state: &mut State, scratch: &mut Scratch) -> Result<(), WorldError> {
+        scratch.rovers.retain(|id, _| state.rovers.contains_key(id));
+        for (id, of) in &mut state.rovers {
+            let Some(kind) = self.rovers().get(id) else { continue };
+            let at_hand = match scratch.rovers.entry(*id) {
+                std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+                std::collections::btree_map::Entry::Vacant(free) => {
+                    let pose = of.body.world_from_base;
+                    let dt_s = self.conditions().dt_s;
+                    free.insert(RoverScratch::new(Rover::new(kind.model(), pose, self.gravity_m_s2(), dt_s)?))
+                }
+            };
+            at_hand.rover.set_state(&of.body);
+            at_hand.before_m_s = at_hand.rover.base_twist().linear;
+            at_hand.targets = targets(kind, of, &at_hand.rover, state.time);
+        }
+        Ok(())
+    }
+
+    /// All steps of a heartbeat, group by group; the ground that changed.
+    fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Vec<Edit> {
+        let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
+        let Scratch { rovers, groups: spare, .. } = scratch;
+        let mut used = Vec::new();
+        let members = self.groups(state);
+        let mut groups: Vec<_> =
+            members.iter().map(|of| Group::take(self, state, of, rovers, inputs.ghosts, spare)).collect();
+        match &mut groups[..] {
+            [alone] => alone.run(self, steps),
+            several => several.par_iter_mut().for_each(|group| group.run(self, steps)),
+        }
+        let mut edits = Vec::new();
+        for mut group in groups {
+            edits.append(&mut group.edits);
+            group.give_back(state, rovers, &mut used);
+        }
+        self.pack_what_is_left(state, &members, spare);
+        *spare = used;
+        edits.sort_by_key(|edit| (edit.tile_index(), edit.node));
+        edits
+    }
+
+    /// Packs the tiles that groups left.
+    fn pack_what_is_left(&self, state: &mut State, members: &[Members], left: &[GroupScratch]) {
+        for tile in left.iter().flat_map(GroupScratch::tiles) {
+            if !members.iter().any(|of| of.tiles.contains(tile)) {
+                state.ruts.pack(*tile);
+                state.soil.pack(*tile);
+            }
+        }
+    }
+
+    /// Who may meet whom within a heartbeat: those whose tiles are not apart.
+    pub(crate) fn groups(&self, state: &State) -> Vec<Members> {
+        let mut groups: Vec<Members> = Vec::new();
+        for (&id, of) in &state.rovers {
+            let Some(kind) = self.rovers().get(&id) else { continue };
+            let tiles = self.tiles_around(of.body.world_from_base.translation.vector, kind.reach_m);
+            join(&mut groups, Members { rovers: vec![id], tiles: tiles.tiles().collect(), ..Members::default() });
+        }
+        let rock_tiles = |id: &u32| {
+            let (rock, inertia) = (state.rocks.get(id)?, self.rocks().get(id)?);
+            Some(self.tiles_around(rock.world_from_rock.translation.vector, inertia.reach_m()))
+        };
+        for (&id, _) in state.rocks.iter().filter(|(_, rock)| !rock.asleep()) {
+            let Some(tiles) = rock_tiles(&id) else { continue };
+            join(&mut groups, Members { rocks: vec![id], tiles: tiles.tiles().collect(), ..Members::default() });
+        }
+        for (&id, _) in state.rocks.iter().filter(|(_, rock)| rock.asleep()) {
+            let Some(tiles) = rock_tiles(&id) else { continue };
+            let near = |group: &&mut Members| tiles.tiles().any(|tile| group.tiles.contains(&tile));
+            let tiles = tiles.tiles().collect();
+            if groups.iter_mut().any(|mut group| near(&mut group)) {
+                join(&mut groups, Members { rocks: vec![id], tiles, ..Members::default() });
+            }
+        }
+        for id in &state.objects {
+            let Some(object) = self.objects().get(id) else { continue };
+            let tiles = self.tiles_around(object.world_from_object.translation.vector, object.reach_m);
+            for group in groups.iter_mut().filter(|group| tiles.tiles().any(|tile| group.tiles.contains(&tile))) {
+                group.objects.push(*id);
+            }
+        }
+        groups.iter_mut().for_each(|group| group.rocks.sort_unstable());
+        groups
+    }
+
+    /// The tiles within reach of a place.
+    fn tiles_around(&self, at_m: Vector3<f64>, reach_m: f64) -> TileRect {
+        let [origin_x, origin_y] = self.terrain().origin_m();
+        let reach_m = reach_m + MARGIN_M;
+        let node = |x: f64, y: f64| {
+            let cell = |m: f64, origin_m: f64| ((m - origin_m) / self.terrain().spacing_m()).floor() as i32;
+            Node { column: cell(x, origin_x), row: cell(y, origin_y) }
+        };
+        TileRect::of_nodes(node(at_m.x - reach_m, at_m.y - reach_m), node(at_m.x + reach_m, at_m.y + reach_m))
+    }
+
+    pub(crate) fn check(&self, state: &State) -> Result<(), WorldError> {
+        let time = state.time;
+        let site_reach_m = 0.5 * self.scenario().site.side_m() - BORDER_M;
+        for (id, of) in &state.rovers {
+            let name = || self.rovers().get(id).map_or_else(|| id.to_string(), |kind| kind.setup().name.clone());
+            if !of.body.is_finite() {
+                return Err(WorldError::NotFinite { what: format!("rover {}", name()), time });
+            }
+            let at = of.body.world_from_base.translation;
+            let is_on_site = at.x.abs() < site_reach_m && at.y.abs() < site_reach_m;
+            let is_on_ground = self.terrain().reaches(at.x, at.y, BORDER_M);
+            if !is_on_ground || (self.scenario().end_at_site_border && !is_on_site) {
+                return Err(WorldError::LeftSite { rover: name(), time, x_m: at.x, y_m: at.y });
+            }
+        }
+        match state.rocks.iter().find(|(_, rock)| !rock.is_finite()) {
+            Some((id, _)) => Err(WorldError::NotFinite { what: format!("rock {id}"), time }),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves the windows of detail around each rover on when it has come a step from their middle.
+    fn move_windows(&self, state: &mut State) {
+        let Some(plan) = self.terrain().plan() else { return };
+        for of in state.rovers.values_mut() {
+            let at = of.body.world_from_base.translation;
+            let from_middle = [at.x, at.y].into_iter().zip(of.clipmap_centre);
+            let is_far = |(m, middle): (f64, i32)| (m / plan.step_m() - f64::from(middle)).abs() >= WINDOW_STEPS;
+            let next = plan.centre_of(at.x, at.y);
+            if from_middle.into_iter().any(is_far) && plan.has(next) {
+                of.clipmap_centre = next;
+            }
+        }
+    }
+
+    fn snapshot(&self, state: &mut State, scratch: &Scratch, edits: Vec<Edit>) -> Result<Snapshot, WorldError> {
+        let terrain_sequence = state.terrain_sequence;
+        state.terrain_sequence += edits.len() as u64;
+        let heartbeat_s = self.scenario().heartbeat.secs_f64();
+        let rover = |(id, of): (&EntityId, &RoverEntityState)| {
+            let (kind, at_hand) = (self.rovers().get(id)?, scratch.rovers.get(id)?);
+            Some(rover_snapshot(*id, kind, of, at_hand, heartbeat_s))
+        };
+        let object =
+            |id: &EntityId| Some(ObjectPose { id: *id, world_from_object: self.objects().get(id)?.world_from_object });
+        let rock = |(id, rock): (&u32, &selene_vehicle::contact::LooseRockState)| {
+            let inertia = self.rocks().get(id)?;
+            let (shape, radius_m) = (inertia.shape as u32, inertia.radius_m);
+            Some(RockPose { id: *id, shape, radius_m, world_from_rock: rock.world_from_rock })
+        };
+        Ok(Snapshot {
+            time: state.time,
+            sequence: state.sequence,
+            terrain_sequence,
+            entities_version: state.entities_version,
+            rovers: state.rovers.iter().filter_map(rover).collect(),
+            objects: state.objects.iter().filter_map(object).collect(),
+            loose_rocks: state.rocks.iter().filter_map(rock).collect(),
+            edits,
+            sun_direction: self.scenario().sun(state.time)?.unit_enu,
+        })
+    }
+
+    /// Refuses a state in which one of `those` and something else are in one another by more than
+    /// `OVERLAP_MAX_M`.
+    pub(crate) fn refuse_overlaps(
+        &self,
+        state: &mut State,
+        scratch: &mut Scratch,
+        those: impl Fn(&Party) -> bool,
+    ) -> Result<(), WorldError> {
+        self.prepare(state, scratch)?;
+        let mut copy = state.clone();
+        for members in self.groups(state) {
+            let Scratch { rovers, groups, .. } = &mut *scratch;
+            let mut group = Group::take(self, &mut copy, &members, rovers, &BTreeSet::new(), groups);
+            let deepest = group.deepest_overlap(self, &those);
+            group.give_back(&mut copy, rovers, groups);
+            if let Some((parties, depth_m)) = deepest.filter(|(_, depth_m)| *depth_m > OVERLAP_MAX_M) {
+                let [first, second] = parties.map(|party| self.name_of(&party));
+                return Err(WorldError::Inside { first, second, depth_m });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a rover's joints should do in the heartbeat to come.
+fn targets(kind: &RoverKind, of: &mut RoverEntityState, rover: &Rover, now: SimTime) -> selene_vehicle::Targets {
+    let undriven = match kind.follower.as_ref().filter(|_| !of.driver.has_driven()) {
+        Some(route) => route.command(&mut of.route, &rover.world_from_base()),
+        None => BodyTwist::REST,
+    };
+    kind.driver.targets(&mut of.driver, now, &rover.joint_states(), undriven)
+}
+
+/// Adds members to the group that they are not apart from; if there are several, these become one.
+fn join(groups: &mut Vec<Members>, mut new: Members) {
+    let meets = |group: &Members| new.tiles.iter().any(|tile: &TileIndex| group.tiles.contains(tile));
+    let (met, apart): (Vec<_>, Vec<_>) = std::mem::take(groups).into_iter().partition(|group| meets(group));
+    for Members { mut rovers, mut rocks, mut objects, mut tiles } in met {
+        new.rovers.append(&mut rovers);
+        new.rocks.append(&mut rocks);
+        new.objects.append(&mut objects);
+        new.tiles.append(&mut tiles);
+    }
+    *groups = apart;
+    groups.push(new);
+}
+
+fn rover_snapshot(
+    id: EntityId,
+    kind: &RoverKind,
+    of: &RoverEntityState,
+    at_hand: &RoverScratch,
+    heartbeat_s: f64,
+) -> RoverSnapshot {
+    let rover = &at_hand.rover;
+    let joints = rover.joint_states();
+    RoverSnapshot {
+        id,
+        clipmap_centre: of.clipmap_centre,
+        world_from_links: rover.world_from_links(),
+        joint_position: joints.iter().map(|joint| joint.position).collect(),
+        joint_velocity: joints.iter().map(|joint| joint.velocity).collect(),
+        joint_effort: joints.iter().map(|joint| joint.effort).collect(),
+        base_twist: rover.base_twist(),
+        base_acceleration: (rover.base_twist().linear - at_hand.before_m_s) / heartbeat_s,
+        wheels: wheel_truth(kind, at_hand),
+        lamp_levels: of.driver.lamp_levels().to_vec(),
+    }
+}
+
+fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &RoverScratch) -> Vec<WheelTruth> {
+    let base_from_world = rover.world_from_base().rotation.inverse();
+    let motions = rover.wheel_motions();
+    let torques = rover.drive_torques_nm();
+    let touched = |i: usize| forces.touched_by_wheel.get(i).is_some_and(|count| *count > 0);
+    let wheels = kind.model().wheels().iter().zip(contacts).enumerate();
+    wheels
+        .map(|(i, (wheel, contact))| {
+            let (slip_ratio, slip_angle_rad, rate_rad_s) = slip(&motions[i], &contact.terrain_normal, wheel.radius_m);
+            WheelTruth {
+                slip_ratio,
+                slip_angle_rad,
+                sinkage_m: contact.sinkage_m,
+                force_n: base_from_world * contact.wrench.force,
+                torque_nm: base_from_world * contact.wrench.torque,
+                rate_rad_s,
+                drive_torque_nm: torques[i],
+                in_contact: contact.contact_nodes > 0 || touched(i),
+            }
+        })
+        .collect()
+}
+
+/// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`, along the
+/// ground under it; along the level where it touches none.
+fn slip(motion: &selene_vehicle::WheelMotion, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
+    let axle = motion.world_from_wheel.rotation * Vector3::y();
+    let up = if *terrain_normal == Vector3::zeros() { Vector3::z() } else { *terrain_normal };
+    let rate_rad_s = motion.angular.dot(&axle);
+    let forward = axle.cross(&up).try_normalize(1e-9).unwrap_or_else(Vector3::x);
+    let side = up.cross(&forward);
+    let forward_m_s = motion.linear.dot(&forward);
+    let slip_ratio = selene_soil::slip_ratio(forward_m_s, rate_rad_s * radius_m);
+    let slip_angle_rad = selene_soil::slip_angle_rad(forward_m_s, motion.linear.dot(&side));
+    (slip_ratio, slip_angle_rad, rate_rad_s)
+}

@@ -1,0 +1,144 @@
+//! Adding to a world that runs and taking away from it.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{Rover, config, drive, world, yard};
+use selene_sim::{AllowedFolders, Command, Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, State, World};
+use selene_vehicle::BodyTwist;
+
+const ROCK: LooseRockSpec =
+    LooseRockSpec { x_m: 0.7, y_m: 0.3, diameter_m: 0.15, shape: None, density_kg_m3: 2700.0, yaw_deg: 0.0 };
+
+fn at(x_m: f64, y_m: f64) -> SpawnPlace {
+    SpawnPlace { x_m, y_m, ..SpawnPlace::default() }
+}
+
+fn rover(name: &str, place: SpawnPlace) -> Spawn {
+    let sensors = vec![config().join("sensor/imu.yaml")];
+    Spawn::Rover { name: name.to_owned(), file: config().join("rover/sorato.yaml"), sensors, place }
+}
+
+fn lander(name: &str, place: SpawnPlace) -> Spawn {
+    Spawn::Object { name: name.to_owned(), file: config().join("../urdf/lander/lander.urdf"), place }
+}
+
+fn folders() -> AllowedFolders {
+    AllowedFolders::new([config(), config().join("../urdf")])
+}
+
+fn one() -> World {
+    let first = Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[3.0, 0.0]] };
+    world(&yard("lunar", &[first], ""))
+}
+
+#[test]
+fn what_is_added_takes_part_and_what_is_taken_away_leaves_its_ruts() {
+    let mut world = one();
+    drive(&mut world, 50);
+    let version = world.state().entities_version;
+    let Entity::Rover(new) = world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap() else { panic!("a rover") };
+    let mast = world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    let Entity::Rock(rock) = world.spawn(&Spawn::Rock(ROCK), &folders()).unwrap() else { panic!("a rock") };
+    assert_eq!(world.state().entities_version, version + 3);
+    let lay = world.state().rocks[&rock].world_from_rock;
+    for _ in 0..300 {
+        world.drive(new, Command::Body(BodyTwist::arc(0.1, 0.0))).unwrap();
+        drive(&mut world, 1);
+    }
+    assert!(world.state().rovers[&new].body.world_from_base.translation.x > 3.2, "the new one drives");
+    assert!((world.state().rocks[&rock].world_from_rock.translation.vector - lay.translation.vector).norm() > 0.02);
+    let snapshot = world.heartbeat().unwrap();
+    assert_eq!((snapshot.rovers.len(), snapshot.objects.len(), snapshot.loose_rocks.len()), (2, 1, 1));
+
+    let ruts = world.state().ruts.clone();
+    for entity in [Entity::Rover(new), mast, Entity::Rock(rock)] {
+        world.remove(entity).unwrap();
+    }
+    assert!(world.state().ruts == ruts);
+    let snapshot = world.heartbeat().unwrap();
+    assert_eq!((snapshot.rovers.len(), snapshot.objects.len(), snapshot.loose_rocks.len()), (1, 0, 0));
+    assert_eq!(snapshot.entities_version, version + 6);
+    let told = world.drive(new, Command::Body(BodyTwist::REST)).unwrap_err().to_string();
+    assert!(told.contains("was removed"), "{told}");
+    assert!(world.remove(Entity::Rover(new)).is_err());
+    // A number is never given twice.
+    let again = world.spawn(&rover("new", at(3.0, -3.0)), &folders()).unwrap();
+    assert_ne!(again, Entity::Rover(new));
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_and_nothing_changes() {
+    let mut world = one();
+    drive(&mut world, 20);
+    let elsewhere = Spawn::Object {
+        name: "x".to_owned(),
+        file: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"),
+        place: at(5.0, 5.0),
+    };
+    let gone = Spawn::Object { name: "x".to_owned(), file: config().join("no_such.stl"), place: at(5.0, 5.0) };
+    let huge = Spawn::Rock(LooseRockSpec { diameter_m: 50.0, ..ROCK });
+    let shapeless = Spawn::Rock(LooseRockSpec { shape: Some(9999), ..ROCK });
+    let nowhere = Spawn::Rock(LooseRockSpec { x_m: f64::NAN, ..ROCK });
+    let buried = Spawn::Rock(LooseRockSpec { x_m: 0.1, y_m: 0.0, diameter_m: 1.5, ..ROCK });
+    for (spawn, part) in [
+        (rover("first", at(3.0, 3.0)), "'first': is taken"),
+        (rover("two words", at(3.0, 3.0)), "letters, digits and _"),
+        (rover("new", at(f64::INFINITY, 3.0)), "off the ground"),
+        (rover("new", at(0.3, 0.2)), "inside"),
+        (rover("new", SpawnPlace { z_m: f64::NAN, ..at(3.0, 3.0) }), "finite"),
+        (lander("new", at(0.9, 0.9)), "inside"),
+        (elsewhere, "outside the folders"),
+        (gone, "no_such.stl"),
+        (huge, "50"),
+        (shapeless, "9999"),
+        (nowhere, "off the ground"),
+        (buried, "inside"),
+    ] {
+        let before = world.hash();
+        let told = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(told.contains(part), "{told}");
+        assert_eq!(world.hash(), before, "{told}");
+        drive(&mut world, 1);
+    }
+}
+
+#[test]
+fn a_world_with_what_was_added_goes_on_from_its_state() {
+    let mut world = one();
+    drive(&mut world, 20);
+    let model = world.model().clone();
+    world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap();
+    world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    world.spawn(&Spawn::Rock(ROCK), &folders()).unwrap();
+    drive(&mut world, 50);
+    let bytes = postcard::to_allocvec(world.state()).unwrap();
+    let state: State = postcard::from_bytes(&bytes).unwrap();
+    let mut resumed = World::resume(&model, state.clone(), &folders()).unwrap();
+    drive(&mut world, 100);
+    drive(&mut resumed, 100);
+    assert_eq!(world.hash(), resumed.hash());
+
+    let told = World::resume(&model, state.clone(), &AllowedFolders::default()).map(drop).unwrap_err().to_string();
+    assert!(told.contains("outside the folders"), "{told}");
+    for (what, spoil) in [
+        (
+            "rover first",
+            Box::new(|state: &mut State| state.rovers.get_mut(&EntityId(1)).unwrap().wheels.truncate(1))
+                as Box<dyn Fn(&mut State)>,
+        ),
+        ("rover first", Box::new(|state| state.rovers.get_mut(&EntityId(1)).unwrap().body.joints[0] = [f64::NAN; 2])),
+        ("heartbeat", Box::new(|state| state.sequence += 1)),
+        ("no object 77", Box::new(|state| assert!(state.objects.insert(EntityId(77))))),
+        ("given twice", Box::new(|state| state.next_entity = EntityId(1))),
+    ] {
+        let mut spoilt = state.clone();
+        spoil(&mut spoilt);
+        let told = World::resume(&model, spoilt, &folders()).map(drop).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
+    }
+}

@@ -1,0 +1,189 @@
+//! The patches that touch: connected nodes, and for each the 1/b = perimeter/(2 area)
+//! of Bekker's formula. Area and perimeter are those of the convex hull of the
+//! patch's cells, that is the hull of its nodes grown by half a spacing all round,
+//! so that they are right for a plate of any size and a single node is one cell.
+
+/// Label of a node that does not touch.
+const FREE: u16 = 0;
+/// Label of a node that touches and waits for its patch.
+const WAITING: u16 = u16::MAX;
+
+/// Label of a node whose loose soil is touched: it is in no patch.
+const LOOSE: u16 = u16::MAX - 1;
+
+/// Nodes of a window and the patches among them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BekkerPatches {
+    columns: usize,
+    labels: Vec<u16>,
+    todo: Vec<u32>,
+    members: Vec<u32>,
+    hull: Vec<[f64; 2]>,
+    inverse_b_per_m: Vec<f64>,
+}
+
+impl BekkerPatches {
+    /// Empties the window and gives it a size.
+    pub(crate) fn reset(&mut self, columns: usize, rows: usize) {
+        self.columns = columns;
+        self.labels.clear();
+        self.labels.resize(columns * rows, FREE);
+        self.inverse_b_per_m.clear();
+    }
+
+    /// Marks a node (row · columns + column) as touching.
+    pub(crate) fn mark(&mut self, node: usize) {
+        self.labels[node] = WAITING;
+    }
+
+    /// Marks a node whose loose soil is pushed down.
+    pub(crate) fn mark_loose(&mut self, node: usize) {
+        self.labels[node] = LOOSE;
+    }
+
+    /// Whether a node touches.
+    pub(crate) fn touches(&self, node: usize) -> bool {
+        self.labels[node] != FREE
+    }
+
+    /// Finds the patches among the marked nodes.
+    pub(crate) fn find(&mut self, nodes: impl Iterator<Item = usize>, spacing_m: f64) {
+        for node in nodes {
+            if self.labels[node] == WAITING {
+                self.flood(node);
+                let inverse_b = self.inverse_b(spacing_m);
+                self.inverse_b_per_m.push(inverse_b);
+            }
+        }
+    }
+
+    /// 1/b of the patch that a marked node belongs to, 1/m, after `find`.
+    pub(crate) fn inverse_b_per_m(&self, node: usize) -> f64 {
+        self.inverse_b_per_m[usize::from(self.labels[node]) - 1]
+    }
+
+    fn flood(&mut self, seed: usize) {
+        // More patches than labels share the last one: a window has far fewer.
+        let label = (self.inverse_b_per_m.len() + 1).min(usize::from(LOOSE) - 1) as u16;
+        self.members.clear();
+        self.labels[seed] = label;
+        self.todo.push(seed as u32);
+        while let Some(node) = self.todo.pop() {
+            self.members.push(node);
+            self.spread(node as usize, label);
+        }
+        self.members.sort_unstable();
+    }
+
+    fn spread(&mut self, node: usize, label: u16) {
+        let column = node % self.columns;
+        let left = (column > 0).then(|| node - 1);
+        let right = (column + 1 < self.columns).then_some(node + 1);
+        let below = node.checked_sub(self.columns);
+        let above = Some(node + self.columns).filter(|&n| n < self.labels.len());
+        for next in [left, right, below, above].into_iter().flatten() {
+            if self.labels[next] == WAITING {
+                self.labels[next] = label;
+                self.todo.push(next as u32);
+            }
+        }
+    }
+
+    /// Of the members' hull grown by half a cell all round.
+    fn inverse_b(&mut self, spacing_m: f64) -> f64 {
+        self.build_hull();
+        let (mut twice_area, mut perimeter) = (0.0, 0.0);
+        for (i, p) in self.hull.iter().enumerate() {
+            let q = self.hull[(i + 1) % self.hull.len()];
+            twice_area += p[0] * q[1] - p[1] * q[0];
+            perimeter += (q[0] - p[0]).hypot(q[1] - p[1]);
+        }
+        let extent = |axis: usize| {
+            let along = self.hull.iter().map(|p| p[axis]);
+            along.clone().fold(f64::NEG_INFINITY, f64::max) - along.fold(f64::INFINITY, f64::min)
+        };
+        // Minkowski sum of a convex figure with a unit square.
+        let area = 0.5 * twice_area + extent(0) + extent(1) + 1.0;
+        (perimeter + 4.0) / (2.0 * area * spacing_m)
+    }
+
+    /// Andrew's monotone chain over the sorted members; columns and rows as units.
+    fn build_hull(&mut self) {
+        let point = |node: u32| [(node as usize % self.columns) as f64, (node as usize / self.columns) as f64];
+        self.hull.clear();
+        chain(&mut self.hull, self.members.iter().map(|&node| point(node)));
+        let lower = self.hull.len();
+        let mut upper = std::mem::take(&mut self.hull);
+        let tail_start = lower - 1;
+        chain_from(&mut upper, tail_start, self.members.iter().rev().skip(1).map(|&node| point(node)));
+        if upper.len() > 1 {
+            upper.pop();
+        }
+        self.hull = upper;
+    }
+}
+
+fn chain(hull: &mut Vec<[f64; 2]>, points: impl Iterator<Item = [f64; 2]>) {
+    chain_from(hull, 0, points);
+}
+
+/// Adds points, keeping right turns out of what lies after `start`. Sorted by row
+/// (y) first, the chain runs along the greater-x side going up.
+fn chain_from(hull: &mut Vec<[f64; 2]>, start: usize, points: impl Iterator<Item = [f64; 2]>) {
+    for p in points {
+        while hull.len() >= start + 2 && turn(hull[hull.len() - 2], hull[hull.len() - 1], p) <= 0.0 {
+            hull.pop();
+        }
+        hull.push(p);
+    }
+}
+
+fn turn(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
+    (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BekkerPatches;
+
+    const SPACING_M: f64 = 0.01;
+    /// Rounding of sums.
+    const TOLERANCE: f64 = 1e-9;
+
+    fn patches(marked: impl Fn(usize, usize) -> bool) -> BekkerPatches {
+        let mut patches = BekkerPatches::default();
+        patches.reset(40, 30);
+        let nodes: Vec<_> = (0..1200).filter(|i| marked(i % 40, i / 40)).collect();
+        nodes.iter().for_each(|&node| patches.mark(node));
+        patches.find(nodes.iter().copied(), SPACING_M);
+        patches
+    }
+
+    #[test]
+    fn a_rectangle_has_its_own_perimeter_over_twice_its_area() {
+        let found = patches(|c, r| (5..25).contains(&c) && (5..15).contains(&r));
+        assert!((found.inverse_b_per_m(5 * 40 + 5) - 0.6 / (2.0 * 0.02)).abs() < TOLERANCE);
+    }
+
+    #[test]
+    fn single_nodes_and_single_rows_are_cells_and_strips() {
+        let one = patches(|c, r| (c, r) == (7, 7));
+        assert!((one.inverse_b_per_m(7 * 40 + 7) - 0.04 / 2e-4).abs() < TOLERANCE);
+        let row = patches(|c, r| r == 3 && c < 10);
+        assert!((row.inverse_b_per_m(3 * 40) - 0.22 / 2e-3).abs() < TOLERANCE);
+    }
+
+    #[test]
+    fn nodes_that_do_not_meet_are_patches_of_their_own() {
+        let found = patches(|c, r| r < 10 && !(10..20).contains(&c));
+        assert!((found.inverse_b_per_m(0) - 0.4 / 0.02).abs() < TOLERANCE);
+        assert!((found.inverse_b_per_m(20) - 0.6 / 0.04).abs() < TOLERANCE);
+    }
+
+    #[test]
+    fn a_disc_tends_to_one_over_its_radius() {
+        let found = patches(|c, r| (c as f64 - 15.0).hypot(r as f64 - 15.0) < 12.5);
+        // 2πr/(2πr²) = 1/r, within a tenth of a cell's staircase.
+        assert!((found.inverse_b_per_m(15 * 40 + 15) * 0.125 - 1.0).abs() < 0.05);
+    }
+}

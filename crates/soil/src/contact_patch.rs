@@ -1,0 +1,266 @@
+//! Where a wheel stands: a cylinder cut into discs across its width, each touching the
+//! surface with its rim. Points along the rim give their depth below the surface; a
+//! disc's depth is their smooth maximum ℓ ln Σ exp(depth/ℓ) (ℓ = `BLEND_M`), and its
+//! force acts at the points by their share of it. That force is the gradient of one
+//! energy, so neither a second point coming into touch nor rolling over posts jolts the
+//! wheel or feeds it. Works at any attitude: a tipped wheel is looked at all around its
+//! rims.
+//!
+//! Assumption: the surface is smooth over the distance between the points of a rim,
+//! which is that of the ground's posts where `SIDE_POINTS_MAX` allows.
+
+use std::f64::consts::PI;
+
+use nalgebra::Vector3;
+use selene_base::Wrench;
+
+use crate::surface::Surface;
+use crate::wheel::{WheelMotion, WheelShape};
+
+/// Discs across the width.
+pub(crate) const DISCS: usize = 5;
+/// Length over which touching points share a disc's force, m: a tenth of what a wheel
+/// sinks into rigid ground.
+const BLEND_M: f64 = 5e-5;
+/// How far from its lowest point a rim is looked at, rad.
+const REACH_RAD: f64 = 0.8;
+/// A wheel whose axle is nearer the normal than this is tipped: sine of 30°.
+const TIPPED_SINE: f64 = 0.5;
+/// Points of a rim to each side at least and at most.
+const SIDE_POINTS_MIN: f64 = 4.0;
+const SIDE_POINTS_MAX: f64 = 24.0;
+const POINTS_MAX: usize = 2 * SIDE_POINTS_MAX as usize + 1;
+
+/// A disc on the surface.
+#[derive(Clone, Copy, Debug, Default)]
+struct Disc {
+    /// Vertical depth below the surface, m; without touch not above zero.
+    depth_m: f64,
+    /// Where its force acts.
+    point_m: Vector3<f64>,
+    /// Direction of its force, of height one.
+    up: Vector3<f64>,
+}
+
+/// A wheel over the surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContactPatch {
+    discs: [Disc; DISCS],
+    /// Unit normal of the terrain, smoothed over the wheel's size.
+    pub(crate) normal: Vector3<f64>,
+}
+
+/// What carries the wheel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stand {
+    /// Force and torque about the centre; none about the axle.
+    pub(crate) wrench: Wrench,
+    /// Direction of the force.
+    pub(crate) normal: Vector3<f64>,
+    /// Its magnitude, N.
+    pub(crate) normal_n: f64,
+    /// From the wheel's centre to where it acts, m.
+    pub(crate) arm_m: Vector3<f64>,
+    /// Depth of the deepest disc along the normal, m.
+    pub(crate) depth_m: f64,
+    /// Speed at which that grows, m/s.
+    pub(crate) closing_m_s: f64,
+    /// Discs that carry.
+    pub(crate) discs: u32,
+}
+
+impl ContactPatch {
+    /// Where a wheel stands; none off the detailed ground.
+    pub(crate) fn find(surface: &Surface, wheel: &WheelShape, motion: &WheelMotion) -> Option<Self> {
+        let centre_m = motion.world_from_wheel.translation.vector;
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let normal = smooth_normal(surface, &centre_m, 0.5 * wheel.radius_m)?;
+        let rim = Rim::new(&axle, &normal, wheel.radius_m, surface.spacing_m());
+        let place = |i: usize| ((i as f64 + 0.5) / DISCS as f64 - 0.5) * wheel.width_m;
+        // The outer discs are the end caps: a tipped wheel stands on their edge.
+        let widen = DISCS as f64 / (DISCS as f64 - 1.0);
+        let discs = std::array::from_fn(|i| rim.disc(surface, centre_m + axle * (place(i) * widen)));
+        Some(Self { discs, normal })
+    }
+
+    /// Depth of the deepest disc along the normal, m; zero when the wheel is clear.
+    pub(crate) fn depth_m(&self) -> f64 {
+        self.discs.iter().fold(0.0, |deepest, disc| f64::max(deepest, disc.depth_m)) * self.normal.z
+    }
+
+    /// The wheel's normal force and torque, given the normal force of a disc by its depth
+    /// and the speed at which that grows, both along the normal; none where nothing
+    /// carries.
+    pub(crate) fn stand(&self, motion: &WheelMotion, force_n: impl Fn(f64, f64) -> f64) -> Option<Stand> {
+        let centre_m = motion.world_from_wheel.translation.vector;
+        let axle = motion.world_from_wheel.rotation * Vector3::y();
+        let cosine = self.normal.z;
+        let (mut wrench, mut moment, mut sum_n) = (Wrench::default(), Vector3::zeros(), 0.0);
+        let (mut depth_m, mut fastest_m_s, mut discs) = (0.0, 0.0, 0);
+        for disc in self.discs.iter().filter(|disc| disc.depth_m > 0.0) {
+            let arm_m = disc.point_m - centre_m;
+            let closing_m_s = -point_velocity(motion, &axle, &arm_m).dot(&disc.up) * cosine;
+            if disc.depth_m * cosine > depth_m {
+                (depth_m, fastest_m_s) = (disc.depth_m * cosine, closing_m_s);
+            }
+            let disc_n = force_n(disc.depth_m * cosine, closing_m_s);
+            if disc_n > 0.0 {
+                wrench.add_force_at(disc.up * (disc_n * cosine), arm_m);
+                moment += arm_m * disc_n;
+                sum_n += disc_n;
+                discs += 1;
+            }
+        }
+        let normal_n = wrench.force.norm();
+        let normal = wrench.force.try_normalize(0.0)?;
+        // A smooth cylinder cannot be turned by what pushes on its skin.
+        wrench.torque -= axle * wrench.torque.dot(&axle);
+        Some(Stand { wrench, normal, normal_n, arm_m: moment / sum_n, depth_m, closing_m_s: fastest_m_s, discs })
+    }
+}
+
+/// Velocity of a point fixed to the wheel's carrier: the spin does not move the skin.
+pub(crate) fn point_velocity(motion: &WheelMotion, axle: &Vector3<f64>, arm_m: &Vector3<f64>) -> Vector3<f64> {
+    let carrier = motion.angular_rad_s - axle * motion.angular_rad_s.dot(axle);
+    motion.linear_m_s + carrier.cross(arm_m)
+}
+
+fn smooth_normal(surface: &Surface, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
+    let height_m = |dx: f64, dy: f64| surface.at(at.x + dx, at.y + dy).map(|place| place.height_m);
+    let rise_x = height_m(reach_m, 0.0)? - height_m(-reach_m, 0.0)?;
+    let rise_y = height_m(0.0, reach_m)? - height_m(0.0, -reach_m)?;
+    Vector3::new(-rise_x, -rise_y, 2.0 * reach_m).try_normalize(0.0)
+}
+
+/// Directions from a disc's centre to the points of its rim.
+struct Rim {
+    points: [Vector3<f64>; POINTS_MAX],
+    count: usize,
+}
+
+impl Rim {
+    fn new(axle: &Vector3<f64>, normal: &Vector3<f64>, radius_m: f64, spacing_m: f64) -> Self {
+        let outward = axle * normal.dot(axle) - normal;
+        let sine = outward.norm();
+        let any = || axle.cross(&if axle.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() }).normalize();
+        let down = outward.try_normalize(1e-9).unwrap_or_else(any);
+        let ahead = down.cross(axle);
+        let is_tipped = sine < TIPPED_SINE;
+        let reach = if is_tipped { PI } else { REACH_RAD };
+        let sides = (reach * radius_m / spacing_m).ceil().clamp(SIDE_POINTS_MIN, SIDE_POINTS_MAX);
+        // All around, the last point's neighbour is the first.
+        let reach = if is_tipped { PI * 2.0 * sides / (2.0 * sides + 1.0) } else { reach };
+        let mut points = [Vector3::zeros(); POINTS_MAX];
+        let count = 2 * sides as usize + 1;
+        for (i, point) in points[..count].iter_mut().enumerate() {
+            let (sin, cos) = ((i as f64 / sides - 1.0) * reach).sin_cos();
+            *point = (down * cos + ahead * sin) * radius_m;
+        }
+        Self { points, count }
+    }
+
+    fn disc(&self, surface: &Surface, centre_m: Vector3<f64>) -> Disc {
+        let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
+        let mut ups = [Vector3::zeros(); POINTS_MAX];
+        let mut deepest_m = f64::NEG_INFINITY;
+        for (i, point) in self.points[..self.count].iter().enumerate() {
+            let at = centre_m + point;
+            let Some(place) = surface.at(at.x, at.y) else { continue };
+            depths_m[i] = place.height_m - at.z;
+            ups[i] = Vector3::new(-place.slope[0], -place.slope[1], 1.0);
+            deepest_m = deepest_m.max(depths_m[i]);
+        }
+        if deepest_m <= -BLEND_M {
+            return Disc::default();
+        }
+        let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
+        for (i, depth_m) in depths_m[..self.count].iter().enumerate() {
+            let share = ((depth_m - deepest_m) / BLEND_M).exp();
+            total += share;
+            arm_m += self.points[i] * share;
+            up += ups[i] * share;
+        }
+        let depth_m = deepest_m + BLEND_M * f64::ln(total);
+        Disc { depth_m, point_m: centre_m + arm_m / total, up: up / total }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ContactPatch;
+    use crate::surface::Surface;
+    use crate::wheel::{WheelMotion, WheelShape};
+    use nalgebra::{UnitQuaternion, Vector3};
+    use selene_base::Pose;
+    use selene_terrain::{GroundPatch, Level};
+
+    const WHEEL: WheelShape =
+        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
+    /// Neighbouring points of a rim add a share of the blend length.
+    const DEPTH_TOLERANCE_M: f64 = 5e-5;
+
+    fn slope(deg: f64) -> GroundPatch {
+        let rise = deg.to_radians().tan();
+        let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| rise * x);
+        GroundPatch::of_level(level, Vec::new(), Vec::new())
+    }
+
+    fn motion(centre_m: Vector3<f64>, roll: f64, pitch: f64, yaw: f64) -> WheelMotion {
+        WheelMotion {
+            world_from_wheel: Pose::from_parts(centre_m.into(), UnitQuaternion::from_euler_angles(roll, pitch, yaw)),
+            linear_m_s: Vector3::zeros(),
+            angular_rad_s: Vector3::zeros(),
+        }
+    }
+
+    #[test]
+    fn a_wheel_on_a_plane_has_its_depth_whatever_its_heading() {
+        for deg in [0.0_f64, 10.0, 35.0] {
+            let (ground, normal) = (slope(deg), Vector3::new(-deg.to_radians().sin(), 0.0, deg.to_radians().cos()));
+            let aligned = UnitQuaternion::rotation_between(&Vector3::z(), &normal).expect("not opposite");
+            for yaw in [0.0, 0.7, 1.9, 4.0] {
+                let mut at = motion(normal * (0.25 - 0.001), 0.0, 0.0, 0.0);
+                at.world_from_wheel.rotation = aligned * UnitQuaternion::from_euler_angles(0.0, 0.0, yaw);
+                let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &at).expect("on the site");
+                let stand = contact_patch.stand(&at, |depth_m, _| depth_m).expect("touches");
+                assert!((stand.depth_m - 0.001).abs() < DEPTH_TOLERANCE_M, "{deg} {yaw} {stand:?}");
+                assert!((stand.normal - normal).norm() < 1e-4 && stand.discs == 5);
+                assert!((stand.arm_m + normal * 0.249).norm() < 2e-3, "{deg} {yaw} {:?}", stand.arm_m);
+                assert!(stand.wrench.torque.norm() < 1e-3 * stand.normal_n);
+            }
+        }
+    }
+
+    #[test]
+    fn a_leaning_wheel_stands_on_its_edge_and_is_righted() {
+        let ground = slope(0.0);
+        let lean: f64 = 0.1;
+        let at = motion(Vector3::z() * (0.25 * lean.cos() + 0.1 * lean.sin() - 0.001), lean, 0.0, 0.0);
+        let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &at).expect("on the site");
+        let stand = contact_patch.stand(&at, |depth_m, _| depth_m).expect("touches");
+        assert!((stand.depth_m - 0.001).abs() < DEPTH_TOLERANCE_M && stand.discs == 1, "{stand:?}");
+        assert!(stand.wrench.torque.x < -0.05 * stand.normal_n, "{stand:?}");
+    }
+
+    #[test]
+    fn a_wheel_on_its_side_lies_on_its_rim() {
+        let ground = slope(0.0);
+        for roll in [std::f64::consts::FRAC_PI_2, -std::f64::consts::FRAC_PI_2] {
+            let at = motion(Vector3::z() * 0.099, roll, 0.0, 0.0);
+            let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &at).expect("on the site");
+            let stand = contact_patch.stand(&at, |depth_m, _| depth_m).expect("touches");
+            assert!((stand.depth_m - 0.001).abs() < 3e-4 && stand.wrench.torque.norm() < 1e-6, "{stand:?}");
+        }
+    }
+
+    #[test]
+    fn off_the_site_or_in_the_air_nothing_carries() {
+        let ground = slope(0.0);
+        assert!(
+            ContactPatch::find(&Surface::now(&ground), &WHEEL, &motion(Vector3::x() * 5.0, 0.0, 0.0, 0.0)).is_none()
+        );
+        let up = motion(Vector3::z() * 0.3, 0.0, 0.0, 0.0);
+        let contact_patch = ContactPatch::find(&Surface::now(&ground), &WHEEL, &up).expect("on the site");
+        assert!(contact_patch.stand(&up, |depth_m, _| depth_m).is_none());
+    }
+}

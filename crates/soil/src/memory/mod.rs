@@ -1,0 +1,282 @@
+//! What the soil remembers of having been pressed, kept for good: per node of the finest level the
+//! height that it had before, its plastic sinkage and the strength mobilised in shear. It is a value,
+//! as the ruts are (`selene_terrain::Ruts`): a copy shares all tiles of 64 × 64 nodes, and a tile is
+//! copied when it is written.
+//!
+//! A tile near a wheel is open: 16 bytes a node. Others are packed: a bit a node, eight bytes more
+//! for each that was touched and ten for one whose strength is mobilised. Which of the two it is changes
+//! nothing but time and memory.
+
+mod node;
+mod patch;
+mod stored;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use selene_terrain::{TILE_NODES, TileIndex, TileRect};
+use serde::{Deserialize, Serialize};
+
+pub use node::NodeMemory;
+pub use patch::MemoryPatch;
+
+/// Nodes of a tile.
+const TILE_AREA: usize = TILE_NODES * TILE_NODES;
+/// A bit for each node of a tile.
+type Marks = [u64; TILE_NODES];
+
+/// The soil's memory of everything.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SoilMemory {
+    tiles: BTreeMap<TileIndex, MemoryTile>,
+}
+
+#[derive(Clone, Debug)]
+enum MemoryTile {
+    Open(Arc<OpenTile>),
+    Packed(Arc<PackedTile>),
+}
+
+/// All nodes of a tile.
+#[derive(Clone, Debug)]
+struct OpenTile {
+    nodes: [NodeMemory; TILE_AREA],
+    /// Displaced soil too little to change a stored height, m³.
+    crumbs_m3: f64,
+}
+
+/// Those nodes of a tile that were touched.
+#[derive(Clone, Debug, PartialEq)]
+struct PackedTile {
+    marks: Box<Marks>,
+    /// Height before and plastic sinkage of each touched node in order, m.
+    known: Vec<[f32; 2]>,
+    /// Mobilised strength of the nodes that have some.
+    mobilised: Vec<(u16, [i32; 2])>,
+    crumbs_m3: f64,
+}
+
+/// What one node remembers, for those who are told of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownNode {
+    /// Its tile.
+    pub tile: TileIndex,
+    /// Node within the tile: row · 64 + column.
+    pub within: u16,
+    /// What it remembers.
+    pub memory: NodeMemory,
+}
+
+impl SoilMemory {
+    /// Every touched node, in order of tile and node.
+    pub fn nodes(&self) -> impl Iterator<Item = KnownNode> + '_ {
+        self.tiles.iter().flat_map(|(&tile, kept)| {
+            let nodes = kept.packed().nodes();
+            nodes.into_iter().map(move |(within, memory)| KnownNode { tile, within, memory })
+        })
+    }
+
+    /// Displaced soil too little to change a stored height, by tile, m³.
+    pub fn crumbs_m3(&self) -> impl Iterator<Item = (TileIndex, f64)> + '_ {
+        self.tiles.iter().map(|(&tile, kept)| match kept {
+            MemoryTile::Open(open) => (tile, open.crumbs_m3),
+            MemoryTile::Packed(packed) => (tile, packed.crumbs_m3),
+        })
+    }
+
+    /// Gives nodes the memory that others told of.
+    pub fn apply(&mut self, nodes: &[KnownNode]) {
+        for some in nodes.chunk_by(|a, b| a.tile == b.tile) {
+            let sound = |node: &&KnownNode| usize::from(node.within) < TILE_AREA && node.memory.is_sound();
+            let mut open = self.lend(some[0].tile).unwrap_or_default();
+            let tile = Arc::make_mut(&mut open);
+            some.iter().filter(sound).for_each(|node| tile.nodes[usize::from(node.within)] = node.memory);
+            self.give_back(some[0].tile, open);
+            self.pack(some[0].tile);
+        }
+    }
+
+    /// Bytes of the tiles.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let bytes = |tile: &MemoryTile| match tile {
+            MemoryTile::Open(_) => size_of::<OpenTile>(),
+            MemoryTile::Packed(packed) => {
+                size_of::<Marks>() + size_of_val(&packed.known[..]) + size_of_val(&packed.mobilised[..])
+            }
+        };
+        self.tiles.values().map(bytes).sum()
+    }
+
+    /// How many tiles were touched.
+    #[must_use]
+    pub fn tile_count(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Packs a tile that nobody will need soon.
+    pub fn pack(&mut self, tile: TileIndex) {
+        if let Some(kept) = self.tiles.get_mut(&tile)
+            && let MemoryTile::Open(open) = kept
+        {
+            *kept = MemoryTile::Packed(Arc::new(open.packed()));
+        }
+    }
+
+    /// The tiles of a rectangle that were touched, in order.
+    fn tiles_within(&self, rect: &TileRect) -> Vec<TileIndex> {
+        let TileRect { first, columns, rows } = *rect;
+        let of_row = |row: usize| {
+            let first = TileIndex { row: first.row + row as i16, ..first };
+            let last = TileIndex { column: (i32::from(first.column) + columns as i32 - 1) as i16, ..first };
+            self.tiles.range(first..=last).map(|(&tile, _)| tile)
+        };
+        (0..rows).flat_map(of_row).collect()
+    }
+
+    /// Hands a tile out, open; none that was never touched.
+    fn lend(&mut self, tile: TileIndex) -> Option<Arc<OpenTile>> {
+        Some(match self.tiles.remove(&tile)? {
+            MemoryTile::Open(open) => open,
+            MemoryTile::Packed(packed) => Arc::new(packed.opened()),
+        })
+    }
+
+    fn give_back(&mut self, tile: TileIndex, open: Arc<OpenTile>) {
+        self.tiles.insert(tile, MemoryTile::Open(open));
+    }
+}
+
+/// Two are alike when they have the same nodes with the same memory, bit for bit.
+impl PartialEq for SoilMemory {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |node: KnownNode| (node.tile, node.within, node.memory.bits());
+        self.nodes().map(numbers).eq(other.nodes().map(numbers))
+            && self
+                .crumbs_m3()
+                .map(|(at, m3)| (at, m3.to_bits()))
+                .eq(other.crumbs_m3().map(|(at, m3)| (at, m3.to_bits())))
+    }
+}
+
+impl MemoryTile {
+    fn packed(&self) -> std::borrow::Cow<'_, PackedTile> {
+        match self {
+            Self::Open(open) => std::borrow::Cow::Owned(open.packed()),
+            Self::Packed(packed) => std::borrow::Cow::Borrowed(packed),
+        }
+    }
+}
+
+impl Default for OpenTile {
+    fn default() -> Self {
+        Self { nodes: [NodeMemory::UNTOUCHED; TILE_AREA], crumbs_m3: 0.0 }
+    }
+}
+
+impl OpenTile {
+    fn packed(&self) -> PackedTile {
+        let mut packed = PackedTile {
+            marks: Box::new([0; TILE_NODES]),
+            known: Vec::new(),
+            mobilised: Vec::new(),
+            crumbs_m3: self.crumbs_m3,
+        };
+        for (within, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
+            packed.marks[within / 64] |= 1 << (within % 64);
+            packed.known.push([node.initial_m, node.plastic_m]);
+            if node.mobilised_units() != [0; 2] {
+                packed.mobilised.push((within as u16, node.mobilised_units()));
+            }
+        }
+        packed.known.shrink_to_fit();
+        packed.mobilised.shrink_to_fit();
+        packed
+    }
+}
+
+impl PackedTile {
+    /// The touched nodes in order.
+    fn nodes(&self) -> Vec<(u16, NodeMemory)> {
+        let touched = (0..TILE_AREA).filter(|within| self.marks[within / 64] >> (within % 64) & 1 == 1);
+        let mut mobilised = self.mobilised.iter().peekable();
+        let memory = |(within, &[initial_m, plastic_m]): (usize, &[f32; 2])| {
+            let within = within as u16;
+            let units = mobilised.next_if(|(node, _)| *node == within).map_or([0; 2], |(_, units)| *units);
+            (within, NodeMemory::new(initial_m, plastic_m, units))
+        };
+        touched.zip(&self.known).map(memory).collect()
+    }
+
+    fn opened(&self) -> OpenTile {
+        let mut open = OpenTile { crumbs_m3: self.crumbs_m3, ..OpenTile::default() };
+        self.nodes().into_iter().for_each(|(within, memory)| open.nodes[usize::from(within)] = memory);
+        open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MemoryPatch, NodeMemory, SoilMemory};
+    use selene_terrain::{GroundPatch, Node, TileIndex};
+
+    fn pressed() -> (GroundPatch, SoilMemory) {
+        let ground = GroundPatch::flat(0.02, 20.0);
+        let mut memory = SoilMemory::default();
+        let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
+        for column in [3, 70, 900] {
+            let node = patch.touch(Node { column, row: 130 }, 0.25).expect("on the patch");
+            node.plastic_m = 1e-3 * column as f32;
+            node.set_mobilised([0.5, -0.25]);
+        }
+        patch.give_back(&mut memory);
+        (ground, memory)
+    }
+
+    #[test]
+    fn a_node_remembers_in_sixteen_bytes_and_only_touched_tiles_are_kept() {
+        assert_eq!(size_of::<NodeMemory>(), 16);
+        let (_, memory) = pressed();
+        assert_eq!(memory.tile_count(), 3);
+        assert!((memory.bytes() as f64 / (3.0 * 64.0 * 64.0 * 16.0) - 1.0).abs() < 1e-3, "{}", memory.bytes());
+    }
+
+    #[test]
+    fn a_packed_tile_is_the_same_in_half_the_bytes() {
+        let (ground, open) = pressed();
+        let mut packed = open.clone();
+        packed.nodes().map(|node| node.tile).collect::<Vec<_>>().into_iter().for_each(|tile| packed.pack(tile));
+        assert!(packed == open && packed.bytes() < 2000, "{}", packed.bytes());
+        let patch = MemoryPatch::lent_by(&mut packed, &ground);
+        let node = patch.node(Node { column: 70, row: 130 }).expect("touched");
+        assert_eq!((node.initial_m, node.plastic_m, node.mobilised()), (0.25, 0.07, [0.5, -0.25]));
+        assert!(patch.node(Node { column: 71, row: 130 }).is_none());
+    }
+
+    #[test]
+    fn what_is_written_to_a_copy_is_not_in_the_original() {
+        let (ground, memory) = pressed();
+        let mut copy = memory.clone();
+        assert!(copy == memory);
+        let mut patch = MemoryPatch::lent_by(&mut copy, &ground);
+        patch.touch(Node { column: 3, row: 130 }, 0.0).expect("on the patch").plastic_m = 9.0;
+        patch.give_back(&mut copy);
+        assert!(copy != memory && memory.nodes().next().expect("touched").memory.plastic_m == 3e-3);
+    }
+
+    #[test]
+    fn others_are_told_of_every_node() {
+        let (_, memory) = pressed();
+        let nodes: Vec<_> = memory.nodes().collect();
+        assert_eq!(nodes.iter().map(|node| node.tile.column).collect::<Vec<_>>(), [0, 1, 14]);
+        assert!(nodes.iter().all(|node| node.tile.row == 2));
+        let mut other = SoilMemory::default();
+        other.apply(&nodes);
+        assert!(other == memory);
+        let mut wrong = nodes[0];
+        (wrong.within, wrong.tile) = (4096, TileIndex::default());
+        other.apply(&[wrong]);
+        assert_eq!(other.nodes().count(), nodes.len());
+    }
+}

@@ -1,0 +1,143 @@
+//! The memory of the soil that some wheels stand on, lent by the state for a while: that of the
+//! tiles of one `GroundPatch`, found by index in a dense table, so that a step costs the same after an
+//! hour.
+
+use std::sync::Arc;
+
+use selene_terrain::{GroundPatch, Node, TILE_NODES, TileIndex, TileRect};
+
+use super::{NodeMemory, OpenTile, SoilMemory};
+
+/// The soil's memory over one patch of ground.
+#[derive(Debug, Default)]
+pub struct MemoryPatch {
+    rect: TileRect,
+    /// By place in the rectangle.
+    tiles: Vec<Option<Arc<OpenTile>>>,
+}
+
+impl MemoryPatch {
+    /// The memory over a patch of ground on which nothing was pressed.
+    #[must_use]
+    pub fn new(ground: &GroundPatch) -> Self {
+        let rect = *ground.rect();
+        Self { rect, tiles: vec![None; rect.area()] }
+    }
+
+    /// The part of a memory that lies on a patch of ground, until `give_back`.
+    #[must_use]
+    pub fn lent_by(memory: &mut SoilMemory, ground: &GroundPatch) -> Self {
+        let mut patch = Self::new(ground);
+        patch.borrow_from(memory, ground);
+        patch
+    }
+
+    /// Borrows what lies on a patch of ground, until `give_back`.
+    pub fn borrow_from(&mut self, memory: &mut SoilMemory, ground: &GroundPatch) {
+        if self.rect != *ground.rect() {
+            *self = Self::new(ground);
+        }
+        for tile in memory.tiles_within(&self.rect) {
+            let Some(at) = self.rect.index(tile).filter(|_| ground.has(tile)) else { continue };
+            self.tiles[at] = memory.lend(tile);
+        }
+    }
+
+    /// Gives back all that was borrowed, with what has been pressed since.
+    pub fn give_back(&mut self, memory: &mut SoilMemory) {
+        let tiles = self.rect.tiles().zip(&mut self.tiles);
+        tiles.filter_map(|(at, tile)| Some((at, tile.take()?))).for_each(|(at, tile)| memory.give_back(at, tile));
+    }
+
+    /// What a node remembers; none if no wheel has touched it.
+    #[must_use]
+    pub fn node(&self, node: Node) -> Option<NodeMemory> {
+        let tile = self.tiles[self.rect.index(node.tile())?].as_ref()?;
+        Some(tile.nodes[node.within()]).filter(NodeMemory::is_touched)
+    }
+
+    /// The node's memory, made at height `surface_m` on first touch; none off the patch.
+    pub(crate) fn touch(&mut self, node: Node, surface_m: f32) -> Option<&mut NodeMemory> {
+        let memory = &mut self.tile_mut(node.tile())?.nodes[node.within()];
+        if !memory.is_touched() {
+            memory.initial_m = surface_m;
+        }
+        Some(memory)
+    }
+
+    /// The node's memory if it has been touched.
+    pub(crate) fn get_mut(&mut self, node: Node) -> Option<&mut NodeMemory> {
+        let at = self.rect.index(node.tile())?;
+        let tile = Arc::make_mut(self.tiles[at].as_mut()?);
+        Some(&mut tile.nodes[node.within()]).filter(|memory| memory.is_touched())
+    }
+
+    /// Raises (or lowers) a node that nothing presses, as loose soil. What rounding to a
+    /// stored height keeps back is carried to the next node of the tile.
+    pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {
+        let cell_m2 = ground.spacing_m().powi(2);
+        let before_m = ground.node_height_m(node);
+        let Some(tile) = self.tile_mut(node.tile()).filter(|_| before_m.is_finite()) else { return };
+        let height_m = (before_m + by_m + tile.crumbs_m3 / cell_m2) as f32;
+        let touched = &mut tile.nodes[node.within()];
+        if !touched.is_touched() {
+            touched.initial_m = before_m as f32;
+        }
+        touched.plastic_m = touched.initial_m - height_m;
+        let height_m = f64::from(touched.initial_m - touched.plastic_m);
+        tile.crumbs_m3 += (before_m + by_m - height_m) * cell_m2;
+        if height_m != before_m {
+            ground.set_node_height(node, height_m);
+        }
+    }
+
+    /// Writes initial heights and plastic sinkage of touched nodes over a row that
+    /// starts at `first`.
+    pub(crate) fn overlay(&self, first: Node, surface_m: &mut [f32], plastic_m: &mut [f32]) {
+        let mut done = 0;
+        while done < surface_m.len() {
+            let node = Node { column: first.column + done as i32, ..first };
+            let within = node.within();
+            let count = (TILE_NODES - within % TILE_NODES).min(surface_m.len() - done);
+            if let Some(tile) = self.rect.index(node.tile()).and_then(|at| self.tiles[at].as_ref()) {
+                for (i, memory) in tile.nodes[within..within + count].iter().enumerate() {
+                    if memory.is_touched() {
+                        surface_m[done + i] = memory.initial_m;
+                        plastic_m[done + i] = memory.plastic_m;
+                    }
+                }
+            }
+            done += count;
+        }
+    }
+
+    fn tile_mut(&mut self, tile: TileIndex) -> Option<&mut OpenTile> {
+        let at = self.rect.index(tile)?;
+        Some(Arc::make_mut(self.tiles[at].get_or_insert_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryPatch;
+    use selene_terrain::{GroundPatch, Node};
+
+    #[test]
+    fn a_row_across_tiles_is_overlaid_where_it_was_touched() {
+        let ground = GroundPatch::flat(0.02, 20.0);
+        let mut memory = MemoryPatch::new(&ground);
+        for (column, height_m) in [(62, 1.0), (64, 2.0)] {
+            memory.touch(Node { column, row: 65 }, height_m).expect("on the patch");
+        }
+        let (mut surface, mut plastic) = ([0.0_f32; 200], [0.0_f32; 200]);
+        memory.overlay(Node { column: 60, row: 65 }, &mut surface, &mut plastic);
+        assert_eq!(surface[..6], [0.0, 0.0, 1.0, 0.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn off_the_patch_nothing_is_remembered() {
+        let mut memory = MemoryPatch::new(&GroundPatch::flat(0.02, 1.0));
+        let off = Node { column: -1, row: 0 };
+        assert!(memory.touch(off, 0.0).is_none() && memory.node(off).is_none() && memory.get_mut(off).is_none());
+    }
+}

@@ -1,0 +1,5 @@
+//! What was measured of the ground, sampled from elevation files and pictures.
+
+pub(crate) mod data;
+pub(crate) mod extend;
+pub(crate) mod raster;

@@ -1,0 +1,193 @@
+//! How many rocks there are of each size and where: cumulative power laws, as published
+//! (synthterrain, NASA Ames), everywhere alike, and others around craters that have dug
+//! them up: those lie thickest at the rim, thin out outwards and are few inside, and go
+//! with the crater's age.
+
+use garde::Validate;
+use selene_base::input::{non_negative, within};
+use serde::Deserialize;
+
+use crate::procedural::crater::Crater;
+use crate::procedural::crater_age::AGE_MAX_YR;
+
+/// Distance from a crater's centre, in radii, over which its rocks thin out by e.
+const THINNING_RADII: f64 = 0.7;
+/// Radii from a crater's centre within which its rocks lie.
+pub(crate) const ROCKS_REACH_RADII: f64 = 2.0;
+/// Share of rocks inside the rim.
+const INSIDE: f64 = 0.05;
+/// Power of the remaining age: how blocks crumble and are buried.
+const AGE_DECAY: i32 = 3;
+/// A crater's largest rocks are about a tenth as large as itself.
+pub(crate) const CRATER_PER_ROCK: f64 = 10.0;
+
+/// The rocks of a site.
+#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RockLaw {
+    /// How many there are of each size, anywhere.
+    #[garde(dive)]
+    pub law: RockSizes,
+    /// Those that craters have dug up; none where it is left out.
+    #[garde(dive)]
+    pub around_craters: Option<CraterRocksSpec>,
+    /// Smallest diameter on the finest level, m.
+    #[garde(custom(within(0.02, 100.0)))]
+    pub diameter_min_m: f64,
+    /// Largest diameter, m.
+    #[garde(custom(within(0.02, 100.0)))]
+    pub diameter_max_m: f64,
+    /// Distance from the map origin without rocks, m.
+    #[garde(custom(non_negative))]
+    pub clear_radius_m: f64,
+    /// Most rocks on the windows of all levels together; the smallest that would be more are left out.
+    #[garde(range(max = 100_000))]
+    pub count_max: usize,
+}
+
+/// Rocks that craters have dug up.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CraterRocksSpec {
+    /// How many there would be of each size where they lie thickest.
+    #[garde(dive)]
+    pub law: RockSizes,
+    /// Diameter of the smallest crater that has dug up rocks, m: smaller ones stir the soil only.
+    #[garde(custom(within(0.5, 10_000.0)))]
+    pub crater_diameter_min_m: f64,
+}
+
+/// A cumulative size–frequency law of rocks.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "RockSizesKeys")]
+pub enum RockSizes {
+    /// Between craters: 1e-4 d^−1.75457 per m².
+    BetweenCraters,
+    /// The VIPER environment: 3e-4 d^−2.482 per m².
+    Viper,
+    /// Haworth: 2e-3 d^−2.6607 per m².
+    Haworth,
+    /// A power law of one's own.
+    Power(RockPowerSpec),
+}
+
+/// A law as the file has it: a mapping and not serde's enum, whose values lose their lines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RockSizesKeys {
+    preset: Option<RockPreset>,
+    power: Option<RockPowerSpec>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RockPreset {
+    BetweenCraters,
+    Viper,
+    Haworth,
+}
+
+impl TryFrom<RockSizesKeys> for RockSizes {
+    type Error = &'static str;
+
+    fn try_from(keys: RockSizesKeys) -> Result<Self, Self::Error> {
+        match (keys.preset, keys.power) {
+            (Some(RockPreset::BetweenCraters), None) => Ok(Self::BetweenCraters),
+            (Some(RockPreset::Viper), None) => Ok(Self::Viper),
+            (Some(RockPreset::Haworth), None) => Ok(Self::Haworth),
+            (None, Some(power)) => Ok(Self::Power(power)),
+            _ => Err("a law of rocks must be one of preset (between_craters, viper or haworth) and power"),
+        }
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for RockSizes {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        if let Self::Power(spec) = self {
+            spec.validate_into(&(), &mut garde::util::nested_path!(parent, "power"), report);
+        }
+    }
+}
+
+/// `N(>d) = density_1m_m2 · d^−slope` per m².
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct RockPowerSpec {
+    /// Rocks per m² with a diameter above one metre.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub density_1m_m2: f64,
+    /// Exponent.
+    #[garde(custom(within(0.5, 6.0)))]
+    pub slope: f64,
+}
+
+impl RockSizes {
+    fn power(&self) -> RockPowerSpec {
+        let [density_1m_m2, slope] = match *self {
+            Self::BetweenCraters => [1e-4, 1.75457],
+            Self::Viper => [3e-4, 2.482],
+            Self::Haworth => [2e-3, 2.6607],
+            Self::Power(power) => return power,
+        };
+        RockPowerSpec { density_1m_m2, slope }
+    }
+
+    /// Rocks per m² larger than `diameter_m`.
+    pub(crate) fn density_m2(&self, diameter_m: f64) -> f64 {
+        let RockPowerSpec { density_1m_m2, slope } = self.power();
+        density_1m_m2 * diameter_m.powf(-slope)
+    }
+
+    /// The diameter that `density_m2` rocks per m² exceed: the law's inverse.
+    pub(crate) fn diameter_m(&self, density_m2: f64) -> f64 {
+        let RockPowerSpec { density_1m_m2, slope } = self.power();
+        (density_m2 / density_1m_m2).powf(-1.0 / slope)
+    }
+}
+
+/// Share, 0 … 1, of the rocks around craters that lie at a place.
+pub(crate) fn share_at<'a>([x, y]: [f64; 2], craters: impl IntoIterator<Item = &'a Crater>) -> f64 {
+    let share = |crater: &Crater| {
+        let radii = (x - crater.at_m[0]).hypot(y - crater.at_m[1]) / crater.radius_m();
+        let thickness = match radii {
+            r if r < 1.0 => INSIDE,
+            r if r < ROCKS_REACH_RADII => (-r / THINNING_RADII).exp(),
+            _ => 0.0,
+        };
+        thickness * (1.0 - crater.age_yr / AGE_MAX_YR).max(0.0).powi(AGE_DECAY)
+    };
+    craters.into_iter().map(share).sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RockSizes, share_at};
+    use crate::procedural::crater::Crater;
+
+    #[test]
+    fn laws_have_their_published_densities_and_an_inverse() {
+        let cases = [
+            (RockSizes::BetweenCraters, 1e-4, 1.75457),
+            (RockSizes::Viper, 3e-4, 2.482),
+            (RockSizes::Haworth, 2e-3, 2.6607),
+        ];
+        for (law, at_1m, slope) in cases {
+            assert!((law.density_m2(1.0) - at_1m).abs() < 1e-12);
+            assert!((law.density_m2(0.1) / at_1m - 10.0_f64.powf(slope)).abs() < 1e-6);
+            assert!((law.diameter_m(law.density_m2(0.3)) - 0.3).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn rocks_are_thickest_at_the_rim_and_go_with_age() {
+        let crater = |age_yr| Crater { at_m: [10.0, 0.0], diameter_m: 20.0, age_yr, wear: 0.0 };
+        let share = |radii: f64, age_yr| share_at([10.0 + 10.0 * radii, 0.0], &[crater(age_yr)]);
+        assert!((share(1.4, 0.0) - (-2.0_f64).exp()).abs() < 1e-12);
+        assert!((share(0.5, 0.0) - 0.05).abs() < 1e-12 && share(2.1, 0.0) == 0.0);
+        assert!((share(1.4, 2e9) / share(1.4, 0.0) - 0.125).abs() < 1e-12);
+        assert!(share(1.4, 4e9) == 0.0);
+    }
+}

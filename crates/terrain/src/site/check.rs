@@ -1,0 +1,157 @@
+//! What a site's parts ask of one another: levels that nest, a raster whose posts are
+//! a level's, laws that do not ask for millions of craters or rocks.
+
+use selene_base::input::finite;
+
+use crate::procedural::crater_law::CraterLaw;
+use crate::procedural::patch::CRATER_POSTS_MIN;
+use crate::procedural::rock_law::RockLaw;
+use crate::site::spec::{ElevationSpec, LevelSpec, POSTS_MAX};
+
+/// Posts that all levels together may have: 400 MB.
+const POSTS_TOTAL_MAX: usize = 100_000_000;
+/// Craters or rocks that the laws may make of a level.
+const DRAWN_MAX: f64 = 200_000.0;
+/// Rocks that a law may make of one octave in one cell on average: their numbers leave
+/// room for 64, more than six standard deviations above.
+const ROCKS_IN_CELL_MAX: f64 = 30.0;
+/// Craters that a law may make of one octave in one cell on average: more would cover
+/// the ground many times over.
+const CRATERS_IN_CELL_MAX: f64 = 100.0;
+/// How much coarser the next level may be.
+const RATIO_MAX: f64 = 32.0;
+/// How far from a whole number a ratio of lengths may be, for decimal spacings.
+const WHOLE_TOLERANCE: f64 = 1e-6;
+
+fn refuse_unless(ok: bool, message: impl FnOnce() -> String) -> garde::Result {
+    if ok { Ok(()) } else { Err(garde::Error::new(message())) }
+}
+
+pub(crate) fn hex_digest(digest: &str, (): &()) -> garde::Result {
+    let good = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    refuse_unless(good, || format!("value {digest:?} is not allowed: must be 64 hexadecimal digits"))
+}
+
+/// Levels must have a sane number of posts and each fit into the posts of the next coarser one.
+pub(crate) fn nested(levels: &[LevelSpec], (): &()) -> garde::Result {
+    let sizes_are_numbers = levels.iter().all(|l| finite(&l.spacing_m, &()).is_ok() && l.spacing_m > 0.0);
+    if !sizes_are_numbers {
+        return Ok(());
+    }
+    levels.iter().try_for_each(sized)?;
+    let total: usize = levels.iter().map(|level| level.posts().pow(2)).sum();
+    refuse_unless(total <= POSTS_TOTAL_MAX, || {
+        format!("the levels have {total} posts together; at most {POSTS_TOTAL_MAX} are allowed")
+    })?;
+    levels.windows(2).try_for_each(|pair| fits(&pair[0], &pair[1]))
+}
+
+/// A raster's posts are the coarsest level's; a file has no more levels than there are.
+pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &()) -> garde::Result {
+    let coarsest_m = levels.last().map_or(0.0, |level| level.spacing_m);
+    let count = levels.len();
+    move |elevation, ()| match elevation {
+        ElevationSpec::Raster(raster) => refuse_unless((raster.spacing_m - coarsest_m).abs() < WHOLE_TOLERANCE, || {
+            format!("its spacing_m {} must equal the coarsest level's {coarsest_m}", raster.spacing_m)
+        }),
+        ElevationSpec::File(file) => refuse_unless((1..=count).contains(&file.levels), || {
+            format!("its levels {} is not allowed: must be 1 to {count}, the levels that there are", file.levels)
+        }),
+        ElevationSpec::Procedural(_) => Ok(()),
+    }
+}
+
+pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &()) -> garde::Result {
+    let areas_m2 = areas_m2(levels);
+    move |law, ()| {
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
+        let in_a_cell = law.most_in_a_cell();
+        refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
+            format!(
+                "this law gives about {in_a_cell:.0} craters of one octave of sizes on a square 16 of them long; at most \
+                 {CRATERS_IN_CELL_MAX} are allowed: lower the density"
+            )
+        })?;
+        let smallest_m = |area: &(f64, f64)| (CRATER_POSTS_MIN * area.0).max(law.diameter_min_m);
+        let counts = areas_m2.iter().map(|area| law.density_m2(smallest_m(area)) * area.1);
+        few_enough("craters", counts)
+    }
+}
+
+pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> garde::Result {
+    let finest_m2 = areas_m2(levels).first().map_or(0.0, |area| area.1);
+    move |law, ()| {
+        in_order(law.diameter_min_m, law.diameter_max_m)?;
+        let in_a_cell = law.most_in_a_cell();
+        refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
+            format!(
+                "this law gives about {in_a_cell:.0} rocks of one octave of sizes on a square 25 of them long; at most \
+                 {ROCKS_IN_CELL_MAX} are allowed: lower the density"
+            )
+        })?;
+        few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m2))
+    }
+}
+
+fn in_order(diameter_min_m: f64, diameter_max_m: f64) -> garde::Result {
+    refuse_unless(diameter_min_m < diameter_max_m, || {
+        format!("diameter_min_m {diameter_min_m} must be below diameter_max_m {diameter_max_m}")
+    })
+}
+
+/// Smallest spacing shown and area of each level; the finest shows any size.
+fn areas_m2(levels: &[LevelSpec]) -> Vec<(f64, f64)> {
+    let area = |(i, level): (usize, &LevelSpec)| (if i == 0 { 0.0 } else { level.spacing_m }, level.side_m.powi(2));
+    levels.iter().enumerate().map(area).collect()
+}
+
+fn few_enough(what: &str, mut counts: impl Iterator<Item = f64>) -> garde::Result {
+    let too_many = counts.find(|&count| count.is_nan() || count > DRAWN_MAX);
+    too_many.map_or(Ok(()), |count| {
+        Err(garde::Error::new(format!(
+            "this law gives about {count:.0} {what} on one level; at most {DRAWN_MAX} are allowed: raise diameter_min_m or lower the density"
+        )))
+    })
+}
+
+fn sized(level: &LevelSpec) -> garde::Result {
+    let cells = level.side_m / level.spacing_m;
+    let LevelSpec { spacing_m, side_m } = level;
+    refuse_unless((16.0..POSTS_MAX as f64).contains(&cells.round()), || {
+        format!(
+            "a level of side {side_m} m and spacing {spacing_m} m has {cells} cells on a side; allowed: 16 to {}",
+            POSTS_MAX - 1
+        )
+    })?;
+    refuse_unless(whole(cells / 2.0), || {
+        format!("side_m {side_m} is {cells} times spacing_m {spacing_m}; must be an even whole number of times")
+    })
+}
+
+fn fits(fine: &LevelSpec, coarse: &LevelSpec) -> garde::Result {
+    let ratio = coarse.spacing_m / fine.spacing_m;
+    refuse_unless(whole(ratio) && (2.0..=RATIO_MAX).contains(&ratio.round()), || {
+        format!(
+            "spacing_m {} is {ratio} times the finer level's {}; must be a whole number from 2 to {RATIO_MAX}",
+            coarse.spacing_m, fine.spacing_m
+        )
+    })?;
+    let halves = fine.side_m / 2.0 / coarse.spacing_m;
+    refuse_unless(whole(halves), || {
+        format!(
+            "half of side_m {} is {halves} times the coarser level's spacing_m {}; must be a whole number of times",
+            fine.side_m, coarse.spacing_m
+        )
+    })?;
+    let margin_m = (coarse.side_m - fine.side_m) / 2.0;
+    refuse_unless(margin_m >= 4.0 * coarse.spacing_m, || {
+        format!(
+            "side_m {} leaves {margin_m} m around the finer level's {}; at least four posts are needed",
+            coarse.side_m, fine.side_m
+        )
+    })
+}
+
+fn whole(value: f64) -> bool {
+    (value - value.round()).abs() < WHOLE_TOLERANCE * value.abs().max(1.0)
+}

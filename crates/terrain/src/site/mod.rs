@@ -1,0 +1,5 @@
+//! A site's file.
+
+pub(crate) mod check;
+pub(crate) mod spec;
+pub(crate) mod surface;

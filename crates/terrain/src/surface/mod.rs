@@ -1,0 +1,10 @@
+//! The surface that wheels press: what has been done to it, and the rocks on it.
+
+pub(crate) mod icosphere;
+pub(crate) mod neighbourhood;
+pub(crate) mod page;
+pub(crate) mod patch;
+pub(crate) mod rock;
+pub(crate) mod rock_grid;
+pub(crate) mod ruts;
+pub(crate) mod tile;

@@ -1,0 +1,331 @@
+//! What has been done to the ground, kept for good: which posts of the finest level have new
+//! heights, and which. It is a value: a copy shares all tiles and costs no more than their list;
+//! a tile is copied when it is written.
+//!
+//! A tile near a wheel is open, with the heights of all its posts at hand; others are packed: a
+//! bit a post and four bytes more for each that was changed. Which of the two it is changes nothing
+//! but time and memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::surface::tile::{Edit, Marks, TILE_AREA, TileIndex, TileRect, WORDS, is_marked, mark, marked, rank};
+
+/// All changed posts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ruts {
+    tiles: BTreeMap<TileIndex, RutTile>,
+}
+
+#[derive(Clone, Debug)]
+enum RutTile {
+    Open(Arc<OpenTile>),
+    Packed(Arc<PackedTile>),
+}
+
+/// A tile with all its heights, m, by row and column, those of the undisturbed ground where nothing was done.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenTile {
+    pub(crate) heights_m: [f32; TILE_AREA],
+    /// The changed nodes.
+    marks: Marks,
+}
+
+/// The changed nodes of a tile and their heights in order, m.
+#[derive(Clone, Debug, PartialEq)]
+struct PackedTile {
+    marks: Box<Marks>,
+    heights_m: Vec<f32>,
+}
+
+impl Ruts {
+    /// Every changed post with its height, in order of tile and node: what a late joiner needs.
+    pub fn edits(&self) -> impl Iterator<Item = Edit> + '_ {
+        self.tiles
+            .iter()
+            .flat_map(|(&tile, ruts)| ruts.heights_m().map(move |(node, height_m)| Edit::new(tile, node, height_m)))
+    }
+
+    /// How many posts have new heights.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let count = |tile: &RutTile| tile.marks().iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        self.tiles.values().map(count).sum()
+    }
+
+    /// Whether nothing was done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tiles.is_empty()
+    }
+
+    /// Gives posts new heights, in any order; edits that name no node or no height are left out.
+    pub fn apply(&mut self, edits: &[Edit]) {
+        for some in edits.chunk_by(|a, b| a.tile == b.tile) {
+            let sound = some.iter().filter(|edit| edit.is_sound()).map(|edit| (usize::from(edit.node), edit.height_m));
+            self.write(some[0].tile_index(), sound);
+        }
+    }
+
+    /// The changed posts of a tile with their heights, m, in order.
+    pub fn of_tile(&self, tile: TileIndex) -> impl Iterator<Item = (usize, f32)> + '_ {
+        self.tiles.get(&tile).into_iter().flat_map(RutTile::heights_m)
+    }
+
+    /// The tiles of a rectangle to which something was done, in order.
+    pub(crate) fn tiles_within(&self, rect: &TileRect) -> Vec<TileIndex> {
+        let TileRect { first, columns, rows } = *rect;
+        let of_row = |row: usize| {
+            let first = TileIndex { row: first.row + row as i16, ..first };
+            let last = TileIndex { column: (i32::from(first.column) + columns as i32 - 1) as i16, ..first };
+            self.tiles.range(first..=last).map(|(&tile, _)| tile)
+        };
+        (0..rows).flat_map(of_row).collect()
+    }
+
+    /// Bytes that it holds beside the list of its tiles.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let bytes = |tile: &RutTile| match tile {
+            RutTile::Open(_) => size_of::<OpenTile>(),
+            RutTile::Packed(packed) => size_of::<Marks>() + size_of_val(&packed.heights_m[..]),
+        };
+        self.tiles.values().map(bytes).sum()
+    }
+
+    fn write(&mut self, tile: TileIndex, news: impl Iterator<Item = (usize, f32)>) {
+        let mut news = news.peekable();
+        if news.peek().is_none() {
+            return;
+        }
+        let kept = self.tiles.entry(tile).or_insert_with(|| RutTile::Packed(Arc::default()));
+        match kept {
+            RutTile::Open(open) => {
+                let open = Arc::make_mut(open);
+                news.for_each(|(node, height_m)| open.set(node, height_m));
+            }
+            RutTile::Packed(packed) => {
+                let packed = Arc::make_mut(packed);
+                news.for_each(|(node, height_m)| packed.set(node, height_m));
+            }
+        }
+    }
+
+    /// Hands a tile out, open; none where nothing was done. `undisturbed` gives a tile's heights
+    /// before that.
+    pub(crate) fn lend(
+        &mut self,
+        tile: TileIndex,
+        undisturbed: impl Fn(&mut [f32; TILE_AREA]),
+    ) -> Option<Arc<OpenTile>> {
+        Some(match self.tiles.remove(&tile)? {
+            RutTile::Open(open) => open,
+            RutTile::Packed(packed) => {
+                let mut open = Arc::new(OpenTile { heights_m: [f32::NAN; TILE_AREA], marks: *packed.marks });
+                let heights_m = &mut Arc::make_mut(&mut open).heights_m;
+                undisturbed(heights_m);
+                marked(&packed.marks).zip(&packed.heights_m).for_each(|(node, &height_m)| heights_m[node] = height_m);
+                open
+            }
+        })
+    }
+
+    /// Takes a tile back.
+    pub(crate) fn give_back(&mut self, tile: TileIndex, open: Arc<OpenTile>) {
+        self.tiles.insert(tile, RutTile::Open(open));
+    }
+
+    /// Packs a tile that nobody will need soon.
+    pub fn pack(&mut self, tile: TileIndex) {
+        if let Some(kept) = self.tiles.get_mut(&tile)
+            && let RutTile::Open(open) = kept
+        {
+            *kept = RutTile::Packed(Arc::new(open.packed()));
+        }
+    }
+}
+
+/// Two are alike when they have the same posts with the same heights, bit for bit.
+impl PartialEq for Ruts {
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |edit: Edit| (edit.tile, edit.node, edit.height_m.to_bits());
+        self.edits().map(bits).eq(other.edits().map(bits))
+    }
+}
+
+impl RutTile {
+    fn marks(&self) -> &Marks {
+        match self {
+            Self::Open(open) => &open.marks,
+            Self::Packed(packed) => &packed.marks,
+        }
+    }
+
+    fn heights_m(&self) -> impl Iterator<Item = (usize, f32)> + '_ {
+        marked(self.marks()).enumerate().map(move |(at, node)| match self {
+            Self::Open(open) => (node, open.heights_m[node]),
+            Self::Packed(packed) => (node, packed.heights_m[at]),
+        })
+    }
+}
+
+impl OpenTile {
+    /// A tile in which nothing was changed.
+    pub(crate) fn undisturbed(heights_m: [f32; TILE_AREA]) -> Self {
+        Self { heights_m, marks: [0; WORDS] }
+    }
+
+    pub(crate) fn set(&mut self, node: usize, height_m: f32) {
+        mark(&mut self.marks, node);
+        self.heights_m[node] = height_m;
+    }
+
+    fn packed(&self) -> PackedTile {
+        let heights_m = marked(&self.marks).map(|node| self.heights_m[node]).collect();
+        PackedTile { marks: Box::new(self.marks), heights_m }
+    }
+}
+
+impl Default for PackedTile {
+    fn default() -> Self {
+        Self { marks: Box::new([0; WORDS]), heights_m: Vec::new() }
+    }
+}
+
+impl PackedTile {
+    fn set(&mut self, node: usize, height_m: f32) {
+        let at = rank(&self.marks, node);
+        if is_marked(&self.marks, node) {
+            self.heights_m[at] = height_m;
+        } else {
+            mark(&mut self.marks, node);
+            self.heights_m.insert(at, height_m);
+        }
+    }
+}
+
+/// A tile in a file: its marks, and the changed heights as byte planes: the first bytes of all
+/// heights, then the second ones …, so that what is alike lies together and compresses well.
+#[derive(Serialize, Deserialize)]
+struct StoredTile {
+    #[serde(with = "serde_bytes")]
+    marks: Vec<u8>,
+    #[serde(with = "serde_bytes")]
+    planes: Vec<u8>,
+}
+
+impl Serialize for RutTile {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let heights: Vec<u32> = self.heights_m().map(|(_, height_m)| height_m.to_bits()).collect();
+        let marks = self.marks().iter().flat_map(|word| word.to_le_bytes()).collect();
+        StoredTile { marks, planes: planes::of(&heights) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RutTile {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let StoredTile { marks, planes } = StoredTile::deserialize(deserializer)?;
+        let refuse = |what: &str| serde::de::Error::custom(format!("ruts of a tile: {what}"));
+        let marks = marks_from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
+        let count = marks.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let heights = planes::read(&planes, count).ok_or_else(|| refuse("as many heights as marks are needed"))?;
+        let heights_m: Vec<f32> = heights.into_iter().map(f32::from_bits).collect();
+        match heights_m.iter().find(|height_m| !height_m.is_finite()) {
+            Some(height_m) => Err(refuse(&format!("height {height_m} is not allowed: must be finite"))),
+            None => Ok(Self::Packed(Arc::new(PackedTile { marks, heights_m }))),
+        }
+    }
+}
+
+/// Marks of a tile from their bytes.
+#[must_use]
+pub fn marks_from_bytes(bytes: &[u8]) -> Option<Box<[u64; WORDS]>> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    words.try_into().ok().filter(|_| rest.is_empty()).map(Box::new)
+}
+
+/// Numbers of 32 bits as four planes of bytes, the highest first.
+pub mod planes {
+    /// The planes of some numbers, each XOR the one before, so that slow change leaves high bytes zero.
+    #[must_use]
+    pub fn of(numbers: &[u32]) -> Vec<u8> {
+        let steps: Vec<u32> =
+            numbers.iter().scan(0, |last, &number| Some(number ^ std::mem::replace(last, number))).collect();
+        [24, 16, 8, 0].into_iter().flat_map(|shift| steps.iter().map(move |step| (step >> shift) as u8)).collect()
+    }
+
+    /// The numbers of four planes; none when they are not `count`.
+    #[must_use]
+    pub fn read(planes: &[u8], count: usize) -> Option<Vec<u32>> {
+        if planes.len() != count.checked_mul(4)? {
+            return None;
+        }
+        let step = |i: usize| (0..4).fold(0_u32, |step, plane| step << 8 | u32::from(planes[plane * count + i]));
+        let numbers = (0..count).scan(0, |last, i| {
+            *last ^= step(i);
+            Some(*last)
+        });
+        Some(numbers.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ruts, planes};
+    use crate::surface::tile::{Edit, TileIndex};
+
+    const TILE: TileIndex = TileIndex { row: -3, column: 7 };
+
+    fn edit(node: u16, height_m: f32) -> Edit {
+        Edit { tile: [7, -3], node, height_m }
+    }
+
+    #[test]
+    fn what_is_written_to_a_copy_is_not_in_the_original() {
+        let mut ruts = Ruts::default();
+        ruts.apply(&[edit(4095, 1.0), edit(0, 2.0), edit(64, 3.0)]);
+        let mut copy = ruts.clone();
+        copy.apply(&[edit(64, 4.0), edit(5, 5.0)]);
+        let told = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.height_m)).collect::<Vec<_>>();
+        assert_eq!(told(&ruts), [(0, 2.0), (64, 3.0), (4095, 1.0)]);
+        assert_eq!(told(&copy), [(0, 2.0), (5, 5.0), (64, 4.0), (4095, 1.0)]);
+        assert_eq!((ruts.count(), copy.count()), (3, 4));
+        assert!(ruts != copy);
+    }
+
+    #[test]
+    fn a_tile_is_the_same_open_and_packed() {
+        let mut ruts = Ruts::default();
+        ruts.apply(&[edit(64, 3.0), edit(7, -1.0)]);
+        let mut open = ruts.clone();
+        let tile = open.lend(TILE, |heights_m| heights_m.fill(0.5)).expect("driven");
+        assert_eq!([tile.heights_m[64], tile.heights_m[8]], [3.0, 0.5]);
+        assert!(open.is_empty());
+        open.give_back(TILE, tile);
+        assert!(open == ruts);
+        open.apply(&[edit(9, 9.0)]);
+        open.pack(TILE);
+        ruts.apply(&[edit(9, 9.0)]);
+        assert!(open == ruts && open.bytes() == ruts.bytes());
+    }
+
+    #[test]
+    fn what_names_no_node_or_no_height_is_left_out() {
+        let mut ruts = Ruts::default();
+        ruts.apply(&[edit(4096, 1.0), edit(0, f32::NAN), edit(1, f32::INFINITY)]);
+        assert_eq!(ruts.count(), 0);
+    }
+
+    #[test]
+    fn planes_come_back_bit_for_bit_and_only_whole() {
+        let numbers = [0, 1, u32::MAX, 0x3f80_0000, 7];
+        let bytes = planes::of(&numbers);
+        assert_eq!(planes::read(&bytes, 5).as_deref(), Some(&numbers[..]));
+        assert_eq!(planes::read(&bytes, 4), None);
+        assert_eq!(planes::read(&bytes[1..], 5), None);
+    }
+}

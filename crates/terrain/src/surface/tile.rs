@@ -1,0 +1,237 @@
+//! How the posts of the finest level are numbered: post (column, row) stands at (column, row) ·
+//! spacing from the map's origin, and square tiles of 64 × 64 posts go on from there over the
+//! whole plane, so that a post has one number wherever it is seen from.
+
+use serde::{Deserialize, Serialize};
+
+/// Nodes on a tile's side.
+pub const TILE_NODES: usize = 64;
+/// Nodes of a tile.
+pub(crate) const TILE_AREA: usize = TILE_NODES * TILE_NODES;
+/// Words of a tile's marks, a bit a node.
+pub(crate) const WORDS: usize = TILE_AREA / 64;
+
+/// A bit for each node of a tile.
+pub(crate) type Marks = [u64; WORDS];
+
+/// A node: a post of the finest level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node {
+    /// Column (x).
+    pub column: i32,
+    /// Row (y).
+    pub row: i32,
+}
+
+/// A tile. Tiles are in the order of their rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TileIndex {
+    /// Row (y): nodes 64 · row and on.
+    pub row: i16,
+    /// Column (x).
+    pub column: i16,
+}
+
+/// A new height of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edit {
+    /// The node's tile: column and row.
+    pub tile: [i16; 2],
+    /// Node within the tile: row · 64 + column.
+    pub node: u16,
+    /// The node's height from now on, m.
+    pub height_m: f32,
+}
+
+/// A rectangle of tiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TileRect {
+    /// The tile of least column and row.
+    pub first: TileIndex,
+    /// Tiles along x.
+    pub columns: usize,
+    /// Tiles along y.
+    pub rows: usize,
+}
+
+impl Node {
+    /// The tile that has it; of a node beyond all that have numbers, one at their border.
+    #[must_use]
+    pub fn tile(self) -> TileIndex {
+        let last = i32::from(i16::MAX);
+        let tile = |post: i32| (post >> TILE_NODES.trailing_zeros()).clamp(-last - 1, last) as i16;
+        TileIndex { row: tile(self.row), column: tile(self.column) }
+    }
+
+    /// Its number within its tile.
+    #[must_use]
+    pub fn within(self) -> usize {
+        let within = |post: i32| (post as usize) & (TILE_NODES - 1);
+        within(self.row) * TILE_NODES + within(self.column)
+    }
+}
+
+impl TileIndex {
+    /// The node of this number within the tile.
+    #[must_use]
+    pub fn node(self, within: usize) -> Node {
+        let post = |tile: i16, within: usize| i32::from(tile) * TILE_NODES as i32 + within as i32;
+        Node { column: post(self.column, within % TILE_NODES), row: post(self.row, within / TILE_NODES) }
+    }
+}
+
+impl Edit {
+    /// A new height of a node.
+    #[must_use]
+    pub fn of(node: Node, height_m: f32) -> Self {
+        Self::new(node.tile(), node.within(), height_m)
+    }
+
+    /// The node that it is of.
+    #[must_use]
+    pub fn at(&self) -> Node {
+        self.tile_index().node(usize::from(self.node))
+    }
+
+    /// Its tile.
+    #[must_use]
+    pub fn tile_index(&self) -> TileIndex {
+        TileIndex { row: self.tile[1], column: self.tile[0] }
+    }
+
+    pub(crate) fn new(tile: TileIndex, within: usize, height_m: f32) -> Self {
+        Self { tile: [tile.column, tile.row], node: within as u16, height_m }
+    }
+
+    /// Whether it names a node and a height.
+    pub(crate) fn is_sound(&self) -> bool {
+        usize::from(self.node) < TILE_AREA && self.height_m.is_finite()
+    }
+}
+
+impl TileRect {
+    /// The tiles that hold the nodes of a rectangle, its last column and row included.
+    #[must_use]
+    pub fn of_nodes(first: Node, last: Node) -> Self {
+        let (first, last) = (first.tile(), last.tile());
+        let count = |first: i16, last: i16| usize::try_from(i32::from(last) - i32::from(first) + 1).unwrap_or_default();
+        Self { first, columns: count(first.column, last.column), rows: count(first.row, last.row) }
+    }
+
+    /// Place of a tile in a table by rows; none outside.
+    #[must_use]
+    pub fn index(&self, tile: TileIndex) -> Option<usize> {
+        let along = |tile: i16, first: i16, count: usize| {
+            usize::try_from(i32::from(tile) - i32::from(first)).ok().filter(|&at| at < count)
+        };
+        let row = along(tile.row, self.first.row, self.rows)?;
+        Some(row * self.columns + along(tile.column, self.first.column, self.columns)?)
+    }
+
+    /// Its tiles in order.
+    pub fn tiles(&self) -> impl Iterator<Item = TileIndex> + use<> {
+        let Self { first, columns, rows } = *self;
+        (0..rows * columns).map(move |at| TileIndex {
+            row: first.row + (at / columns) as i16,
+            column: first.column + (at % columns) as i16,
+        })
+    }
+
+    /// How many tiles it has.
+    #[must_use]
+    pub fn area(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// Whether two rectangles share a tile.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let along = |a: i16, a_count: usize, b: i16, b_count: usize| {
+            let (a, b) = (i64::from(a), i64::from(b));
+            a < b + b_count as i64 && b < a + a_count as i64
+        };
+        along(self.first.column, self.columns, other.first.column, other.columns)
+            && along(self.first.row, self.rows, other.first.row, other.rows)
+    }
+
+    /// Whether it has all tiles of another.
+    #[must_use]
+    pub fn holds(&self, other: &Self) -> bool {
+        let along = |a: i16, a_count: usize, b: i16, b_count: usize| {
+            let (a, b) = (i64::from(a), i64::from(b));
+            a <= b && b + b_count as i64 <= a + a_count as i64
+        };
+        along(self.first.column, self.columns, other.first.column, other.columns)
+            && along(self.first.row, self.rows, other.first.row, other.rows)
+    }
+
+    /// The smallest rectangle that has both.
+    #[must_use]
+    pub fn around(&self, other: &Self) -> Self {
+        let end = |first: i16, count: usize| i32::from(first) + count as i32;
+        let first =
+            TileIndex { row: self.first.row.min(other.first.row), column: self.first.column.min(other.first.column) };
+        let columns = end(self.first.column, self.columns).max(end(other.first.column, other.columns));
+        let rows = end(self.first.row, self.rows).max(end(other.first.row, other.rows));
+        Self {
+            first,
+            columns: (columns - i32::from(first.column)) as usize,
+            rows: (rows - i32::from(first.row)) as usize,
+        }
+    }
+}
+
+/// The marked nodes in order.
+pub(crate) fn marked(marks: &Marks) -> impl Iterator<Item = usize> + '_ {
+    let set = |word: usize| {
+        std::iter::successors(Some(marks[word]), |bits| Some(bits & bits.wrapping_sub(1)))
+            .take_while(|&bits| bits != 0)
+            .map(move |bits| 64 * word + bits.trailing_zeros() as usize)
+    };
+    (0..WORDS).flat_map(set)
+}
+
+/// Marks a node.
+pub(crate) fn mark(marks: &mut Marks, node: usize) {
+    marks[node / 64] |= 1 << (node % 64);
+}
+
+/// Whether a node is marked.
+pub(crate) fn is_marked(marks: &Marks, node: usize) -> bool {
+    marks[node / 64] >> (node % 64) & 1 == 1
+}
+
+/// How many marked nodes come before one.
+pub(crate) fn rank(marks: &Marks, node: usize) -> usize {
+    let (word, bit) = (node / 64, 1_u64 << (node % 64));
+    let before: u32 = marks[..word].iter().map(|word| word.count_ones()).sum();
+    (before + (marks[word] & (bit - 1)).count_ones()) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, TILE_NODES, TileIndex, TileRect};
+
+    #[test]
+    fn a_node_is_found_again_in_its_tile_on_both_sides_of_the_origin() {
+        for (column, row) in [(0, 0), (63, 64), (-1, -64), (-65, 127), (1000, -1000)] {
+            let node = Node { column, row };
+            assert_eq!(node.tile().node(node.within()), node);
+            assert!(node.within() < TILE_NODES * TILE_NODES);
+        }
+        assert_eq!(Node { column: -1, row: 64 }.tile(), TileIndex { column: -1, row: 1 });
+    }
+
+    #[test]
+    fn rectangles_of_tiles_hold_meet_and_join() {
+        let rect = |column, row, columns, rows| TileRect { first: TileIndex { column, row }, columns, rows };
+        let [a, b] = [rect(-1, 2, 3, 2), rect(1, 3, 4, 1)];
+        assert!(a.meets(&b) && !a.meets(&rect(2, 3, 4, 1)) && !a.meets(&rect(0, 4, 1, 1)));
+        assert_eq!(a.around(&b), rect(-1, 2, 6, 2));
+        assert!(a.around(&b).holds(&a) && a.around(&b).holds(&b) && !a.holds(&b));
+        assert!(a.tiles().enumerate().all(|(at, tile)| a.index(tile) == Some(at)) && a.tiles().count() == 6);
+        assert_eq!(a.index(TileIndex { column: 2, row: 2 }), None);
+        let of_nodes = TileRect::of_nodes(Node { column: -64, row: 0 }, Node { column: 64, row: 63 });
+        assert_eq!(of_nodes, rect(-1, 0, 3, 1));
+    }
+}

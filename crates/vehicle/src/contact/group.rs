@@ -1,0 +1,365 @@
+//! All contacts within a group of rovers and rocks in one step: of rovers with fixed and loose
+//! rocks, with obstacles and with one another, of their bodies with hard ground, and of loose rocks
+//! with each other.
+//!
+//! Rovers are taken in the order in which they are given. What a rover does to another follows from
+//! poses and motions at the step's start, and both get the same force: neither gains by its place.
+
+use selene_base::{Pose, Wrench};
+use selene_terrain::GroundPatch;
+
+use super::contact_body::ContactBody;
+use super::floor::{FloorMemory, FloorScratch};
+use super::law::Law;
+use super::loose::LooseRock;
+use super::memory::{ContactMemory, Pair, Party};
+use super::obstacle::Obstacle;
+use super::shapes::{ContactShapes, RockSolids};
+use super::solid::{Narrow, Scaled, Solid};
+use crate::rover::Rover;
+
+/// Metal on rock, and rock on rock.
+const FRICTION_ROCK: f64 = 0.7;
+/// Metal on metal: rovers, and rovers on landers.
+const FRICTION_METAL: f64 = 0.4;
+
+/// What contacts do to a rover in one step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactForces {
+    /// On each wheel about its centre, map frame.
+    pub on_wheels: Vec<Wrench>,
+    /// On links about their origins, map frame; only those that are touched. A link may come more than once.
+    pub on_links: Vec<(usize, Wrench)>,
+    /// How many bodies each wheel touches.
+    pub touched_by_wheel: Vec<u32>,
+}
+
+/// A rover as contacts take it.
+pub struct ContactRover<'a> {
+    /// Its number.
+    pub id: u32,
+    /// Where it is and how it moves.
+    pub rover: &'a Rover,
+    /// Its shapes.
+    pub shapes: &'a ContactShapes,
+    /// What its bodies remember of hard ground, one for each of `ContactShapes::floor_count`.
+    pub floors: &'a mut [FloorMemory],
+    /// Takes the forces.
+    pub forces: &'a mut ContactForces,
+}
+
+/// Who may touch whom.
+pub struct ContactGroup<'a, 'b> {
+    /// The ground under them.
+    pub ground: &'a GroundPatch,
+    /// Hulls of the ground's rocks.
+    pub rock_solids: &'a RockSolids,
+    /// Bodies that stand fast.
+    pub obstacles: &'a [Obstacle],
+    /// Rovers.
+    pub rovers: &'a mut [ContactRover<'b>],
+    /// Loose rocks, in order of their number.
+    pub rocks: &'a mut [LooseRock],
+}
+
+/// Working memory of a step; any gives the same result.
+#[derive(Debug, Default)]
+pub struct ContactScratch {
+    narrow: Narrow,
+    floor: FloorScratch,
+    /// Pairs that touch in this step.
+    touching: Vec<Pair>,
+    /// The wheels and parts of the rovers.
+    movers: Vec<Mover>,
+    /// How deep the pairs of this step overlap, m.
+    depths_m: Vec<([Party; 2], f64)>,
+}
+
+impl ContactScratch {
+    /// The pairs that touched in the last step, and how deep they overlapped, m.
+    #[must_use]
+    pub fn overlaps_m(&self) -> &[([Party; 2], f64)] {
+        &self.depths_m
+    }
+}
+
+/// A piece of a rover or a rock that may touch others.
+#[derive(Clone, Copy, Debug)]
+struct Mover {
+    party: Party,
+    /// Place of its rover among those of the group.
+    of: usize,
+    /// Place of its piece among the rover's wheels or parts.
+    piece: usize,
+    body: ContactBody,
+    world_from_solid: Pose,
+    reach_m: f64,
+}
+
+impl ContactForces {
+    fn begin(&mut self, wheels: usize) {
+        self.on_wheels.clear();
+        self.on_wheels.resize(wheels, Wrench::default());
+        self.touched_by_wheel.clear();
+        self.touched_by_wheel.resize(wheels, 0);
+        self.on_links.clear();
+    }
+}
+
+impl ContactRover<'_> {
+    fn solid(&self, mover: &Mover) -> &Solid {
+        match mover.party {
+            Party::Wheel(..) => &self.shapes.wheels[mover.piece].1,
+            _ => &self.shapes.parts[mover.piece].solid,
+        }
+    }
+
+    /// Adds the wrench of `count` bodies on a piece.
+    fn add(&mut self, mover: &Mover, wrench: &Wrench, count: u32) {
+        match mover.party {
+            Party::Wheel(..) => {
+                add(&mut self.forces.on_wheels[mover.piece], wrench);
+                self.forces.touched_by_wheel[mover.piece] += count;
+            }
+            _ => self.forces.on_links.push((self.shapes.parts[mover.piece].link, *wrench)),
+        }
+    }
+
+    /// Its wheels, then its parts.
+    fn movers(&self, of: usize) -> impl Iterator<Item = Mover> + '_ {
+        let wheel = move |(piece, (link, solid)): (usize, &(usize, Solid))| {
+            let body = self.rover.body_of_link(*link);
+            let party = Party::Wheel(self.id, piece as u16);
+            Mover { party, of, piece, world_from_solid: body.world_from_body, body, reach_m: solid.reach_m() }
+        };
+        let part = move |(piece, part): (usize, &super::shapes::Part)| {
+            let body = self.rover.body_of_link(part.link);
+            let world_from_solid = body.world_from_body * part.link_from_solid;
+            let party = Party::Part(self.id, piece as u16);
+            Mover { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
+        };
+        self.shapes.wheels.iter().enumerate().map(wheel).chain(self.shapes.parts.iter().enumerate().map(part))
+    }
+}
+
+impl ContactGroup<'_, '_> {
+    /// The contacts of this step: the wrenches on each rover, while those on loose rocks are
+    /// added to the rocks. What pairs remember goes on in `memory`.
+    pub fn act(&mut self, memory: &mut ContactMemory, scratch: &mut ContactScratch, dt_s: f64) {
+        for rover in self.rovers.iter_mut() {
+            rover.forces.begin(rover.shapes.wheels.len());
+        }
+        self.rocks.iter_mut().for_each(|rock| rock.held = false);
+        let mut movers = std::mem::take(&mut scratch.movers);
+        movers.clear();
+        movers.extend(self.rovers.iter().enumerate().flat_map(|(of, rover)| rover.movers(of)));
+        scratch.depths_m.clear();
+        let ContactScratch { narrow, touching, depths_m, .. } = &mut *scratch;
+        let mut search = Search { memory, narrow, touching, depths_m, dt_s };
+        movers.iter().for_each(|mover| self.rover_piece(mover, &mut search));
+        if self.rovers.len() > 1 {
+            self.between_rovers(&movers, &mut search);
+        }
+        self.between_rocks(&mut search);
+        scratch.movers = movers;
+        self.keep(memory, &mut scratch.touching);
+        for rover in self.rovers.iter_mut() {
+            for ((link, points), floor) in rover.shapes.floors.iter().zip(rover.floors.iter_mut()) {
+                let body = rover.rover.body_of_link(*link);
+                if let Some(wrench) = points.push(floor, &mut scratch.floor, &body, self.ground, dt_s) {
+                    rover.forces.on_links.push((*link, wrench));
+                }
+            }
+        }
+    }
+
+    /// A wheel or a part of a rover against rocks and obstacles.
+    fn rover_piece(&mut self, mover: &Mover, search: &mut Search) {
+        let rover = &mut self.rovers[mover.of];
+        let mut sum = None;
+        let solid = rover.solid(mover);
+        let first = Scaled { solid, scale: 1.0 };
+        let at = mover.world_from_solid.translation;
+        for rock in self.ground.rocks_near(at.x, at.y, mover.reach_m) {
+            let Some(solid) = self.rock_solids.0.get(rock.shape) else { continue };
+            let second = Scaled { solid, scale: rock.radius_m };
+            let body = ContactBody::fixed(rock.world_from_rock);
+            let found = search.pair(mover, first, Party::FixedRock(rock.id), second, &body, &rock.world_from_rock);
+            gather(&mut sum, found);
+        }
+        for obstacle in self.obstacles {
+            for (i, piece) in obstacle.pieces.iter().enumerate() {
+                let second = Scaled { solid: &piece.solid, scale: 1.0 };
+                let party = Party::Obstacle(obstacle.id, i as u16);
+                gather(&mut sum, search.pair(mover, first, party, second, &piece.body(), &piece.world_from_solid));
+            }
+        }
+        for rock in self.rocks.iter_mut() {
+            let Some((on_first, on_second)) = search.meet(mover, first, rock, self.rock_solids) else { continue };
+            rock.add(&on_second);
+            rock.wake();
+            rock.held = true;
+            gather(&mut sum, Some((on_first, on_second)));
+        }
+        if let Some((wrench, count)) = sum {
+            rover.add(mover, &wrench, count);
+        }
+    }
+
+    /// Pieces of one rover against those of another.
+    fn between_rovers(&mut self, movers: &[Mover], search: &mut Search) {
+        for (i, mover) in movers.iter().enumerate() {
+            for other in movers[i + 1..].iter().filter(|other| other.of != mover.of) {
+                let apart = mover.world_from_solid.translation.vector - other.world_from_solid.translation.vector;
+                let reach_m = mover.reach_m + other.reach_m;
+                if apart.norm_squared() > reach_m * reach_m {
+                    continue;
+                }
+                let [first, second] =
+                    [mover, other].map(|of| Scaled { solid: self.rovers[of.of].solid(of), scale: 1.0 });
+                let found = search.pair(mover, first, other.party, second, &other.body, &other.world_from_solid);
+                if let Some((on_first, on_second)) = found {
+                    self.rovers[mover.of].add(mover, &on_first, 1);
+                    self.rovers[other.of].add(other, &on_second, 1);
+                }
+            }
+        }
+    }
+
+    /// Loose rocks that are awake against all others.
+    fn between_rocks(&mut self, search: &mut Search) {
+        for i in 0..self.rocks.len() {
+            let rock = &self.rocks[i];
+            let Some(solid) = self.rock_solids.0.get(rock.inertia.shape).filter(|_| !rock.asleep()) else { continue };
+            let body = rock.body();
+            let mover = Mover {
+                party: Party::Rock(rock.id),
+                of: 0,
+                piece: 0,
+                body,
+                world_from_solid: body.world_from_body,
+                reach_m: rock.inertia.reach_m(),
+            };
+            let first = Scaled { solid, scale: rock.inertia.radius_m };
+            let at = body.world_from_body.translation;
+            for fixed in self.ground.rocks_near(at.x, at.y, mover.reach_m) {
+                let Some(solid) = self.rock_solids.0.get(fixed.shape) else { continue };
+                let second = Scaled { solid, scale: fixed.radius_m };
+                let of = ContactBody::fixed(fixed.world_from_rock);
+                let found = search.pair(&mover, first, Party::FixedRock(fixed.id), second, &of, &fixed.world_from_rock);
+                found.iter().for_each(|(on_first, _)| self.rocks[i].add(on_first));
+            }
+            for obstacle in self.obstacles {
+                for (at, piece) in obstacle.pieces.iter().enumerate() {
+                    let second = Scaled { solid: &piece.solid, scale: 1.0 };
+                    let party = Party::Obstacle(obstacle.id, at as u16);
+                    let found = search.pair(&mover, first, party, second, &piece.body(), &piece.world_from_solid);
+                    found.iter().for_each(|(on_first, _)| self.rocks[i].add(on_first));
+                }
+            }
+            for j in 0..self.rocks.len() {
+                // Of two that are awake the first takes the pair.
+                if j == i || (j < i && !self.rocks[j].asleep()) {
+                    continue;
+                }
+                let Some((on_first, on_second)) = search.meet(&mover, first, &self.rocks[j], self.rock_solids) else {
+                    continue;
+                };
+                self.rocks[i].add(&on_first);
+                self.rocks[j].add(&on_second);
+                if self.rocks[i].moves() {
+                    self.rocks[j].wake();
+                }
+            }
+        }
+    }
+
+    /// What touched is remembered; what a sleeping rock holds on to is not looked at, nor forgotten.
+    fn keep(&self, memory: &mut ContactMemory, touching: &mut Vec<Pair>) {
+        let sleeps = |id: u32| {
+            let at = self.rocks.binary_search_by_key(&id, |rock| rock.id);
+            at.is_ok_and(|at| self.rocks[at].asleep())
+        };
+        if memory.pairs.is_empty() && touching.is_empty() {
+            return;
+        }
+        touching.sort_unstable_by_key(|pair| pair.parties);
+        for pair in &memory.pairs {
+            let Party::Rock(id) = pair.parties[0] else { continue };
+            let at = touching.binary_search_by_key(&pair.parties, |known| known.parties);
+            if let (Err(at), true) = (at, sleeps(id)) {
+                touching.insert(at, *pair);
+            }
+        }
+        std::mem::swap(&mut memory.pairs, touching);
+        touching.clear();
+    }
+}
+
+/// One step's search for contacts.
+struct Search<'a> {
+    memory: &'a ContactMemory,
+    narrow: &'a mut Narrow,
+    touching: &'a mut Vec<Pair>,
+    depths_m: &'a mut Vec<([Party; 2], f64)>,
+    dt_s: f64,
+}
+
+impl Search<'_> {
+    /// A body against a loose rock: the wrenches on both, each about its own origin.
+    fn meet(
+        &mut self,
+        mover: &Mover,
+        first: Scaled,
+        rock: &LooseRock,
+        solids: &RockSolids,
+    ) -> Option<(Wrench, Wrench)> {
+        let pose = &rock.state.world_from_rock;
+        let apart = mover.world_from_solid.translation.vector - pose.translation.vector;
+        let reach_m = mover.reach_m + rock.inertia.reach_m();
+        if apart.norm_squared() > reach_m * reach_m {
+            return None;
+        }
+        let second = Scaled { solid: solids.0.get(rock.inertia.shape)?, scale: rock.inertia.radius_m };
+        self.pair(mover, first, Party::Rock(rock.id), second, &rock.body(), pose)
+    }
+
+    /// A body against another: the wrenches on both, each about its own origin.
+    fn pair(
+        &mut self,
+        mover: &Mover,
+        first: Scaled,
+        party: Party,
+        second: Scaled,
+        body: &ContactBody,
+        world_from_second: &Pose,
+    ) -> Option<(Wrench, Wrench)> {
+        if !self.narrow.touch(first, &mover.world_from_solid, second, world_from_second) {
+            return None;
+        }
+        let is_rock = |party: &Party| matches!(party, Party::Rock(_) | Party::FixedRock(_));
+        let friction = if is_rock(&mover.party) || is_rock(&party) { FRICTION_ROCK } else { FRICTION_METAL };
+        let law = Law { first: &mover.body, second: body, friction, dt_s: self.dt_s };
+        let depth_m = self.narrow.touches.iter().map(|touch| touch.depth_m).fold(0.0, f64::max);
+        self.depths_m.push(([mover.party, party], depth_m));
+        let mut grip = self.memory.grip([mover.party, party]);
+        let push = law.patch(&self.narrow.touches, &mut grip);
+        self.touching.push(Pair::new([mover.party, party], grip));
+        let push = push?;
+        Some((push.about(&mover.body.origin_m()), push.opposite().about(&body.origin_m())))
+    }
+}
+
+/// Adds what was found to a sum and its count.
+fn gather(sum: &mut Option<(Wrench, u32)>, found: Option<(Wrench, Wrench)>) {
+    if let Some((on_first, _)) = found {
+        let (wrench, count) = sum.get_or_insert_default();
+        add(wrench, &on_first);
+        *count += 1;
+    }
+}
+
+fn add(sum: &mut Wrench, part: &Wrench) {
+    sum.force += part.force;
+    sum.torque += part.torque;
+}

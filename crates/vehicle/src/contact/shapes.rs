@@ -1,0 +1,67 @@
+//! The shapes that contacts are between: of a rover its wheels as cylinders, its convex pieces and
+//! the points that stand on hard ground; of rocks their hulls.
+
+use nalgebra::UnitQuaternion;
+use selene_base::Pose;
+use selene_terrain::RockShape;
+
+use super::floor::FloorPoints;
+use super::solid::Solid;
+use crate::model::RoverModel;
+
+/// A rover's shapes.
+#[derive(Clone, Debug)]
+pub struct ContactShapes {
+    /// Link and cylinder of each wheel.
+    pub(crate) wheels: Vec<(usize, Solid)>,
+    pub(crate) parts: Vec<Part>,
+    /// Link and points of each body that hard ground can carry.
+    pub(crate) floors: Vec<(usize, FloorPoints)>,
+}
+
+/// A convex piece of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) link: usize,
+    pub(crate) link_from_solid: Pose,
+    pub(crate) solid: Solid,
+}
+
+/// The hulls of a ground's rocks, at unit size.
+#[derive(Clone, Debug, Default)]
+pub struct RockSolids(pub(crate) Vec<Solid>);
+
+impl ContactShapes {
+    /// The shapes of a rover. Wheels are their cylinders; collision shapes of the wheels' own links
+    /// are not looked at.
+    #[must_use]
+    pub fn new(model: &RoverModel) -> Self {
+        let is_wheel = |link: usize| model.wheels().iter().any(|wheel| wheel.link == link);
+        let links = || model.links().iter().enumerate().filter(|(link, _)| !is_wheel(*link));
+        let part = |link: usize, collision: &crate::Collision| {
+            let (solid, turn) = Solid::of_shape(&collision.shape);
+            let turn: UnitQuaternion<f64> = turn;
+            Part { link, link_from_solid: collision.link_from_shape * turn, solid }
+        };
+        let touching = links().filter(|(_, link)| !link.collisions.is_empty());
+        Self {
+            wheels: model.wheels().iter().map(|w| (w.link, Solid::wheel(w.radius_m, w.width_m))).collect(),
+            parts: links().flat_map(|(i, link)| link.collisions.iter().map(move |c| part(i, c))).collect(),
+            floors: touching.map(|(i, link)| (i, FloorPoints::of(&link.collisions))).collect(),
+        }
+    }
+
+    /// How many bodies hard ground can carry: each has a `FloorMemory`.
+    #[must_use]
+    pub fn floor_count(&self) -> usize {
+        self.floors.len()
+    }
+}
+
+impl RockSolids {
+    /// The hulls of these shapes.
+    #[must_use]
+    pub fn new(shapes: &[RockShape]) -> Self {
+        Self(shapes.iter().map(Solid::of_rock).collect())
+    }
+}

@@ -1,0 +1,114 @@
+//! The topics of one camera.
+
+use std::collections::BTreeMap;
+
+use selene_coherence::{NodeContext, NodeError, qos_of};
+use selene_observe::{CameraSample, SensorId};
+use selene_ros::Message;
+use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
+use selene_ros::transport::Publisher;
+use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
+use selene_sensors::{CameraSpec, Encoding};
+use selene_sim::{EntityId, Model, RoverSetup};
+
+use crate::messages;
+
+/// The topics of one camera.
+pub(crate) struct CameraPublishers {
+    image: Publisher<Image>,
+    rectified: Option<Publisher<Image>>,
+    compressed: Option<Publisher<CompressedImage>>,
+    info: Publisher<CameraInfo>,
+    /// In the order of `TruthSpec::images`.
+    truth: Vec<Publisher<Image>>,
+    boxes_2d: Option<Publisher<Detection2DArray>>,
+    boxes_3d: Option<Publisher<Detection3DArray>>,
+}
+
+/// Those of all rovers of a model.
+pub(crate) fn of_model(
+    context: &NodeContext,
+    model: &Model,
+) -> Result<BTreeMap<SensorId, CameraPublishers>, NodeError> {
+    let mut all = BTreeMap::new();
+    for rover in model.rovers().keys() {
+        all.extend(of_rover(context, model, *rover)?);
+    }
+    Ok(all)
+}
+
+/// Those of one rover.
+pub(crate) fn of_rover(
+    context: &NodeContext,
+    model: &Model,
+    rover: EntityId,
+) -> Result<BTreeMap<SensorId, CameraPublishers>, NodeError> {
+    let Some(kind) = model.rovers().get(&rover) else { return Ok(BTreeMap::new()) };
+    let open = |spec: &CameraSpec| {
+        let sensor = SensorId { rover, name: spec.name.clone() };
+        Ok((sensor, CameraPublishers::open(context, kind.setup(), spec)?))
+    };
+    kind.setup().cameras().map(|camera| open(camera.spec)).collect()
+}
+
+impl CameraPublishers {
+    fn open(context: &NodeContext, setup: &RoverSetup, spec: &CameraSpec) -> Result<Self, NodeError> {
+        let (transport, qos) = (context.links.public.as_ref(), qos_of(spec.qos));
+        let topic = |suffix: &str| setup.topic(&format!("{}/{suffix}", spec.name));
+        let image = |suffix: &str| Publisher::new(transport, &topic(suffix), qos);
+        // A camera whose stages make no sense is refused before.
+        let encoding = spec.stages.encoding().unwrap_or(Encoding::Mono8);
+        let rectified = spec.rectified.as_ref().map(|_| image(rectified_topic(encoding))).transpose()?;
+        let compressed = spec.compressed.map(|_| Publisher::new(transport, &topic("image_raw/compressed"), qos));
+        Ok(Self {
+            image: image("image_raw")?,
+            rectified,
+            compressed: compressed.transpose()?,
+            info: Publisher::new(transport, &topic("camera_info"), qos)?,
+            truth: spec.truth.images().into_iter().map(|kind| image(kind.topic())).collect::<Result<_, _>>()?,
+            boxes_2d: spec.truth.boxes_2d.then(|| Publisher::new(transport, &topic("detections"), qos)).transpose()?,
+            boxes_3d: spec
+                .truth
+                .boxes_3d
+                .then(|| Publisher::new(transport, &topic("detections_3d"), qos))
+                .transpose()?,
+        })
+    }
+
+    /// Publishes an image with all that goes beside it: one stamp, one frame.
+    pub(crate) fn publish(&self, sample: CameraSample) -> Result<(), NodeError> {
+        let CameraSample { frame, stamp, image, rectified, compressed, calibration, truth, .. } = sample;
+        self.image.publish(&messages::image(image, &frame, stamp), stamp)?;
+        self.info.publish(&messages::info(calibration, &frame, stamp), stamp)?;
+        let rectified = rectified.map(|image| messages::image(image, &frame, stamp));
+        publish_some(self.rectified.as_ref(), rectified.as_ref(), stamp)?;
+        let compressed = compressed.map(|image| messages::compressed(image, &frame, stamp));
+        publish_some(self.compressed.as_ref(), compressed.as_ref(), stamp)?;
+        for (publisher, (_, image)) in self.truth.iter().zip(truth) {
+            publisher.publish(&messages::image(image, &frame, stamp), stamp)?;
+        }
+        let boxes_2d = sample.boxes_2d.map(|boxes| messages::boxes_2d(&boxes, &frame, stamp));
+        publish_some(self.boxes_2d.as_ref(), boxes_2d.as_ref(), stamp)?;
+        let boxes_3d = sample.boxes_3d.map(|boxes| messages::boxes_3d(&boxes, &frame, stamp));
+        publish_some(self.boxes_3d.as_ref(), boxes_3d.as_ref(), stamp)
+    }
+}
+
+/// As image_proc names rectified images: those of a mosaic come out in colours.
+fn rectified_topic(raw: Encoding) -> &'static str {
+    match raw {
+        Encoding::Mono8 | Encoding::Mono16 => "image_rect",
+        Encoding::Rgb8 | Encoding::Rgb16 | Encoding::Bayer8(_) | Encoding::Bayer16(_) => "image_rect_color",
+    }
+}
+
+fn publish_some<M: Message>(
+    publisher: Option<&Publisher<M>>,
+    message: Option<&M>,
+    stamp: selene_base::SimTime,
+) -> Result<(), NodeError> {
+    match (publisher, message) {
+        (Some(publisher), Some(message)) => Ok(publisher.publish(message, stamp)?),
+        _ => Ok(()),
+    }
+}

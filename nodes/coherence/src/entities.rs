@@ -1,0 +1,103 @@
+//! What was added to a world, as a message and back.
+
+use std::path::PathBuf;
+
+use selene_ros::selene_msgs;
+use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
+
+/// What was added, in order, with its number.
+#[must_use]
+pub fn entities_to_message(version: u64, spawned: &[(Entity, Spawn)]) -> selene_msgs::EntityTable {
+    let entities = spawned.iter().map(|(entity, spawn)| entity_to_message(*entity, spawn)).collect();
+    selene_msgs::EntityTable { version, entities }
+}
+
+/// The same from a message; entries of unknown kinds are left out.
+#[must_use]
+pub fn entities_from_message(table: &selene_msgs::EntityTable) -> Vec<(Entity, Spawn)> {
+    table.entities.iter().filter_map(entity_from_message).collect()
+}
+
+fn entity_to_message(entity: Entity, spawn: &Spawn) -> selene_msgs::Entity {
+    let (kind, id) = match entity {
+        Entity::Rover(id) => (selene_msgs::Entity::ROVER, id.0),
+        Entity::Object(id) => (selene_msgs::Entity::OBJECT, id.0),
+        Entity::Rock(id) => (selene_msgs::Entity::ROCK, id),
+    };
+    let text = |file: &PathBuf| file.to_string_lossy().into_owned();
+    let placed = |name: &str, file: &PathBuf, sensors: &[PathBuf], place: &SpawnPlace| selene_msgs::Entity {
+        kind,
+        id,
+        name: name.to_owned(),
+        file: text(file),
+        sensors: sensors.iter().map(text).collect(),
+        x: place.x_m,
+        y: place.y_m,
+        z: place.z_m,
+        yaw: place.yaw_rad,
+        ..Default::default()
+    };
+    match spawn {
+        Spawn::Rover { name, file, sensors, place } => placed(name, file, sensors, place),
+        Spawn::Object { name, file, place } => placed(name, file, &[], place),
+        Spawn::Rock(rock) => selene_msgs::Entity {
+            kind,
+            id,
+            x: rock.x_m,
+            y: rock.y_m,
+            yaw: rock.yaw_deg.to_radians(),
+            diameter: rock.diameter_m,
+            density: rock.density_kg_m3,
+            shape: rock.shape.and_then(|shape| i32::try_from(shape).ok()).unwrap_or(-1),
+            ..Default::default()
+        },
+    }
+}
+
+fn entity_from_message(message: &selene_msgs::Entity) -> Option<(Entity, Spawn)> {
+    let selene_msgs::Entity { kind, id, name, file, sensors, .. } = message;
+    let (name, file) = (name.clone(), PathBuf::from(file));
+    let place = SpawnPlace { x_m: message.x, y_m: message.y, z_m: message.z, yaw_rad: message.yaw };
+    match *kind {
+        selene_msgs::Entity::ROVER => {
+            let sensors = sensors.iter().map(PathBuf::from).collect();
+            Some((Entity::Rover(EntityId(*id)), Spawn::Rover { name, file, sensors, place }))
+        }
+        selene_msgs::Entity::OBJECT => Some((Entity::Object(EntityId(*id)), Spawn::Object { name, file, place })),
+        selene_msgs::Entity::ROCK => {
+            let rock = LooseRockSpec {
+                x_m: message.x,
+                y_m: message.y,
+                diameter_m: message.diameter,
+                shape: usize::try_from(message.shape).ok(),
+                density_kg_m3: message.density,
+                yaw_deg: message.yaw.to_degrees(),
+            };
+            Some((Entity::Rock(*id), Spawn::Rock(rock)))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{entities_from_message, entities_to_message};
+    use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
+
+    #[test]
+    fn what_was_added_comes_back_as_it_was() {
+        let place = SpawnPlace { x_m: 1.0, y_m: -2.5, z_m: 0.25, yaw_rad: 0.5 };
+        let rock =
+            LooseRockSpec { x_m: 3.0, y_m: 4.0, diameter_m: 0.25, shape: Some(7), density_kg_m3: 2700.0, yaw_deg: 0.0 };
+        let spawned = [
+            (
+                Entity::Rover(EntityId(4)),
+                Spawn::Rover { name: "new".into(), file: "a.yaml".into(), sensors: vec!["b.yaml".into()], place },
+            ),
+            (Entity::Object(EntityId(5)), Spawn::Object { name: "mast".into(), file: "c.stl".into(), place }),
+            (Entity::Rock(9), Spawn::Rock(rock)),
+            (Entity::Rock(10), Spawn::Rock(LooseRockSpec { shape: None, ..rock })),
+        ];
+        assert_eq!(entities_from_message(&entities_to_message(4, &spawned)), spawned);
+    }
+}

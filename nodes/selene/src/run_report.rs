@@ -1,0 +1,352 @@
+//! What is kept of a run for its pictures, in bounded memory: it listens inside
+//! the process to camera, lidar and truth topics, and draws at the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nalgebra::Vector3;
+use selene_base::{SimTime, frames};
+use selene_coherence::{Links, edits_from_message, from_vector, pose, qos_of};
+use selene_pictures::PictureError;
+use selene_pictures::contact_sheet::{self, TILES, Tile};
+use selene_pictures::path::{PathPicture, Track};
+use selene_pictures::tile::{Still, Sweep};
+use selene_pictures::wheels::{self, WheelTrack};
+use selene_ros::transport::{Subscription, TransportError, subscribe};
+use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs};
+use selene_sensors::{CameraSpec, DepthUnit, SensorSpec, TruthImage};
+use selene_sim::{Model, RoverSetup};
+use selene_terrain::{Clipmap, Ruts};
+
+use crate::series::Series;
+
+/// Camera frames kept of the run, shared by the rovers: some 4 MB at 640 × 360.
+const STILLS: usize = 16;
+/// Instants kept of paths and wheels, shared by the rovers: finer than a plot can show.
+const INSTANTS: usize = 16_384;
+/// Rovers whose wheels are drawn and whose cameras are on the sheet, at most.
+const ROVERS_SHOWN: usize = 12;
+/// Slip says nothing of wheels that turn slower, rad/s.
+const TURNING_RAD_S: f64 = 0.02;
+/// `sensor_msgs/PointField` FLOAT32.
+const FLOAT32: u8 = 7;
+
+/// Everything that pictures are drawn from.
+pub(crate) struct RunReport {
+    model: Arc<Model>,
+    kept: Arc<Mutex<Kept>>,
+    _subscriptions: Vec<Subscription>,
+}
+
+struct Kept {
+    ruts: Ruts,
+    sun: Vector3<f64>,
+    rovers: Vec<KeptRover>,
+    /// The newest image of each further topic, by its name on the sheet.
+    newest: Vec<(String, Option<Still>)>,
+    sweeps: Vec<(String, Option<Sweep>)>,
+}
+
+struct KeptRover {
+    /// Of its first camera.
+    stills: Series<Still>,
+    /// Map x, y [m] and heading [rad].
+    path: Series<[f64; 3]>,
+    /// Time and, for each wheel, slip ratio, sinkage [m] and rate [rad/s].
+    wheels: Series<(SimTime, Vec<[f64; 3]>)>,
+}
+
+impl RunReport {
+    /// Listens to the nodes of this process from now on; `ruts` are those that the run begins on.
+    ///
+    /// # Errors
+    /// When a topic cannot be listened to.
+    pub(crate) fn open(links: &Links, model: &Arc<Model>, ruts: Ruts) -> Result<Self, TransportError> {
+        let rovers = &model.scenario().rovers;
+        let kept_rover = || KeptRover {
+            stills: Series::new(STILLS / rovers.len().max(1)),
+            path: Series::new(INSTANTS / rovers.len().max(1)),
+            wheels: Series::new(INSTANTS / rovers.len().max(1)),
+        };
+        let kept = Kept {
+            ruts,
+            sun: Vector3::z(),
+            rovers: rovers.iter().map(|_| kept_rover()).collect(),
+            newest: Vec::new(),
+            sweeps: Vec::new(),
+        };
+        let listener = Listener { links, kept: Arc::new(Mutex::new(kept)), one_rover: rovers.len() == 1 };
+        let mut subscriptions = vec![listener.on(&links.world_state(), Qos::state(), Kept::take_world)?];
+        for (number, rover) in rovers.iter().enumerate() {
+            subscriptions.extend(listener.truth(number, rover)?);
+            if number < ROVERS_SHOWN {
+                subscriptions.extend(listener.sensors(number, rover)?);
+            }
+        }
+        Ok(Self { model: Arc::clone(model), kept: listener.kept, _subscriptions: subscriptions })
+    }
+
+    /// Draws the pictures into `folder`; each that cannot be written is told and
+    /// does not keep the others from being written.
+    pub(crate) fn draw(&self, folder: &Path, run: &str) -> Vec<Result<PathBuf, PictureError>> {
+        let kept = locked(&self.kept);
+        let drawn = |name: &str, draw: &dyn Fn(&Path) -> Result<(), PictureError>| {
+            let path = folder.join(name);
+            draw(&path).map(|()| path)
+        };
+        let ground = self.ground(&kept);
+        let mut pictures = vec![
+            drawn("contact_sheet.png", &|path| contact_sheet::save(run, &self.tiles(&kept), path)),
+            drawn("path.png", &|path| self.path_picture(&kept, &ground, run).save(path)),
+        ];
+        for (of, rover) in self.rovers().iter().zip(&kept.rovers).take(ROVERS_SHOWN) {
+            let (name, title) = match self.rovers().len() {
+                1 => ("wheels.png".to_owned(), run.to_owned()),
+                _ => (format!("wheels_{}.png", of.name), format!("{} · {run}", of.name)),
+            };
+            pictures.push(drawn(&name, &|path| wheels::save(&title, &wheel_tracks(of, rover), path)));
+        }
+        pictures
+    }
+
+    fn rovers(&self) -> &[RoverSetup] {
+        &self.model.scenario().rovers
+    }
+
+    fn tiles(&self, kept: &Kept) -> Vec<Tile> {
+        let stills = kept.newest.iter().filter_map(|(name, still)| Some(Tile::still(name, still.as_ref()?)));
+        let sweeps = kept.sweeps.iter().filter_map(|(name, sweep)| Some(Tile::sweep(name, sweep.as_ref()?)));
+        // With several rovers what each sees comes first.
+        let further_max = if self.rovers().len() == 1 { TILES } else { TILES / 4 };
+        let further: Vec<_> = stills.chain(sweeps).take(further_max).collect();
+        let seeing = kept.rovers.iter().filter(|rover| rover.stills.iter().next().is_some()).count().max(1);
+        let each = TILES.saturating_sub(further.len()) / seeing;
+        let mut tiles = Vec::new();
+        for (of, rover) in self.rovers().iter().zip(&kept.rovers) {
+            let Some(camera) = of.cameras().next() else { continue };
+            let caption = self.caption(of, &camera.spec.name);
+            let stills: Vec<_> = rover.stills.iter().collect();
+            tiles.extend(spread(stills.len(), each).map(|index| Tile::still(&caption, stills[index])));
+        }
+        tiles.into_iter().chain(further).collect()
+    }
+
+    fn caption(&self, rover: &RoverSetup, sensor: &str) -> String {
+        caption(self.rovers().len() == 1, rover, sensor)
+    }
+
+    /// The detailed ground where the paths' middle is: there their ruts are seen.
+    fn ground(&self, kept: &Kept) -> Clipmap {
+        let [x, y] = [0, 1].map(|axis| {
+            let along = kept.rovers.iter().flat_map(|rover| rover.path.iter()).map(|at| at[axis]);
+            let [low, high] =
+                along.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], m| [low.min(m), high.max(m)]);
+            if low <= high { (low + high) / 2.0 } else { 0.0 }
+        });
+        let mut ground = Clipmap::around(self.model.terrain(), x, y);
+        ground.take_ruts(&kept.ruts);
+        ground
+    }
+
+    fn path_picture<'a>(&self, kept: &Kept, ground: &'a Clipmap, run: &str) -> PathPicture<'a> {
+        let track = |(of, rover): (&RoverSetup, &KeptRover)| Track {
+            name: of.name.clone(),
+            driven_m: rover.path.iter().map(|[x, y, _]| [*x, *y]).collect(),
+            yaw_rad: rover.path.iter().last().map_or(0.0, |at| at[2]),
+            route_m: of.route.as_ref().map(|route| route.waypoints_m.clone()).unwrap_or_default(),
+        };
+        let tracks = self.rovers().iter().zip(&kept.rovers).map(track).collect();
+        PathPicture { title: run.to_owned(), ground, sun: kept.sun, tracks }
+    }
+
+    /// Mean of the slip ratio's size over the wheels that turn, and the deepest sinkage of any [m].
+    pub(crate) fn slip_and_sinkage(&self) -> (f64, f64) {
+        let kept = locked(&self.kept);
+        let instants = kept.rovers.iter().flat_map(|rover| rover.wheels.iter());
+        let all: Vec<[f64; 3]> = instants.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
+        let turning = all.iter().filter(|[_, _, rate_rad_s]| rate_rad_s.abs() > TURNING_RAD_S);
+        let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), [slip, ..]| (sum + slip.abs(), count + 1.0));
+        (sum / f64::max(count, 1.0), all.iter().map(|[_, sinkage_m, _]| *sinkage_m).fold(0.0, f64::max))
+    }
+}
+
+fn wheel_tracks(of: &RoverSetup, rover: &KeptRover) -> Vec<WheelTrack> {
+    let track = |(index, name): (usize, &str)| {
+        let quantity = |quantity: usize| {
+            let at = |(time, wheels): &(SimTime, Vec<[f64; 3]>)| Some((time.secs_f64(), wheels.get(index)?[quantity]));
+            rover.wheels.iter().filter_map(at).collect()
+        };
+        WheelTrack { name: name.to_owned(), slip: quantity(0), sinkage_m: quantity(1) }
+    };
+    of.model.wheels().iter().map(|wheel| wheel.name.as_str()).enumerate().map(track).collect()
+}
+
+fn caption(one_rover: bool, rover: &RoverSetup, sensor: &str) -> String {
+    if one_rover { sensor.to_owned() } else { format!("{} {sensor}", rover.name) }
+}
+
+/// Subscribes for the report.
+struct Listener<'a> {
+    links: &'a Links,
+    kept: Arc<Mutex<Kept>>,
+    one_rover: bool,
+}
+
+impl Listener<'_> {
+    fn truth(&self, number: usize, rover: &RoverSetup) -> Result<[Subscription; 2], TransportError> {
+        let take_odometry = move |kept: &mut Kept, odometry: nav_msgs::Odometry| {
+            let pose = pose(&odometry.pose.pose);
+            kept.rovers[number].path.push([pose.translation.x, pose.translation.y, frames::yaw_rad(&pose)]);
+        };
+        let take_wheels = move |kept: &mut Kept, wheels: selene_msgs::WheelStates| {
+            let each =
+                wheels.wheels.iter().map(|wheel| [wheel.slip_ratio, wheel.sinkage, wheel.angular_velocity]).collect();
+            kept.rovers[number].wheels.push((wheels.header.stamp.into(), each));
+        };
+        Ok([
+            self.on(&rover.topic("ground_truth/odom"), Qos::reliable(), take_odometry)?,
+            self.on(&rover.topic("ground_truth/wheels"), Qos::reliable(), take_wheels)?,
+        ])
+    }
+
+    /// The first camera over time; of everything else the newest.
+    fn sensors(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
+        let mut subscriptions = Vec::new();
+        let first = rover.cameras().next().map(|camera| camera.spec.name.as_str());
+        for sensor in &rover.sensors {
+            let qos = qos_of(sensor.spec.qos());
+            match &sensor.spec {
+                SensorSpec::Camera(spec) if Some(spec.name.as_str()) == first => {
+                    let topic = rover.topic(&format!("{}/image_raw", spec.name));
+                    let take = move |kept: &mut Kept, image| kept.rovers[number].stills.extend(still(&image));
+                    subscriptions.push(self.on(&topic, qos, take)?);
+                    subscriptions.extend(self.truth_images(rover, spec, qos)?);
+                }
+                SensorSpec::Camera(spec) => {
+                    let topic = rover.topic(&format!("{}/image_raw", spec.name));
+                    subscriptions.push(self.newest(&topic, &caption(self.one_rover, rover, &spec.name), qos)?);
+                }
+                SensorSpec::Lidar(spec) => {
+                    let topic = rover.topic(&format!("{}/points", spec.name));
+                    subscriptions.push(self.sweep(&topic, &caption(self.one_rover, rover, &spec.name), qos)?);
+                }
+                SensorSpec::Imu(_) | SensorSpec::Position(_) => {}
+            }
+        }
+        Ok(subscriptions)
+    }
+
+    fn truth_images(
+        &self,
+        rover: &RoverSetup,
+        spec: &CameraSpec,
+        qos: Qos,
+    ) -> Result<Vec<Subscription>, TransportError> {
+        let drawn = |image: &TruthImage| match image {
+            TruthImage::Depth(DepthUnit::Metres) => Some("depth"),
+            TruthImage::Segmentation => Some("segmentation"),
+            _ => None,
+        };
+        let images = spec.truth.images().into_iter().filter_map(|image| Some((image.topic(), drawn(&image)?)));
+        let listen = |(suffix, kind): (&str, &str)| {
+            let caption = format!("{} {kind}", caption(self.one_rover, rover, &spec.name));
+            self.newest(&rover.topic(&format!("{}/{suffix}", spec.name)), &caption, qos)
+        };
+        images.map(listen).collect()
+    }
+
+    fn newest(&self, topic: &str, caption: &str, qos: Qos) -> Result<Subscription, TransportError> {
+        let index = pushed(&mut locked(&self.kept).newest, caption);
+        self.on(topic, qos, move |kept, image: sensor_msgs::Image| {
+            if let Some(still) = still(&image) {
+                kept.newest[index].1 = Some(still);
+            }
+        })
+    }
+
+    fn sweep(&self, topic: &str, caption: &str, qos: Qos) -> Result<Subscription, TransportError> {
+        let index = pushed(&mut locked(&self.kept).sweeps, caption);
+        self.on(topic, qos, move |kept, cloud: sensor_msgs::PointCloud2| {
+            if let Some(sweep) = sweep(&cloud) {
+                kept.sweeps[index].1 = Some(sweep);
+            }
+        })
+    }
+
+    fn on<M: selene_ros::Message>(
+        &self,
+        topic: &str,
+        qos: Qos,
+        take: impl Fn(&mut Kept, M) + Send + Sync + 'static,
+    ) -> Result<Subscription, TransportError> {
+        let kept = Arc::clone(&self.kept);
+        subscribe(self.links.internal.as_ref(), topic, qos, move |message| take(&mut locked(&kept), message))
+    }
+}
+
+/// Adds a row for a caption; its index.
+fn pushed<T>(rows: &mut Vec<(String, Option<T>)>, caption: &str) -> usize {
+    rows.push((caption.to_owned(), None));
+    rows.len() - 1
+}
+
+fn still(image: &sensor_msgs::Image) -> Option<Still> {
+    Still::read(image.header.stamp.into(), [image.width, image.height], &image.encoding, &image.data)
+}
+
+/// The cloud's points; none when it has no x, y, z as 32-bit floats.
+fn sweep(cloud: &sensor_msgs::PointCloud2) -> Option<Sweep> {
+    let offset = |name: &str| {
+        let field = cloud.fields.iter().find(|field| field.name == name && field.datatype == FLOAT32)?;
+        Some(field.offset as usize)
+    };
+    let offsets = [offset("x")?, offset("y")?, offset("z")?];
+    Sweep::read(cloud.header.stamp.into(), &cloud.data, cloud.point_step as usize, offsets)
+}
+
+impl Kept {
+    fn take_world(&mut self, state: selene_msgs::WorldState) {
+        self.sun = from_vector(&state.sun_direction);
+        if !state.terrain_edits.is_empty() {
+            self.ruts.apply(&edits_from_message(&state.terrain_edits));
+        }
+    }
+}
+
+/// At most `most` indices below `count`, evenly spread, first and last included.
+fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let taken = count.min(most);
+    (0..taken).map(move |i| if taken < 2 { 0 } else { i * (count - 1) / (taken - 1) })
+}
+
+fn locked(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{spread, sweep};
+    use selene_ros::sensor_msgs::{PointCloud2, PointField};
+
+    #[test]
+    fn tiles_are_spread_over_the_whole_run() {
+        assert_eq!(spread(17, 8).collect::<Vec<_>>(), [0, 2, 4, 6, 9, 11, 13, 16]);
+        assert_eq!(spread(3, 8).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(spread(0, 8).count() + spread(5, 0).count(), 0);
+        assert_eq!(spread(5, 1).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn points_are_read_wherever_their_fields_are_and_other_clouds_are_passed_over() {
+        let field = |name: &str, offset| PointField { name: name.to_owned(), offset, datatype: 7, count: 1 };
+        let mut cloud = PointCloud2 {
+            fields: vec![field("z", 0), field("x", 4), field("y", 8)],
+            point_step: 12,
+            data: [3.0_f32, 1.0, 2.0].iter().flat_map(|value| value.to_le_bytes()).collect(),
+            ..PointCloud2::default()
+        };
+        assert_eq!(sweep(&cloud).expect("a cloud").points_m, [[1.0, 2.0, 3.0]]);
+        cloud.fields.pop();
+        assert!(sweep(&cloud).is_none());
+    }
+}

@@ -1,0 +1,93 @@
+//! Checkpoints of a run, written at equal times in a thread of their own: a heartbeat only copies the state,
+//! which shares its ground with the run until that is written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+use selene_base::SimTime;
+use selene_coherence::NodeError;
+use selene_observe::{Recorder, recall_span};
+use selene_sim::{Checkpoint, CheckpointError, Fingerprint, Snapshot, World};
+
+/// When checkpoints are written, and where.
+#[derive(Clone, Debug)]
+pub struct CheckpointOptions {
+    /// Simulated time from one to the next.
+    pub every: SimTime,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+pub(crate) struct Checkpoints {
+    options: CheckpointOptions,
+    of: Fingerprint,
+    recorder: Recorder,
+    next: SimTime,
+    writing: Option<JoinHandle<Result<(), CheckpointError>>>,
+    /// The first write that failed.
+    failed: Option<CheckpointError>,
+}
+
+impl Checkpoints {
+    /// Begins at the world's time, with the last while before it.
+    pub(crate) fn new(options: &CheckpointOptions, world: &World, recorder: Recorder) -> Self {
+        let every = options.every.max(world.scenario().heartbeat);
+        let passed = world.time() / every;
+        Self {
+            options: CheckpointOptions { every, ..options.clone() },
+            of: Fingerprint::of(world.scenario(), world.model().terrain()),
+            recorder,
+            next: every * (passed + 1),
+            writing: None,
+            failed: None,
+        }
+    }
+
+    /// Takes in a snapshot of the world and has a checkpoint written when one is due.
+    pub(crate) fn take(&mut self, world: &World, snapshot: &Arc<Snapshot>) -> Result<(), NodeError> {
+        self.recorder.push(Arc::clone(snapshot), recall_span(world.model()));
+        if snapshot.time >= self.next {
+            self.next += self.options.every;
+            self.write(world)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last one and waits for it.
+    pub(crate) fn end(&mut self, world: &World) -> Result<(), NodeError> {
+        if !self.file(world.time()).exists() {
+            self.write(world)?;
+        }
+        self.wait();
+        self.failed.take().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn write(&mut self, world: &World) -> Result<(), NodeError> {
+        self.wait();
+        let checkpoint = Checkpoint { state: world.state().clone(), recent: self.recorder.recent() };
+        let (file, of) = (self.file(world.time()), self.of.clone());
+        let thread = Builder::new().name("checkpoint".into()).spawn(move || checkpoint.save(&file, &of));
+        self.writing = Some(thread.map_err(|error| NodeError::Thread { what: "checkpoint", error })?);
+        Ok(())
+    }
+
+    /// Waits for the one that is written. One that fails is said at once; the run goes on.
+    fn wait(&mut self) {
+        let Some(writing) = self.writing.take() else { return };
+        if let Ok(Err(error)) = writing.join() {
+            tracing::warn!("a checkpoint was not written: {error}");
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn file(&self, time: SimTime) -> PathBuf {
+        file_at(&self.options.folder, time)
+    }
+}
+
+/// The file of a folder with the checkpoint of a simulated time.
+#[must_use]
+pub fn file_at(folder: &Path, time: SimTime) -> PathBuf {
+    folder.join(format!("{:010.3}s.state", time.secs_f64()))
+}

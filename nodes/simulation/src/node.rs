@@ -1,0 +1,222 @@
+//! The node at work: the world, all that is told of it, and who it waits for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use selene_base::SimTime;
+use selene_coherence::{NodeContext, NodeError};
+use selene_observe::{Feed, Interval, Recorder};
+use selene_sim::{Checkpoint, EntityId, Recent, Snapshot, World};
+use selene_terrain::Ruts;
+
+use crate::checkpoints::Checkpoints;
+use crate::command_inputs::CommandInputs;
+use crate::lockstep::Lockstep;
+use crate::maps::Maps;
+use crate::pace::Pacer;
+use crate::publishers::RunPublishers;
+use crate::rover_publishers::RoverPublishers;
+use crate::terrain::TerrainAnswers;
+use crate::{Begin, Ending, SimulationOptions};
+
+/// The name of a simulation that is alone in its run.
+const ALONE: &str = "simulation";
+
+pub(crate) struct Node {
+    world: World,
+    feed: Feed,
+    /// The last while of the run before, which is told again.
+    replay: Option<Recent>,
+    /// While it is: the number of edits until then, and what they led to.
+    ground_then: Option<(u64, Ruts)>,
+    run: RunPublishers,
+    rovers: RoverPublishers,
+    inputs: CommandInputs,
+    lockstep: Lockstep,
+    terrain: TerrainAnswers,
+    maps: Maps,
+    checkpoints: Option<Checkpoints>,
+    /// Heartbeats that came too late for the pace.
+    overruns: u64,
+    distances_m: BTreeMap<EntityId, f64>,
+}
+
+impl Node {
+    pub(crate) fn new(context: &NodeContext, begin: Begin, options: &SimulationOptions) -> Result<Self, NodeError> {
+        let (mut world, recent) = match begin {
+            Begin::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
+            Begin::Resume(checkpoint) => {
+                let Checkpoint { state, recent } = *checkpoint;
+                (World::resume(&context.model, state, &context.folders)?, Some(recent))
+            }
+        };
+        let links = &context.links;
+        let mut maps = Maps::start(&links.public)?;
+        let (feed, recorder) = match &recent {
+            None => {
+                let recorder = Recorder::new(world.state().ruts.clone());
+                (Feed::begin(&mut world)?, recorder)
+            }
+            Some(recent) => {
+                let (feed, intervals) = Feed::resumed(&world, recent);
+                intervals.into_iter().try_for_each(|interval| maps.take(interval))?;
+                (feed, Recorder::resumed(recent))
+            }
+        };
+        Ok(Self {
+            checkpoints: options.checkpoints.as_ref().map(|options| Checkpoints::new(options, &world, recorder)),
+            run: RunPublishers::new(context, ALONE, recent.as_ref().map(|_| world.time()))?,
+            rovers: RoverPublishers::new(&links.public)?,
+            inputs: CommandInputs::new(&links.public, options.twist_unstamped),
+            lockstep: Lockstep::new(links, &options.participants)?,
+            terrain: TerrainAnswers::new(links)?,
+            maps,
+            feed,
+            replay: recent,
+            ground_then: None,
+            overruns: 0,
+            distances_m: BTreeMap::new(),
+            world,
+        })
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// All heartbeats; why it ended and the wall time, s.
+    pub(crate) fn drive(&mut self, options: &SimulationOptions, stop: &AtomicBool) -> Result<(Ending, f64), NodeError> {
+        let began_at = self.world.time();
+        self.follow_rovers()?;
+        self.run.info(self.world.model(), None, began_at)?;
+        match self.replay.take() {
+            Some(recent) => self.tell_again(&recent, stop)?,
+            None => self.tell_the_start(stop)?,
+        }
+        let begun = Instant::now();
+        let mut pacer = Pacer::new(options.pace);
+        loop {
+            let last = Arc::clone(self.feed.last());
+            if let Some(ending) = self.ending(options, began_at, stop) {
+                // Participants finish what they have before the run is called ended.
+                self.await_participants(&last, true, stop)?;
+                return Ok((ending, begun.elapsed().as_secs_f64()));
+            }
+            self.heartbeat(&last)?;
+            self.await_participants(&Arc::clone(self.feed.last()), false, stop)?;
+            pacer.wait_for(self.world.time());
+            self.overruns = pacer.overruns();
+        }
+    }
+
+    /// Tells the end, and saves what is to be saved; why the run failed matters more than that its end could
+    /// not be told.
+    pub(crate) fn finish(&mut self, ended: Result<(Ending, f64), NodeError>) -> Result<(Ending, f64), NodeError> {
+        let (hash, time) = (self.world.hash(), self.world.time());
+        let told = self.run.info(self.world.model(), Some(hash), time);
+        let mapped = self.maps.end();
+        let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
+        let ended = ended?;
+        told.and(mapped).and(saved).map(|()| ended)
+    }
+
+    /// How far each rover came, by its name, m.
+    pub(crate) fn distances_m(&self) -> Vec<(String, f64)> {
+        let named = |(id, way_m): (&EntityId, &f64)| {
+            let kind = self.world.model().rovers().get(id)?;
+            Some((kind.setup().name.clone(), *way_m))
+        };
+        self.distances_m.iter().filter_map(named).collect()
+    }
+
+    fn tell_the_start(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
+        let first = Arc::clone(self.feed.last());
+        self.run.clock(first.time)?;
+        self.run.state(&self.world, &first)?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.take(&self.world, &first)?;
+        }
+        self.await_participants(&first, true, stop)
+    }
+
+    /// Tells the nodes the last while of the run before; nobody else hears of it.
+    fn tell_again(&mut self, recent: &Recent, stop: &AtomicBool) -> Result<(), NodeError> {
+        let mut last = SimTime::ZERO;
+        let mut ruts = recent.ruts_before.clone();
+        for snapshot in &recent.snapshots {
+            self.ground_then = Some((snapshot.terrain_sequence, ruts.clone()));
+            self.run.state(&self.world, snapshot)?;
+            self.rovers.truth(last, snapshot, true)?;
+            self.await_participants(snapshot, true, stop)?;
+            ruts.apply(&snapshot.edits);
+            last = snapshot.time;
+        }
+        self.ground_then = None;
+        Ok(())
+    }
+
+    fn ending(&self, options: &SimulationOptions, began_at: SimTime, stop: &AtomicBool) -> Option<Ending> {
+        if stop.load(Ordering::Relaxed) {
+            return Some(Ending::Stopped);
+        }
+        match options.duration {
+            Some(duration) => (self.world.time() >= began_at + duration).then_some(Ending::Duration),
+            None => self.world.routes_done().then_some(Ending::RouteDone),
+        }
+    }
+
+    fn heartbeat(&mut self, last: &Snapshot) -> Result<(), NodeError> {
+        self.inputs.hand_to(&mut self.world);
+        let interval: Interval = self.feed.heartbeat(&mut self.world)?;
+        let next = Arc::clone(&interval.next);
+        self.follow_rovers()?;
+        self.run.clock(next.time)?;
+        self.run.state(&self.world, &next)?;
+        self.rovers.truth(last.time, &next, false)?;
+        self.run.diagnostics(&next, &self.world, self.overruns)?;
+        self.answer_terrain()?;
+        self.maps.take(interval)?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.take(&self.world, &next)?;
+        }
+        self.measure_ways(last, &next);
+        Ok(())
+    }
+
+    /// Opens and closes the topics of rovers that came and went.
+    fn follow_rovers(&mut self) -> Result<(), NodeError> {
+        let rovers: Vec<_> = self.world.state().rovers.keys().copied().collect();
+        self.inputs.follow(self.world.model(), &rovers)?;
+        self.rovers.follow(self.world.model(), &rovers, self.world.time())
+    }
+
+    fn measure_ways(&mut self, last: &Snapshot, next: &Snapshot) {
+        for rover in &next.rovers {
+            let Some(before) = last.rover(rover.id) else { continue };
+            let way = rover.world_from_base().translation.vector - before.world_from_base().translation.vector;
+            *self.distances_m.entry(rover.id).or_default() += way.xy().norm();
+        }
+    }
+
+    fn answer_terrain(&self) -> Result<(), NodeError> {
+        let state = self.world.state();
+        match &self.ground_then {
+            Some((sequence, ruts)) => self.terrain.answer(*sequence, ruts, state.time),
+            None => self.terrain.answer(state.terrain_sequence, &state.ruts, state.time),
+        }
+    }
+
+    /// Waits while a participant is too far behind, answering requests and repeating
+    /// the latest snapshot for one that was started again.
+    fn await_participants(&mut self, last: &Snapshot, to_the_last: bool, stop: &AtomicBool) -> Result<(), NodeError> {
+        while self.lockstep.must_wait(last.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
+            if self.lockstep.wait() {
+                self.run.state(&self.world, last)?;
+            }
+            self.answer_terrain()?;
+        }
+        Ok(())
+    }
+}

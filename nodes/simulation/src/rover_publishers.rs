@@ -1,0 +1,164 @@
+//! What the simulation tells of each rover: transforms, joint states, odometry and wheel truth.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use selene_base::{Pose, SimTime, frames};
+use selene_coherence::{NodeError, to_pose, to_vector, transform, wheel_to_message};
+use selene_observe::{Encoders, JointReadings};
+use selene_ros::transport::{Publisher, Transport};
+use selene_ros::{Qos, geometry_msgs, nav_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs};
+use selene_sensors::Schedule;
+use selene_sim::{EntityId, Model, RoverKind, RoverSetup, RoverSnapshot, Snapshot};
+
+use crate::publishers::reliable;
+
+/// Rate of transforms, joint states, odometry and wheel truth, Hz.
+const TRUTH_RATE_HZ: f64 = 50.0;
+
+pub(crate) struct RoverPublishers {
+    transport: Arc<dyn Transport>,
+    tf: Publisher<tf2_msgs::TFMessage>,
+    tf_static: Publisher<tf2_msgs::TFMessage>,
+    rovers: BTreeMap<EntityId, RoverTopics>,
+    due: Schedule,
+}
+
+/// The topics of one rover.
+struct RoverTopics {
+    kind: Arc<RoverKind>,
+    encoders: Encoders,
+    joint_states: Publisher<sensor_msgs::JointState>,
+    odometry: Publisher<nav_msgs::Odometry>,
+    wheels: Publisher<selene_msgs::WheelStates>,
+    /// Holds what it has said for who comes later.
+    _robot_description: Publisher<std_msgs::String>,
+}
+
+impl RoverPublishers {
+    pub(crate) fn new(transport: &Arc<dyn Transport>) -> Result<Self, NodeError> {
+        Ok(Self {
+            tf: Publisher::new(transport.as_ref(), "/tf", reliable())?,
+            tf_static: Publisher::new(transport.as_ref(), "/tf_static", Qos::latched())?,
+            transport: Arc::clone(transport),
+            rovers: BTreeMap::new(),
+            due: Schedule::new(TRUTH_RATE_HZ, SimTime::ZERO, SimTime::ZERO),
+        })
+    }
+
+    /// Tells of these rovers alone; of new ones what is told once: their descriptions and fixed frames.
+    pub(crate) fn follow(&mut self, model: &Model, rovers: &[EntityId], time: SimTime) -> Result<(), NodeError> {
+        if self.rovers.keys().eq(rovers) {
+            return Ok(());
+        }
+        self.rovers.retain(|id, _| rovers.contains(id));
+        for id in rovers {
+            if let Some(kind) = model.rovers().get(id).filter(|_| !self.rovers.contains_key(id)) {
+                self.rovers.insert(*id, RoverTopics::open(self.transport.as_ref(), kind)?);
+            }
+        }
+        // The topic keeps its last message for who comes later: it has the frames of all.
+        let transforms = self.rovers.values().flat_map(|topics| static_transforms(topics.kind.setup())).collect();
+        Ok(self.tf_static.publish(&tf2_msgs::TFMessage { transforms }, time)?)
+    }
+
+    /// Tells what is due between two snapshots; with `silent` nothing, but the encoders read as if it were told.
+    pub(crate) fn truth(&mut self, last: SimTime, state: &Snapshot, silent: bool) -> Result<(), NodeError> {
+        if self.due.measured_in(last, state.time).next().is_none() {
+            return Ok(());
+        }
+        let mut transforms = Vec::new();
+        for (id, topics) in &mut self.rovers {
+            let Some(rover) = state.rover(*id) else { continue };
+            let joints = topics.encoders.read(state.time, rover);
+            if !silent {
+                transforms.extend(moving_transforms(topics.kind.setup(), rover, state.time));
+                topics.tell(rover, joints, state.time)?;
+            }
+        }
+        if silent { Ok(()) } else { Ok(self.tf.publish(&tf2_msgs::TFMessage { transforms }, state.time)?) }
+    }
+}
+
+impl RoverTopics {
+    fn open(transport: &dyn Transport, kind: &Arc<RoverKind>) -> Result<Self, NodeError> {
+        let setup = kind.setup();
+        let description = Publisher::new(transport, &setup.topic("robot_description"), Qos::latched())?;
+        description.publish(&std_msgs::String { data: setup.model.urdf_text().to_owned() }, SimTime::ZERO)?;
+        Ok(Self {
+            encoders: Encoders::new(&setup.model),
+            joint_states: Publisher::new(transport, &setup.topic("joint_states"), reliable())?,
+            odometry: Publisher::new(transport, &setup.topic("ground_truth/odom"), reliable())?,
+            wheels: Publisher::new(transport, &setup.topic("ground_truth/wheels"), reliable())?,
+            _robot_description: description,
+            kind: Arc::clone(kind),
+        })
+    }
+
+    fn tell(&self, rover: &RoverSnapshot, joints: JointReadings, time: SimTime) -> Result<(), NodeError> {
+        let setup = self.kind.setup();
+        self.joint_states.publish(&joint_states(setup, joints, time), time)?;
+        self.odometry.publish(&odometry(setup, rover, time), time)?;
+        let named = setup.model.wheels().iter().zip(&rover.wheels);
+        let wheels = selene_msgs::WheelStates {
+            header: std_msgs::Header::new(time, &setup.frame(frames::BASE_LINK)),
+            wheels: named.map(|(wheel, truth)| wheel_to_message(&wheel.name, truth)).collect(),
+        };
+        Ok(self.wheels.publish(&wheels, time)?)
+    }
+}
+
+fn stamped(parent: &str, child: &str, pose: &Pose, time: SimTime) -> geometry_msgs::TransformStamped {
+    geometry_msgs::TransformStamped {
+        header: std_msgs::Header::new(time, parent),
+        child_frame_id: child.to_owned(),
+        transform: transform(pose),
+    }
+}
+
+/// Frames that never move: `map` → `odom` (truth has no drift) and fixed joints.
+fn static_transforms(setup: &RoverSetup) -> Vec<geometry_msgs::TransformStamped> {
+    let links = setup.model.links();
+    let fixed = setup.model.joints().iter().filter(|joint| !joint.moves()).map(|joint| {
+        let [parent, child] = [joint.parent, joint.child].map(|link| setup.frame(&links[link].name));
+        stamped(&parent, &child, &joint.parent_from_child_at_zero, SimTime::ZERO)
+    });
+    let odom = stamped(frames::MAP, &setup.frame(frames::ODOM), &Pose::identity(), SimTime::ZERO);
+    std::iter::once(odom).chain(fixed).collect()
+}
+
+/// `odom` → `base_link` and every joint that moves.
+fn moving_transforms(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -> Vec<geometry_msgs::TransformStamped> {
+    let links = setup.model.links();
+    let moving = setup.model.joints().iter().filter(|joint| joint.moves()).map(|joint| {
+        let [parent, child] = [joint.parent, joint.child].map(|link| setup.frame(&links[link].name));
+        let parent_from_child = rover.world_from_links[joint.parent].inverse() * rover.world_from_links[joint.child];
+        stamped(&parent, &child, &parent_from_child, time)
+    });
+    let base = stamped(&setup.frame(frames::ODOM), &setup.frame(&links[0].name), &rover.world_from_base(), time);
+    std::iter::once(base).chain(moving).collect()
+}
+
+fn joint_states(setup: &RoverSetup, joints: JointReadings, time: SimTime) -> sensor_msgs::JointState {
+    let all = setup.model.joints();
+    sensor_msgs::JointState {
+        header: std_msgs::Header::new(time, ""),
+        name: setup.model.moving_joints().iter().map(|&joint| all[joint].name.clone()).collect(),
+        position: joints.position,
+        velocity: joints.velocity,
+        effort: joints.effort,
+    }
+}
+
+fn odometry(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -> nav_msgs::Odometry {
+    let twist = rover.body_twist();
+    nav_msgs::Odometry {
+        header: std_msgs::Header::new(time, &setup.frame(frames::ODOM)),
+        child_frame_id: setup.frame(frames::BASE_LINK),
+        pose: geometry_msgs::PoseWithCovariance { pose: to_pose(&rover.world_from_base()), ..Default::default() },
+        twist: geometry_msgs::TwistWithCovariance {
+            twist: geometry_msgs::Twist { linear: to_vector(&twist.linear), angular: to_vector(&twist.angular) },
+            ..Default::default()
+        },
+    }
+}

@@ -1,0 +1,106 @@
+//! A run that is saved and gone on with: every bit of the state and every byte that is published are those of
+//! the run in one, for each scenario that is shipped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use selene_base::SimTime;
+use selene_observe::Device;
+use selene_sim::{Checkpoint, Fingerprint, Model};
+use selene_simulation::{Begin, CheckpointOptions, SimulationOptions, file_at};
+use selene_tests::witness::{Published, Witness};
+use selene_tests::{context, data_dir, model, options, scenario, skip_data};
+
+const HALF: SimTime = SimTime::from_nanos(600_000_000);
+const WHOLE: SimTime = SimTime::from_nanos(1_200_000_000);
+/// Topics that tell of the process and not of the world, or are told to every newcomer.
+const OF_THE_RUN: [&str; 6] =
+    ["/selene/", "/diagnostics", "/tf_static", "robot_description", "ground_truth/rocks", "/clock"];
+
+/// Runs all nodes; the state's hash at the end and all that was published of the world.
+fn run(model: &Arc<Model>, begin: Begin, options: &SimulationOptions) -> (u64, Published) {
+    let (witness, stop) = (Witness::default(), AtomicBool::new(false));
+    let mut context = context(Arc::new(witness.clone()), model);
+    if let Begin::Resume(checkpoint) = &begin {
+        context.told_until = Some(checkpoint.state.time);
+    }
+    let hash = std::thread::scope(|scope| {
+        scope.spawn(|| selene_camera::run(&context, Device::cpu(), &stop).expect("camera"));
+        scope.spawn(|| selene_lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
+        scope.spawn(|| selene_navigation::run(&context, &stop).expect("navigation"));
+        selene_simulation::run(&context, begin, options, &stop).expect("simulation").state_hash
+    });
+    let mut published = witness.take();
+    published.retain(|topic, _| OF_THE_RUN.iter().all(|name| !topic.contains(name)));
+    (hash, published)
+}
+
+fn lockstep(duration: SimTime, folder: Option<&Path>) -> SimulationOptions {
+    let options = options(duration, &["camera", "lidar", "navigation"]);
+    let checkpoints = folder.map(|folder| CheckpointOptions { every: HALF, folder: folder.to_owned() });
+    SimulationOptions { checkpoints, ..options }
+}
+
+fn is_the_same_in_two_runs(name: &str) {
+    let folder = std::env::temp_dir().join(format!("selene-resume-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let model = model(scenario(name, data_dir()));
+    let (whole_hash, whole) = run(&model, Begin::Start(None), &lockstep(WHOLE, None));
+    let (_, mut halves) = run(&model, Begin::Start(None), &lockstep(HALF, Some(&folder)));
+    let own = Fingerprint::of(model.scenario(), model.terrain());
+    let checkpoint = Checkpoint::load(&file_at(&folder, HALF), &own).expect("saved");
+    let (hash, second) = run(&model, Begin::Resume(Box::new(checkpoint)), &lockstep(HALF, None));
+    std::fs::remove_dir_all(&folder).expect("clean");
+    assert_eq!(hash, whole_hash, "{name}: another state");
+    for (topic, messages) in second {
+        halves.entry(topic).or_default().extend(messages);
+    }
+    assert_eq!(halves.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>(), "{name}");
+    for (topic, messages) in &whole {
+        let halves = &halves[topic];
+        let stamps = |of: &[(SimTime, Vec<u8>)]| of.iter().map(|(stamp, _)| stamp.nanos()).collect::<Vec<_>>();
+        assert_eq!(stamps(halves), stamps(messages), "{name}: {topic}");
+        let differs = halves.iter().zip(messages).find(|(ours, theirs)| ours != theirs);
+        assert!(
+            differs.is_none(),
+            "{name}: {topic} at {} is another",
+            differs.map_or(SimTime::ZERO, |(ours, _)| ours.0)
+        );
+    }
+}
+
+#[test]
+fn a_run_in_two_parts_tells_what_a_run_in_one_tells_in_every_scenario_without_data() {
+    for name in ["polar", "night", "curiosity_rocks", "ex1", "sorato", "convoy"] {
+        is_the_same_in_two_runs(name);
+    }
+}
+
+#[test]
+fn so_it_does_where_cameras_fly_along() {
+    for name in ["viper_views", "rassor_views", "viper_spotlight"] {
+        is_the_same_in_two_runs(name);
+    }
+}
+
+#[test]
+fn so_it_does_on_real_ground() {
+    if data_dir().is_none() {
+        return skip_data("SELENE_DATA names no folder with the Hadley terrain model");
+    }
+    is_the_same_in_two_runs("hadley");
+}
+
+/// Each scenario of the repository is in one of the tests above.
+#[test]
+fn no_scenario_is_left_out() {
+    let names = ["convoy", "curiosity_rocks", "ex1", "hadley", "night", "polar", "rassor_views", "sorato"];
+    let mut expected: Vec<_> = names.into_iter().chain(["viper_spotlight", "viper_views"]).collect();
+    expected.sort_unstable();
+    let folder = selene_tests::repository_file("config/scenario");
+    let files = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
+    let mut there: Vec<_> = files.map(|file| file.file_stem().expect("named").to_string_lossy().into_owned()).collect();
+    there.sort();
+    assert_eq!(there, expected);
+}

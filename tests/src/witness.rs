@@ -1,0 +1,53 @@
+//! A transport that remembers all that is published and hands it on to subscribers in the process.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use selene_base::SimTime;
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Outlet, Sink, Subscription, Transport, TransportError};
+use selene_ros::{Encoded, Topic};
+
+/// Stamp and bytes of every message, by topic, in the order of publishing.
+pub type Published = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
+
+/// Remembers.
+#[derive(Clone, Default)]
+pub struct Witness {
+    bus: InProcess,
+    published: Arc<Mutex<Published>>,
+}
+
+struct WitnessOutlet {
+    inner: Box<dyn Outlet>,
+    topic: String,
+    published: Arc<Mutex<Published>>,
+}
+
+impl Witness {
+    /// All that was published, and forgets it.
+    #[must_use]
+    pub fn take(&self) -> Published {
+        std::mem::take(&mut *self.published.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Transport for Witness {
+    fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
+        let (inner, published) = (self.bus.advertise(topic)?, Arc::clone(&self.published));
+        Ok(Box::new(WitnessOutlet { inner, topic: topic.name.clone(), published }))
+    }
+
+    fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
+        self.bus.subscribe(topic, sink)
+    }
+}
+
+impl Outlet for WitnessOutlet {
+    fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        published.entry(self.topic.clone()).or_default().push((stamp, message.bytes().to_vec()));
+        drop(published);
+        self.inner.send(message, stamp)
+    }
+}

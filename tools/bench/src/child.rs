@@ -1,0 +1,77 @@
+//! Figures of a whole run: the default scenario in a process of its own, as fast
+//! as it goes, DDS on. Times are read here, from the start of that process on.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use crate::BenchError;
+use crate::run_line::RunLine;
+use crate::setting::Setting;
+
+/// Simulated seconds of the run.
+const DURATION_S: &str = "10";
+
+/// What the run came to.
+pub(crate) struct ChildRun {
+    pub(crate) first_image_s: f64,
+    pub(crate) peak_memory_bytes: f64,
+    simulated_s: f64,
+    wall_s: f64,
+}
+
+impl ChildRun {
+    pub(crate) fn real_time_factor(&self) -> f64 {
+        self.wall_s / self.simulated_s
+    }
+}
+
+/// The run of an earlier figure, or else a new one.
+pub(crate) fn run_once<'a>(run: &'a mut Option<ChildRun>, setting: &Setting) -> Result<&'a ChildRun, BenchError> {
+    let measured = match run.take() {
+        Some(measured) => measured,
+        None => measure(setting)?,
+    };
+    Ok(run.insert(measured))
+}
+
+/// Size of this program, bytes.
+pub(crate) fn binary_bytes(setting: &Setting) -> Result<f64, BenchError> {
+    let size = std::fs::metadata(&setting.program)
+        .map_err(|e| BenchError::new(format!("this program cannot be looked at: {e}")))?;
+    Ok(size.len() as f64)
+}
+
+fn measure(setting: &Setting) -> Result<ChildRun, BenchError> {
+    let folder = std::env::temp_dir().join(format!("selene-bench-{}", std::process::id()));
+    let begun = Instant::now();
+    let mut child = Command::new(&setting.program)
+        .args(["run", "--report", "--pace", "fast", "--for", DURATION_S, "--out"])
+        .arg(&folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| BenchError::new(format!("a run cannot be started: {e}")))?;
+    let heard = listen(&mut child, begun);
+    let status = child.wait().map_err(|e| BenchError::new(format!("the run was lost: {e}")))?;
+    // Its pictures are not wanted; what is left behind is small.
+    let _ = std::fs::remove_dir_all(&folder);
+    match heard {
+        Some(run) if status.success() => Ok(run),
+        _ => Err(BenchError::new(format!("the run of the default scenario failed ({status}): see its message above"))),
+    }
+}
+
+fn listen(child: &mut Child, begun: Instant) -> Option<ChildRun> {
+    let mut first_image_s = None;
+    let mut end = None;
+    for text in BufReader::new(child.stdout.take()?).lines().map_while(Result::ok) {
+        match RunLine::parse(&text) {
+            Some(RunLine::FirstImage) => first_image_s = Some(begun.elapsed().as_secs_f64()),
+            Some(line @ RunLine::End { .. }) => end = Some(line),
+            None => {}
+        }
+    }
+    let RunLine::End { simulated_s, wall_s, peak_memory_bytes } = end? else { return None };
+    let peak_memory_bytes = peak_memory_bytes as f64;
+    Some(ChildRun { first_image_s: first_image_s?, peak_memory_bytes, simulated_s, wall_s })
+}

@@ -1,0 +1,108 @@
+//! Many rovers in one world, and what its state costs: to copy, to save, to go on from.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use selene_base::SimTime;
+use selene_observe::{Recorder, recall_span};
+use selene_sim::{AllowedFolders, Checkpoint, EntityId, Fingerprint, RoverSetup, Scenario, Start, State, World};
+
+use crate::BenchError;
+use crate::physics::{ROVER, coarse_ground, coarse_scenario, drive, start, start_on};
+use crate::setting::Setting;
+
+/// VIPERs in one world on nodes of 2 cm, and how far they start apart, m.
+const TEN: usize = 10;
+const APART_M: f64 = 12.0;
+const TEN_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
+/// VIPERs in one world on nodes of 5 cm.
+const SHARED: usize = 120;
+const SHARED_APART_M: f64 = 8.0;
+const SHARED_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
+/// Way after which a state is copied and saved, m, and how fast it is driven, m/s.
+const WAY_M: f64 = 100.0;
+const SPEED_M_S: f64 = 0.2;
+/// A state is copied so many times for one figure.
+const CLONES: usize = 20;
+
+/// What a state of 100 m costs, s.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateCosts {
+    pub(crate) clone_s: f64,
+    pub(crate) checkpoint_s: f64,
+    pub(crate) resume_s: f64,
+}
+
+/// Wall time over simulated time of ten VIPERs that drive apart in one world, in steps of 0.5 ms.
+pub(crate) fn ten_vipers(setting: &Setting) -> Result<f64, BenchError> {
+    let mut scenario = setting.scenario("polar")?;
+    scenario.site = setting.scenario("curiosity_rocks")?.site;
+    spread(&mut scenario, TEN, APART_M);
+    run(start(scenario)?, TEN_DURATION)
+}
+
+/// How many VIPERs of one world are stepped in real time, on all cores: so many drive there.
+pub(crate) fn shared_vehicles(setting: &Setting) -> Result<f64, BenchError> {
+    let mut scenario = coarse_scenario(setting)?;
+    spread(&mut scenario, SHARED, SHARED_APART_M);
+    let side_m = 2.0 * SHARED_APART_M * (SHARED as f64).sqrt() + 20.0;
+    let factor = run(start_on(scenario, coarse_ground(side_m))?, SHARED_DURATION)?;
+    Ok(SHARED as f64 / factor)
+}
+
+/// What the state of a world costs in which VIPER has driven 100 m.
+pub(crate) fn state_costs(setting: &Setting) -> Result<StateCosts, BenchError> {
+    let mut world = start(setting.scenario("polar")?)?;
+    let mut recorder = Recorder::new(world.state().ruts.clone());
+    let span = recall_span(world.model());
+    while world.time().secs_f64() < WAY_M / SPEED_M_S {
+        let turn_rad_s = 0.02 * (world.time().secs_f64() * 0.05).sin();
+        drive(&mut world, ROVER, SPEED_M_S, turn_rad_s)?;
+        recorder.push(Arc::new(world.heartbeat().map_err(BenchError::new)?), span);
+    }
+    let begun = Instant::now();
+    let clones: Vec<State> = (0..CLONES).map(|_| world.state().clone()).collect();
+    let clone_s = begun.elapsed().as_secs_f64() / clones.len() as f64;
+    let of = Fingerprint::of(world.scenario(), world.model().terrain());
+    let file = std::env::temp_dir().join(format!("selene-bench-{}.state", std::process::id()));
+    let begun = Instant::now();
+    let checkpoint = Checkpoint { state: world.state().clone(), recent: recorder.recent() };
+    checkpoint.save(&file, &of).map_err(BenchError::new)?;
+    let checkpoint_s = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let Checkpoint { state, .. } = Checkpoint::load(&file, &of).map_err(BenchError::new)?;
+    let resumed = World::resume(world.model(), state, &AllowedFolders::default()).map_err(BenchError::new)?;
+    let resume_s = begun.elapsed().as_secs_f64();
+    // What cannot be removed is left to the system's own tidying.
+    let _ = std::fs::remove_file(&file);
+    if resumed.hash() != world.hash() {
+        return Err(BenchError::new("the state that was saved is not the one that was loaded"));
+    }
+    Ok(StateCosts { clone_s, checkpoint_s, resume_s })
+}
+
+/// Copies the scenario's rover to a square of starts; all drive ahead and stay apart.
+fn spread(scenario: &mut Scenario, count: usize, apart_m: f64) {
+    let first = RoverSetup { sensors: Vec::new(), route: None, ..scenario.rovers[0].clone() };
+    let side = (count as f64).sqrt().ceil() as usize;
+    let middle = 0.5 * (side - 1) as f64;
+    let rover = |i: usize| {
+        let [column, row] = [i % side, i / side].map(|k| (k as f64 - middle) * apart_m);
+        let name = format!("rover_{i}");
+        let start = Start { x_m: column, y_m: row, ..Start::default() };
+        RoverSetup { namespace: name.clone(), frame_prefix: format!("{name}/"), name, start, ..first.clone() }
+    };
+    scenario.rovers = (0..count).map(rover).collect();
+}
+
+fn run(mut world: World, duration: SimTime) -> Result<f64, BenchError> {
+    let rovers: Vec<EntityId> = world.state().rovers.keys().copied().collect();
+    let begun = Instant::now();
+    while world.time() < duration {
+        for (i, rover) in rovers.iter().enumerate() {
+            drive(&mut world, *rover, 0.15, 0.01 * (i % 7) as f64)?;
+        }
+        world.heartbeat().map_err(BenchError::new)?;
+    }
+    Ok(begun.elapsed().as_secs_f64() / world.time().secs_f64())
+}

@@ -1,0 +1,92 @@
+//! Images of the default scenario's first camera on the CPU: whole frames a second, traced
+//! and developed as its file says, and what developing with every stage there is costs
+//! beside tracing. Views are those of the rays' figure.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use selene_base::input::parse_yaml;
+use selene_scene::{CameraFrame, CpuTracer, Tracer};
+use selene_sensors::develop::Stages;
+use selene_sensors::{CameraSpec, Pipeline, SunSight};
+
+use crate::BenchError;
+use crate::rays;
+use crate::setting::Setting;
+
+/// How long to measure at least.
+const MEASURED: Duration = Duration::from_secs(4);
+/// The scenario's seed does not matter to the time.
+const SEED: u64 = 1;
+
+/// All stages but the mosaic (which would leave less to do), defocus by ten pixels in the
+/// sky, every kind of noise.
+const EVERY_STAGE: &str = "
+- defocus: {focus_m: 1, gain: 80}
+- vignetting: {}
+- flare: {}
+- dust: {}
+- aggregator: {quantum_efficiency: 0.5}
+- noise: {read_sigma_e: 12, dark_current_e_per_s: 10, hot_pixels: 1.0e-3, hot_current_e_per_s: 1000, dead_pixels: 1.0e-3, gain_sigma: 0.01, offset_sigma_e: 2, row_fixed_sigma_e: 1, column_fixed_sigma_e: 1, row_sigma_e: 1, column_sigma_e: 1}
+- response: {gamma: {a: 4.59e-4, gamma: 3, b: 0}}
+- intensity_noise: {sigma1: 0.01, sigma2: 0.01}
+- quantise: {bits: 8}
+- jpeg: {quality: 90}
+";
+
+/// Time of tracing and of developing, of so many frames.
+#[derive(Clone, Copy)]
+struct Times {
+    tracing: Duration,
+    developing: Duration,
+    frames: u32,
+}
+
+/// Frames a second, as the camera's file has it.
+pub(crate) fn frames_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let times = measure(setting, |spec| Ok(spec.stages.clone()))?;
+    Ok(f64::from(times.frames) / (times.tracing + times.developing).as_secs_f64())
+}
+
+/// Time of every stage after tracing over that of tracing.
+pub(crate) fn pipeline_over_tracing(setting: &Setting) -> Result<f64, BenchError> {
+    let times =
+        measure(setting, |_| parse_yaml(EVERY_STAGE, Path::new("stages of the bench")).map_err(BenchError::new))?;
+    Ok(times.developing.as_secs_f64() / times.tracing.as_secs_f64())
+}
+
+fn measure(setting: &Setting, stages: impl Fn(&CameraSpec) -> Result<Stages, BenchError>) -> Result<Times, BenchError> {
+    let rays::Course { scene, spec, views } = rays::set_up(setting, None)?;
+    let spec = CameraSpec { stages: stages(&spec)?, ..spec };
+    let pipeline = Pipeline::new(&spec, SEED).map_err(BenchError::new)?;
+    let sun = SunSight { at_px: [200.0, 60.0], irradiance_w_m2: 1361.0, cos_axis: 0.9 };
+    let mut frame = CameraFrame::default();
+    let mut times = Times { tracing: Duration::ZERO, developing: Duration::ZERO, frames: 0 };
+    while times.tracing + times.developing < MEASURED {
+        for view in &views {
+            let begun = Instant::now();
+            CpuTracer.camera(scene.scene(), view, &mut frame).map_err(BenchError::new)?;
+            times.tracing += begun.elapsed();
+            let begun = Instant::now();
+            let image = pipeline.develop(&frame, Some(&sun), u64::from(times.frames)).map_err(BenchError::new)?;
+            std::hint::black_box(image);
+            times.developing += begun.elapsed();
+            times.frames += 1;
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EVERY_STAGE;
+    use selene_base::input::parse_yaml;
+    use selene_sensors::develop::Stages;
+    use std::path::Path;
+
+    #[test]
+    fn every_stage_of_the_bench_is_there() {
+        let stages: Stages = parse_yaml(EVERY_STAGE, Path::new("stages")).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(stages.0.len(), 10);
+    }
+}

@@ -1,0 +1,297 @@
+//! The figures that Selene is held to, each beside what is asked of it. Real-time factors are wall time over
+//! simulated time.
+
+mod child;
+mod convoy;
+mod hour;
+mod images;
+mod land;
+mod latency;
+mod physics;
+mod rays;
+mod run_line;
+mod setting;
+
+use std::fmt::Display;
+
+use serde::Serialize;
+
+use child::ChildRun;
+use convoy::StateCosts;
+use hour::Hour;
+use land::Drive;
+
+pub use run_line::RunLine;
+pub use setting::{OpenWire, Setting};
+
+/// Why a figure was not measured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BenchError {
+    /// There is none of this name.
+    #[error("{name}: no such figure; there are {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// It could not be.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl BenchError {
+    /// It could not be measured for this reason.
+    pub fn new(why: impl Display) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
+/// A figure that can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    ViperScm2cmRtf,
+    ViperScm1cmRtf,
+    CuriosityRocksRtf,
+    VehiclesPerCore,
+    HourStepDrift,
+    RutBytesPerNode,
+    RutOtherBytesPerNode,
+    CpuRaysPerS,
+    RaysPerSFlat,
+    Tile256mS,
+    HeightQueriesPerS,
+    Site20kmMemoryBytes,
+    TerrainStallS,
+    DriveFrameDrift,
+    DefaultScenarioRtf,
+    FirstImageS,
+    BinaryBytes,
+    PeakMemoryBytes,
+    Image640x360P99S,
+    CpuCamera640x360Fps,
+    ImagePipelineOverTracing,
+    TenVipers2cmRtf,
+    SharedVehicles5cm,
+    WorldCloneS,
+    CheckpointS,
+    ResumeS,
+}
+
+/// Name, unit and what is asked.
+const FIGURES: [(Name, &str, &str, Asked); 26] = [
+    (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
+    (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
+    (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
+    (Name::VehiclesPerCore, "vehicles_per_core", "vehicles", Asked::AtLeast(20.0)),
+    (Name::HourStepDrift, "hour_step_drift", "", Asked::AtMost(0.05)),
+    (Name::RutBytesPerNode, "rut_bytes_per_node", "B", Asked::AtMost(16.0)),
+    (Name::RutOtherBytesPerNode, "rut_other_bytes_per_node", "B", Asked::AtMost(1.0)),
+    (Name::CpuRaysPerS, "cpu_rays_per_s", "1/s", Asked::AtLeast(4e6)),
+    (Name::RaysPerSFlat, "rays_per_s_flat", "1/s", Asked::Beside("cpu_rays_per_s")),
+    (Name::Tile256mS, "tile_256m_s", "s", Asked::AtMost(1.0)),
+    (Name::HeightQueriesPerS, "height_queries_per_s", "1/s", Asked::AtLeast(5e6)),
+    (Name::Site20kmMemoryBytes, "site_20km_memory_bytes", "B", Asked::AtMost(1.5e9)),
+    (Name::TerrainStallS, "terrain_stall_s", "s", Asked::AtMost(0.01)),
+    (Name::DriveFrameDrift, "drive_frame_drift", "", Asked::AtMost(0.05)),
+    (Name::DefaultScenarioRtf, "default_scenario_rtf", "wall/simulated", Asked::AtMost(1.0)),
+    (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
+    (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
+    (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
+    (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
+    (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
+    (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
+    (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Asked::AtMost(0.6)),
+    (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Asked::AtLeast(100.0)),
+    (Name::WorldCloneS, "world_clone_s", "s", Asked::AtMost(0.002)),
+    (Name::CheckpointS, "checkpoint_s", "s", Asked::AtMost(0.2)),
+    (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
+];
+
+/// Figures of the hour's drive.
+const HOURS: [Name; 3] = [Name::HourStepDrift, Name::RutBytesPerNode, Name::RutOtherBytesPerNode];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    AtMost(f64),
+    AtLeast(f64),
+    /// Told to be compared with another.
+    Beside(&'static str),
+}
+
+/// A measured figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What is to be known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
+    #[serde(skip)]
+    asked: Asked,
+}
+
+/// What stands for an infinite value in JSON, which has none: above any limit.
+const INFINITE_IN_JSON: f64 = f64::MAX;
+
+/// What figures share, measured once.
+#[derive(Default)]
+struct Measured {
+    child: Option<ChildRun>,
+    hour: Option<Hour>,
+    drive: Option<Drive>,
+    state: Option<StateCosts>,
+}
+
+/// Measures the named figures, or all; `begin` is told each one's name before, `end` what it came to.
+///
+/// # Errors
+/// When there is no such figure or one cannot be measured.
+pub fn measure(
+    names: &[String],
+    setting: &Setting,
+    begin: impl Fn(&str),
+    mut end: impl FnMut(&Figure),
+) -> Result<Vec<Figure>, BenchError> {
+    let chosen = choose(names)?;
+    let mut measured = Measured::default();
+    // First of all: memory that other figures have freed would hide what an hour grows by.
+    if chosen.iter().any(|(name, ..)| HOURS.contains(name)) {
+        begin("an hour of driving");
+        measured.hour = Some(hour::measure(setting)?);
+    }
+    let mut figures = Vec::new();
+    for (name, text, unit, asked) in chosen {
+        begin(text);
+        let figure = Figure::new(text, value(name, setting, &mut measured)?, unit, asked);
+        end(&figure);
+        figures.push(figure);
+    }
+    Ok(figures)
+}
+
+fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Asked)>, BenchError> {
+    if names.is_empty() {
+        return Ok(FIGURES.to_vec());
+    }
+    let find = |name: &String| {
+        let known = || FIGURES.map(|(_, text, _, _)| text).join(", ");
+        let figure = FIGURES.iter().find(|(_, text, _, _)| text == name).copied();
+        figure.ok_or_else(|| BenchError::Unknown { name: name.clone(), known: known() })
+    };
+    names.iter().map(find).collect()
+}
+
+fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, BenchError> {
+    let of_hour = |of: fn(Hour) -> f64| measured.hour.map_or(f64::NAN, of);
+    Ok(match name {
+        Name::ViperScm2cmRtf => physics::real_time_factor(setting)?,
+        Name::ViperScm1cmRtf => physics::fine_real_time_factor(setting)?,
+        Name::CuriosityRocksRtf => physics::rocks_real_time_factor(setting)?,
+        Name::VehiclesPerCore => physics::vehicles_per_core(setting)?,
+        Name::HourStepDrift => of_hour(|hour| hour.step_drift),
+        Name::RutBytesPerNode => of_hour(|hour| hour.rut_bytes_per_node),
+        Name::RutOtherBytesPerNode => of_hour(|hour| hour.other_bytes_per_node),
+        Name::CpuRaysPerS => rays::rays_per_s(setting)?,
+        Name::RaysPerSFlat => rays::flat_rays_per_s(setting)?,
+        Name::Tile256mS => land::tile_256m_s(setting)?,
+        Name::HeightQueriesPerS => land::height_queries_per_s(setting)?,
+        Name::Site20kmMemoryBytes => measured.drive(setting)?.memory_bytes,
+        Name::TerrainStallS => measured.drive(setting)?.stall_s,
+        Name::DriveFrameDrift => measured.drive(setting)?.frame_drift,
+        Name::DefaultScenarioRtf => child::run_once(&mut measured.child, setting)?.real_time_factor(),
+        Name::FirstImageS => child::run_once(&mut measured.child, setting)?.first_image_s,
+        Name::BinaryBytes => child::binary_bytes(setting)?,
+        Name::PeakMemoryBytes => child::run_once(&mut measured.child, setting)?.peak_memory_bytes,
+        Name::Image640x360P99S => latency::p99_s(setting)?,
+        Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
+        Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
+        Name::TenVipers2cmRtf => convoy::ten_vipers(setting)?,
+        Name::SharedVehicles5cm => convoy::shared_vehicles(setting)?,
+        Name::WorldCloneS => measured.state(setting)?.clone_s,
+        Name::CheckpointS => measured.state(setting)?.checkpoint_s,
+        Name::ResumeS => measured.state(setting)?.resume_s,
+    })
+}
+
+impl Measured {
+    /// The 5 km that three figures share.
+    fn drive(&mut self, setting: &Setting) -> Result<Drive, BenchError> {
+        match self.drive {
+            Some(drive) => Ok(drive),
+            None => Ok(*self.drive.insert(land::drive(setting)?)),
+        }
+    }
+
+    /// The 100 m that three figures share.
+    fn state(&mut self, setting: &Setting) -> Result<StateCosts, BenchError> {
+        match self.state {
+            Some(costs) => Ok(costs),
+            None => Ok(*self.state.insert(convoy::state_costs(setting)?)),
+        }
+    }
+}
+
+impl Figure {
+    fn new(name: &'static str, value: f64, unit: &'static str, asked: Asked) -> Self {
+        if value.is_finite() {
+            return Self { name, value, unit, note: None, asked };
+        }
+        Self { name, value: INFINITE_IN_JSON, unit, note: Some("infinite: something was lost on the way"), asked }
+    }
+
+    /// The figure beside what is asked, as a line of a table.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let value = if self.note.is_some() { f64::INFINITY } else { self.value };
+        format!("  {:<24} {:>12} {:<15} {}", self.name, number(value), self.unit, self.asked.text(value))
+    }
+}
+
+impl Asked {
+    fn text(self, value: f64) -> String {
+        let (met, limit) = match self {
+            Self::AtMost(limit) => (value <= limit, format!("≤ {}", number(limit))),
+            Self::AtLeast(limit) => (value >= limit, format!("≥ {}", number(limit))),
+            Self::Beside(other) => return format!("beside {other}"),
+        };
+        format!("asked {limit:<9} {}", if met { "met" } else { "NOT MET" })
+    }
+}
+
+fn number(value: f64) -> String {
+    if value.abs() >= 1e5 { format!("{value:.3e}") } else { format!("{value:.4}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, FIGURES, Figure, choose, number};
+
+    #[test]
+    fn figures_are_chosen_by_name_and_unknown_names_are_told_with_the_known_ones() {
+        assert_eq!(choose(&[]).expect("all").len(), FIGURES.len());
+        assert_eq!(choose(&["binary_bytes".to_owned()]).expect("one")[0].1, "binary_bytes");
+        assert!(choose(&["speed".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_figure_is_met_on_the_right_side_of_its_limit() {
+        assert!(Asked::AtMost(1.0).text(1.0).ends_with(" met"));
+        assert!(Asked::AtMost(1.0).text(1.1).ends_with("NOT MET"));
+        assert!(Asked::AtLeast(4e6).text(5e6).ends_with(" met"));
+    }
+
+    #[test]
+    fn an_infinite_figure_is_not_met_and_is_a_large_number_with_a_note_in_json() {
+        assert!(Asked::AtMost(0.02).text(f64::INFINITY).ends_with("NOT MET"));
+        assert_eq!(number(f64::INFINITY), "inf");
+        let json = serde_json::to_value(Figure::new("x", f64::INFINITY, "s", Asked::AtMost(1.0))).expect("plain data");
+        assert!(json["value"].as_f64().is_some_and(|value| value > 1e300) && json["note"].is_string(), "{json}");
+        let json = serde_json::to_value(Figure::new("x", 0.5, "s", Asked::AtMost(1.0))).expect("plain data");
+        assert!(json["value"] == 0.5 && json.get("note").is_none(), "{json}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Rays a second on the CPU: the default scenario's first camera, carried along the
+//! route over the default site, with the Sun a point and nothing scattered: each pixel
+//! is a camera ray, and a shadow ray where it meets something.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::{Pose, SimTime};
+use selene_observe::{Feed, History, TracedScene};
+use selene_scene::{CameraFrame, CameraView, Class, CpuTracer, LightSampling, Scene, Tracer};
+use selene_sensors::CameraSpec;
+use selene_sim::{Model, RoverSetup, RoverSnapshot, Scenario, World};
+use selene_terrain::{Clipmap, Ruts, Terrain};
+
+use crate::BenchError;
+use crate::physics::ROVER;
+use crate::setting::Setting;
+
+/// Places along the route.
+const VIEWS: usize = 12;
+/// How long to measure at least.
+const MEASURED: Duration = Duration::from_secs(4);
+
+/// A camera's views along a route.
+pub(crate) struct Course {
+    pub(crate) scene: TracedScene,
+    pub(crate) spec: CameraSpec,
+    pub(crate) views: Vec<CameraView>,
+}
+
+/// Camera and shadow rays a second on level ground of one grid, from the same places.
+pub(crate) fn flat_rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    measure(setting, Some(Terrain::flat(0.02, 61.44)))
+}
+
+/// Camera and shadow rays a second.
+pub(crate) fn rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    measure(setting, None)
+}
+
+/// On a ground, or that of the default scenario.
+fn measure(setting: &Setting, terrain: Option<Terrain>) -> Result<f64, BenchError> {
+    let Course { scene, views, .. } = set_up(setting, terrain)?;
+    let views: Vec<_> = views.into_iter().map(|view| CameraView { light: LightSampling::POINT, ..view }).collect();
+    trace(scene.scene(), &views)
+}
+
+/// The scene, the default scenario's first camera and its views along the route, with
+/// light sampled as the camera's file says.
+pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<Course, BenchError> {
+    let scenario = setting.scenario("polar")?;
+    let terrain = terrain.map_or_else(|| scenario.terrain(), Ok).map_err(BenchError::new)?;
+    let model = Arc::new(Model::on(Arc::new(scenario), terrain).map_err(BenchError::new)?);
+    let mut world = World::begin(Arc::clone(&model), None).map_err(BenchError::new)?;
+    let feed = Feed::begin(&mut world).map_err(BenchError::new)?;
+    let mut scene = TracedScene::new(&model, ROVER, feed.last(), &Ruts::default()).map_err(BenchError::new)?;
+    let mut history = History::new(SimTime::ZERO);
+    history.push(Arc::clone(feed.last()));
+    scene.move_to(&history, SimTime::ZERO).map_err(BenchError::new)?;
+    let rover = feed.last().rover(ROVER).ok_or_else(|| BenchError::new("the default scenario has no rover"))?;
+    let camera = model.scenario().rovers[0].cameras().next();
+    let camera = camera.ok_or_else(|| BenchError::new("the default scenario has no camera"))?;
+    let views = views(model.scenario(), scene.clipmap(), rover, camera.spec, camera.link);
+    Ok(Course { spec: camera.spec.clone(), views, scene })
+}
+
+fn trace(scene: &Scene, views: &[CameraView]) -> Result<f64, BenchError> {
+    let mut frame = CameraFrame::default();
+    let mut rays = 0_u64;
+    let begun = Instant::now();
+    while begun.elapsed() < MEASURED {
+        for view in views {
+            CpuTracer.camera(scene, view, &mut frame).map_err(BenchError::new)?;
+            let met = frame.class.iter().filter(|code| **code != Class::Sky as u16).count();
+            rays += (frame.class.len() + met) as u64;
+        }
+    }
+    Ok(rays as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// The camera's views from places along the route, as high above the ground
+/// as where the rover stands.
+fn views(
+    scenario: &Scenario,
+    clipmap: &Clipmap,
+    rover: &RoverSnapshot,
+    spec: &CameraSpec,
+    link: usize,
+) -> Vec<CameraView> {
+    let world_from_base = rover.world_from_base();
+    let base_from_camera = world_from_base.inverse() * rover.world_from_links[link];
+    let soil_m = |x: f64, y: f64| clipmap.height_m(x, y).unwrap_or(0.0);
+    let setup = &scenario.rovers[0];
+    let base_m = world_from_base.translation.z - soil_m(setup.start.x_m, setup.start.y_m);
+    let view = |(x, y, yaw_rad): (f64, f64, f64)| {
+        let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+        let world_from_base = Pose::from_parts(Vector3::new(x, y, soil_m(x, y) + base_m).into(), heading);
+        spec.view(world_from_base * base_from_camera)
+    };
+    poses(setup).into_iter().map(view).collect()
+}
+
+/// Places and headings evenly along the route's legs: x, y [m], yaw [rad].
+fn poses(setup: &RoverSetup) -> Vec<(f64, f64, f64)> {
+    let start = setup.start;
+    let waypoints = setup.route.iter().flat_map(|route| route.waypoints_m.iter().copied());
+    let points: Vec<[f64; 2]> = std::iter::once([start.x_m, start.y_m]).chain(waypoints).collect();
+    let legs: Vec<_> = points.windows(2).collect();
+    if legs.is_empty() {
+        return vec![(start.x_m, start.y_m, start.yaw_rad)];
+    }
+    let on_route = |i: usize| {
+        let place = i as f64 * legs.len() as f64 / VIEWS as f64;
+        let [a, b] = [legs[place as usize][0], legs[place as usize][1]];
+        let f = place.fract();
+        (a[0] + f * (b[0] - a[0]), a[1] + f * (b[1] - a[1]), (b[1] - a[1]).atan2(b[0] - a[0]))
+    };
+    (0..VIEWS).map(on_route).collect()
+}

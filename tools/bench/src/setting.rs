@@ -1,0 +1,33 @@
+//! Where figures are measured: the configuration, the program, the wire.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use selene_ros::transport::Transport;
+use selene_sim::{LoadOptions, Scenario};
+
+use crate::BenchError;
+
+/// Opens a transport for a participant of this name.
+pub type OpenWire = dyn Fn(&str) -> Result<Arc<dyn Transport>, BenchError>;
+
+/// Where figures are measured.
+pub struct Setting {
+    /// Folder of the configuration.
+    pub config: PathBuf,
+    /// Folder of third-party data, if there is one.
+    pub data: Option<PathBuf>,
+    /// The program that is measured.
+    pub program: PathBuf,
+    /// Opens the wire to other processes.
+    pub open_wire: Box<OpenWire>,
+}
+
+impl Setting {
+    /// A scenario of the configuration.
+    pub(crate) fn scenario(&self, name: &str) -> Result<Scenario, BenchError> {
+        let file = self.config.join(format!("scenario/{name}.yaml"));
+        let options = LoadOptions { data_dir: self.data.clone(), ..LoadOptions::default() };
+        Scenario::load(&file, &options).map_err(BenchError::new)
+    }
+}

@@ -1,0 +1,65 @@
+//! `contact_sheet.png`: camera frames over the run, then one each of depth,
+//! segmentation and lidar, with captions.
+
+use std::path::Path;
+
+use image::RgbImage;
+
+use super::PictureError;
+use super::canvas::{Align, Canvas};
+use super::colour;
+use super::tile::{Still, Sweep};
+
+const COLUMNS: u32 = 4;
+const TILE_PX: [u32; 2] = [480, 270];
+const GAP_PX: u32 = 10;
+const CAPTION_PX: u32 = 28;
+const TITLE_PX: u32 = 52;
+
+/// One tile and what stands below it.
+pub struct Tile {
+    caption: String,
+    image: RgbImage,
+}
+
+impl Tile {
+    /// A tile of a camera topic.
+    pub fn still(source: &str, still: &Still) -> Self {
+        let [width, height] = TILE_PX;
+        Self { caption: format!("{source} · {:.1} s", still.stamp.secs_f64()), image: still.tile(width, height) }
+    }
+
+    /// A tile of a lidar topic.
+    pub fn sweep(source: &str, sweep: &Sweep) -> Self {
+        let [width, height] = TILE_PX;
+        let points = sweep.points_m.len();
+        Self {
+            caption: format!("{source} · {:.1} s · {points} points from above", sweep.stamp.secs_f64()),
+            image: sweep.tile(width, height),
+        }
+    }
+}
+
+/// How many tiles a full sheet of three rows holds.
+pub const TILES: usize = 3 * COLUMNS as usize;
+
+/// Draws the sheet to `path`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save(title: &str, tiles: &[Tile], path: &Path) -> Result<(), PictureError> {
+    let [width, height] = TILE_PX;
+    let rows = (tiles.len() as u32).div_ceil(COLUMNS).max(1);
+    let columns = (tiles.len() as u32).clamp(1, COLUMNS);
+    let step = [width + GAP_PX, height + CAPTION_PX + GAP_PX];
+    let mut canvas = Canvas::new(GAP_PX + columns * step[0], TITLE_PX + rows * step[1], colour::BACKGROUND);
+    canvas.text(title, (GAP_PX as i32 + 4, TITLE_PX as i32 / 2), 24, colour::INK, Align::Left);
+    for (index, tile) in (0_u32..).zip(tiles) {
+        let x = GAP_PX + (index % COLUMNS) * step[0];
+        let y = TITLE_PX + (index / COLUMNS) * step[1];
+        canvas.place(&tile.image, x, y);
+        let below = (x as i32 + 4, (y + height + CAPTION_PX / 2) as i32);
+        canvas.text(&tile.caption, below, 16, colour::FAINT_INK, Align::Left);
+    }
+    canvas.save(path)
+}

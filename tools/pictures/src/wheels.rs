@@ -1,0 +1,126 @@
+//! `wheels.png`: slip and sinkage of each wheel over simulated time.
+
+use std::ops::Range;
+use std::path::Path;
+
+use plotters::prelude::{ChartBuilder, LineSeries};
+
+use super::PictureError;
+use super::canvas::{Align, Area, Canvas, DrawError, paint, plain_words, stroke};
+use super::colour;
+
+const WIDTH_PX: u32 = 1200;
+const HEIGHT_PX: u32 = 894;
+/// Height of the title's row and of the legend's below it.
+const ROW_PX: u32 = 42;
+const TITLE_PX: u32 = 2 * ROW_PX;
+
+/// One wheel over time.
+#[derive(Clone, Debug, Default)]
+pub struct WheelTrack {
+    /// Its name.
+    pub name: String,
+    /// (time s, slip ratio).
+    pub slip: Vec<(f64, f64)>,
+    /// (time s, sinkage m).
+    pub sinkage_m: Vec<(f64, f64)>,
+}
+
+/// One quantity of all wheels.
+struct Plot<'a> {
+    label: &'static str,
+    factor: f64,
+    lines: Vec<&'a [(f64, f64)]>,
+    /// The range shown at least.
+    at_least: Range<f64>,
+}
+
+/// Draws the plots of `wheels` to `path`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save(title: &str, wheels: &[WheelTrack], path: &Path) -> Result<(), PictureError> {
+    let mut canvas = Canvas::new(WIDTH_PX, HEIGHT_PX, colour::BACKGROUND);
+    canvas.text(title, (24, ROW_PX as i32 / 2 + 6), 22, colour::INK, Align::Left);
+    draw_legend(&mut canvas, wheels);
+    let slip = Plot {
+        label: "slip, %",
+        factor: 100.0,
+        lines: wheels.iter().map(|wheel| wheel.slip.as_slice()).collect(),
+        at_least: -5.0..15.0,
+    };
+    let sinkage = Plot {
+        label: "sinkage, mm",
+        factor: 1000.0,
+        lines: wheels.iter().map(|wheel| wheel.sinkage_m.as_slice()).collect(),
+        at_least: 0.0..10.0,
+    };
+    canvas.draw(|area| {
+        let area = area.margin(TITLE_PX, 8, 8, 24);
+        let (upper, lower) = area.split_vertically((HEIGHT_PX - TITLE_PX) / 2 - 4);
+        slip.draw(&upper)?;
+        sinkage.draw(&lower)
+    });
+    canvas.save(path)
+}
+
+impl Plot<'_> {
+    fn draw<'a>(&self, area: &Area<'a>) -> Result<(), DrawError<'a>> {
+        let mut chart = ChartBuilder::on(area)
+            .x_label_area_size(46)
+            .y_label_area_size(74)
+            .margin_top(10)
+            .margin_right(12)
+            .build_cartesian_2d(self.times(), self.values())?;
+        chart.plotting_area().fill(&paint(colour::PANEL, 1.0))?;
+        chart
+            .configure_mesh()
+            .x_desc("simulated time, s")
+            .y_desc(self.label)
+            .axis_desc_style(plain_words(17, colour::INK))
+            .label_style(plain_words(16, colour::FAINT_INK))
+            .x_labels(11)
+            .y_labels(7)
+            .max_light_lines(0)
+            .bold_line_style(paint(colour::GRID, 0.8))
+            .axis_style(stroke(colour::GRID, 1))
+            .draw()?;
+        for (index, points) in self.lines.iter().enumerate() {
+            let style = stroke(colour::LINES[index % colour::LINES.len()], 2);
+            let scaled = points.iter().map(|&(time, value)| (time, value * self.factor));
+            let finite = scaled.filter(|(_, value)| value.is_finite());
+            chart.draw_series(LineSeries::new(finite, style))?;
+        }
+        Ok(())
+    }
+
+    fn times(&self) -> Range<f64> {
+        let ends = self.lines.iter().filter_map(|points| points.last().map(|(time, _)| *time));
+        0.0..ends.fold(1.0, f64::max)
+    }
+
+    /// The range of the values but for one in a hundred at each end: a wheel that
+    /// spins for an instant must not flatten all the rest.
+    fn values(&self) -> Range<f64> {
+        let all = self.lines.iter().flat_map(|points| points.iter().map(|(_, value)| value * self.factor));
+        let mut all: Vec<f64> = all.filter(|value| value.is_finite()).collect();
+        all.sort_by(f64::total_cmp);
+        let at = |place: usize| all.get(place).copied();
+        let low = at(all.len() / 100).unwrap_or(0.0).min(self.at_least.start);
+        let high = at((all.len() * 99 / 100).min(all.len().saturating_sub(1))).unwrap_or(0.0).max(self.at_least.end);
+        low..high + 0.08 * (high - low)
+    }
+}
+
+/// The wheels' names and colours, right-aligned in a row of their own.
+fn draw_legend(canvas: &mut Canvas, wheels: &[WheelTrack]) {
+    let row = (ROW_PX + ROW_PX / 2) as i32;
+    let mut right = WIDTH_PX as i32 - 20;
+    for (index, wheel) in wheels.iter().enumerate().rev() {
+        let width = 9 * wheel.name.chars().count() as i32;
+        let colour = colour::LINES[index % colour::LINES.len()];
+        canvas.text(&wheel.name, (right - width, row), 17, colour::INK, Align::Left);
+        canvas.line(vec![(right - width - 34, row + 1), (right - width - 10, row + 1)], colour, 3, 1.0);
+        right -= width + 60;
+    }
+}
