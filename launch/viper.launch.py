@@ -7,6 +7,7 @@ The processes find one another over DDS; the simulation waits for the sensor nod
 """
 
 import os
+import re
 import shutil
 
 from launch import LaunchDescription
@@ -21,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ARGUMENTS = [
     ("world", "polar", "scenario: a name in config/scenario or a YAML file"),
     ("params_file", "", "scenario file that is used instead of world's"),
-    ("robot", "viper", "the rover the scenario must have; only checked"),
+    ("robot", "", "the rover the scenario must have, by the name of its file in config/rover; empty for any"),
     ("namespace", "", "namespace of the rover's topics"),
     ("x", "", "start, map x [m]; empty for the scenario's"),
     ("y", "", "start, map y [m]; empty for the scenario's"),
@@ -57,6 +58,18 @@ def scenario(world, params_file):
     return found
 
 
+def rovers(file):
+    """The rovers of a scenario, by the names of their files."""
+    with open(file, encoding="utf-8") as text:
+        return re.findall(r"^\s*(?:-\s+)?file:\s*\S*rover/(\w+)\.yaml", text.read(), re.MULTILINE)
+
+
+def check_robot(file, robot):
+    """Refuses a scenario without the rover that was asked for."""
+    if robot and robot not in rovers(file):
+        raise RuntimeError(f"robot: {file} has no {robot}; it has {', '.join(rovers(file))}")
+
+
 def options(pairs):
     """Command-line options for those values that are set."""
     return [word for name, value in pairs if value for word in ("--" + name, value)]
@@ -75,8 +88,7 @@ def start(context):
     value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
     program = selene(value["executable"])
     file = scenario(value["world"], value["params_file"])
-    if value["robot"] != "viper":
-        raise RuntimeError(f"robot: {value['robot']} is not here; viper is the only rover yet")
+    check_robot(file, value["robot"])
     common = ["--scenario", file] + options([
         ("namespace", value["namespace"]), ("data", value["data"]),
         ("x", value["x"]), ("y", value["y"]), ("z", value["z"]), ("yaw", degrees(value["yaw"]))])
