@@ -4,3 +4,4 @@
 mod hash;
 mod nodes;
 mod resume;
+mod shared;

@@ -2,6 +2,7 @@
 //! failure the new image is written beside the stored one; `SELENE_BLESS=1` stores it.
 //! Look at an image before storing it.
 
+mod convoy;
 mod driven;
 mod scenes;
 
@@ -12,7 +13,7 @@ use image::{DynamicImage, GrayImage, RgbImage};
 use selene_base::SimTime;
 use selene_observe::{Device, Feed, RoverCameras};
 use selene_sensors::{Sample, SensorSpec};
-use selene_sim::{Scenario, World};
+use selene_sim::{EntityId, Scenario, World};
 use selene_tests::{ROVER, data_dir, model, repository_file, scenario, skip_data, world};
 
 /// Size of the stored images: small files, yet rocks and shadows show.
@@ -23,11 +24,15 @@ const PIXEL_TOLERANCE: i16 = 4;
 /// Share of pixels that may have changed: shadow edges.
 const CHANGED_SHARE: f64 = 0.01;
 
-/// What these cameras see after driving for `seconds`, without noise.
+/// What these cameras of the first rover see after driving for `seconds`, without noise.
 fn images_of(scenario: &Scenario, seconds: f64, cameras: &[&str]) -> Vec<DynamicImage> {
-    let mut world = world(&model(with_small(scenario, cameras)));
+    images_of_rover(ROVER, scenario, seconds, cameras)
+}
+
+fn images_of_rover(rover: EntityId, scenario: &Scenario, seconds: f64, cameras: &[&str]) -> Vec<DynamicImage> {
+    let mut world = world(&model(with_small(rover, scenario, cameras)));
     let mut feed = Feed::begin(&mut world).expect("begins");
-    let mut seen = cameras_of(&world, &feed);
+    let mut seen = cameras_of(rover, &world, &feed);
     loop {
         let interval = feed.heartbeat(&mut world).expect("heartbeat");
         seen.see(&interval).expect("seen");
@@ -37,9 +42,9 @@ fn images_of(scenario: &Scenario, seconds: f64, cameras: &[&str]) -> Vec<Dynamic
     }
 }
 
-fn cameras_of(world: &World, feed: &Feed) -> RoverCameras {
+fn cameras_of(rover: EntityId, world: &World, feed: &Feed) -> RoverCameras {
     let ruts = &world.state().ruts;
-    RoverCameras::new(world.model(), ROVER, feed.last(), ruts, &Device::cpu(), &Default::default()).expect("cameras")
+    RoverCameras::new(world.model(), rover, feed.last(), ruts, &Device::cpu(), &Default::default()).expect("cameras")
 }
 
 fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> DynamicImage {
@@ -50,10 +55,10 @@ fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> Dynamic
     }
 }
 
-/// The scenario with these cameras alone, of the stored images' size.
-fn with_small(scenario: &Scenario, cameras: &[&str]) -> Scenario {
+/// The scenario with these cameras of a rover alone, of the stored images' size.
+fn with_small(rover: EntityId, scenario: &Scenario, cameras: &[&str]) -> Scenario {
     let mut scenario = scenario.clone();
-    let sensors = &mut scenario.rovers[0].sensors;
+    let sensors = &mut scenario.rovers[rover.0 as usize - 1].sensors;
     sensors.retain(|sensor| cameras.contains(&sensor.spec.name()));
     assert_eq!(sensors.len(), cameras.len(), "{cameras:?} are no cameras of {}", scenario.name);
     for sensor in sensors {

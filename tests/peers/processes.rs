@@ -101,3 +101,90 @@ fn processes_that_were_not_given_the_ruts_of_an_earlier_run_ask_for_them_and_lea
     assert!(log.contains("asks for the terrain it missed"), "{log}");
     std::fs::remove_dir_all(out).expect("clean");
 }
+
+#[test]
+fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_state() {
+    let _turn = alone();
+    let domain = "91";
+    let out = folder("resume");
+    let whole = selene().args(["hash", SCENARIO, "--for", "3"]).output().expect("hash");
+    let whole = succeeded("selene hash", &whole);
+    let saving = ["--for", "600", "--pace", "fast", "--checkpoint-every", "1", "--checkpoint-dir"];
+    let mut killed = Running(node("simulation", domain).args(saving).arg(&out).spawn().expect("simulation"));
+    let (first, second) = (out.join("000001.000s.state"), out.join("000002.000s.state"));
+    while !second.exists() {
+        assert!(killed.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killed.0.kill().expect("SIGKILL");
+    killed.0.wait().expect("dead");
+    for (file, rest) in [(&first, "2"), (&second, "1")] {
+        let mut resumed = node("simulation", domain);
+        resumed.args(["--for", rest, "--pace", "fast", "--resume"]).arg(file);
+        let said = succeeded("selene simulation", &resumed.output().expect("simulation"));
+        assert_eq!(hash_in(&said), hash_in(&whole), "from {}", file.display());
+    }
+    let mut other = node("simulation", domain);
+    let other = other.args(["--seed", "2", "--resume"]).arg(&first).output().expect("simulation");
+    let told = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert!(other.status.code() == Some(2) && told.contains("seed: here 2, there 1"), "{told}");
+    let bytes = std::fs::read(&first).expect("a checkpoint");
+    std::fs::write(&second, &bytes[..bytes.len() / 2]).expect("cut off");
+    let cut = node("simulation", domain).arg("--resume").arg(&second).output().expect("simulation");
+    let told = String::from_utf8_lossy(&cut.stderr).into_owned();
+    assert!(cut.status.code() == Some(2) && told.contains("cut off or damaged"), "{told}");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_differs() {
+    let _turn = alone();
+    let domain = "92";
+    let hash_of = |seed: &str| {
+        let hash = selene().args(["hash", SCENARIO, "--for", "1", "--seed", seed]).output().expect("hash");
+        hash_in(&succeeded("selene hash", &hash)).to_owned()
+    };
+    let expected = ["1", "2"].map(hash_of);
+    // Each takes part in the run of its own world, whichever it hears of first.
+    let _cameras =
+        ["1", "2"].map(|seed| Running(node("camera", domain).args(["--seed", seed]).spawn().expect("camera")));
+    let run = |name: &str, seed: &str| {
+        let lockstep = ["--pace", "fast", "--for", "1", "--participants", "camera", "--run", name, "--seed", seed];
+        let child = node("simulation", domain).args(lockstep).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        child.expect("simulation")
+    };
+    let runs = [run("one", "1"), run("two", "2")];
+    let told = node("navigation", domain).args(["--run", "two", "--seed", "3"]).output().expect("navigation");
+    for (run, expected) in runs.into_iter().zip(&expected) {
+        let said = succeeded("selene simulation", &run.wait_with_output().expect("simulation"));
+        assert_eq!(hash_in(&said), expected);
+    }
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("run two is of another world") && told.contains("seed: here 3, there 2"), "{told}");
+}
+
+#[test]
+fn two_simulation_processes_share_a_world_and_the_rovers_of_one_that_is_killed_stand() {
+    let _turn = alone();
+    let domain = "93";
+    let share = |own: &str| {
+        let mut command = selene();
+        let shared = ["simulation", "--scenario", "config/scenario/convoy.yaml", "--run", "shared", "--own", own];
+        command.args(shared).args(["--pace", "fast", "--for", "4"]).env("ROS_DOMAIN_ID", domain);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("simulation")
+    };
+    let both = [share("viper"), share("ex1,sorato")].map(|child| child.wait_with_output().expect("ends"));
+    let said = both.each_ref().map(|output| succeeded("selene simulation", output));
+    assert!(said.iter().all(|said| said.contains("simulated         4.000 s")), "{said:?}");
+
+    let (stays, mut dies) = (share("viper"), Running(share("ex1,sorato")));
+    std::thread::sleep(Duration::from_millis(1500));
+    dies.0.kill().expect("SIGKILL");
+    dies.0.wait().expect("dead");
+    let output = stays.wait_with_output().expect("ends");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = succeeded("selene simulation", &output);
+    assert!(said.contains("simulated         4.000 s"), "{said}");
+    assert!(told.contains("is silent: ex1, sorato stand"), "{told}");
+}

@@ -136,5 +136,6 @@ pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
         twist_unstamped: false,
         save_ruts: None,
         checkpoints: None,
+        shared: None,
     }
 }

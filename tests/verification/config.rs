@@ -138,6 +138,17 @@ fn a_value_deep_in_a_site_is_told_with_its_own_line() {
     for (site, from, to) in [
         ("polar", "at_m: [0, 0], height_m: 160", "at_m: [0, 0], height_m: 99999"),
         ("hadley", "relief_m: 49", "relief_m: -49"),
+        ("polar", "from_m: [2300, 500]", "from_m: [1e300, 500]"),
+        ("polar", "to_m: [500, -1900]", "to_m: [500, .inf]"),
+        ("polar", "radius_m: 1500", "radius_m: 1e300"),
+        ("polar", "width_m: 420", "width_m: 0"),
+        ("polar", "at_m: [1650, -350]", "at_m: [-1e300, -350]"),
+        // Craters and rocks without a least or a largest size would be drawn for ever.
+        ("polar", "diameter_min_m: 0.3", "diameter_min_m: 0"),
+        ("polar", "diameter_max_m: 500", "diameter_max_m: .inf"),
+        ("polar", "diameter_min_m: 0.08", "diameter_min_m: 0"),
+        ("polar", "diameter_max_m: 5\n", "diameter_max_m: .inf\n"),
+        ("polar", "clear_radius_m: 2", "clear_radius_m: 1e300"),
     ] {
         let file = repository_file(&format!("config/site/{site}.yaml"));
         let good = std::fs::read_to_string(&file).expect("site");
@@ -146,4 +157,28 @@ fn a_value_deep_in_a_site_is_told_with_its_own_line() {
         let error = parse_yaml::<SiteSpec>(&good.replace(from, to), &file).expect_err(to).to_string();
         assert!(error.contains(&format!("line {line} ")), "{error}");
     }
+}
+
+#[test]
+fn a_site_that_asks_for_rocks_which_it_does_not_show_is_refused() {
+    let file = repository_file("config/site/polar.yaml");
+    let good = std::fs::read_to_string(&file).expect("site");
+    let laws = "law: { preset: viper }\n  around_craters:\n    law: { preset: haworth }";
+    let sparse = "law: { power: { density_1m_m2: 1.0e-12, slope: 1.75 } }";
+    let sparse = format!("{sparse}\n  around_craters:\n    {sparse}");
+    let tiny = |text: &str| text.replace("diameter_min_m: 0.08", "diameter_min_m: 0.02");
+    for (text, parts) in [
+        (good.replace("count_max: 2500", "count_max: 1000"), ["count_max 1000", "diameter_min_m (0.08)"]),
+        (good.replace("diameter_min_m: 0.08", "diameter_min_m: 0.06"), ["below 0.082 m", "diameter_min_m (0.06)"]),
+        // Few rocks, but kilometres of cells of half a metre in which there might be one.
+        (tiny(&good.replace(laws, &sparse)), ["cells would be drawn", "raise diameter_min_m"]),
+    ] {
+        assert_ne!(text, good, "the test changes the site");
+        let error = parse_yaml::<SiteSpec>(&text, &file).expect_err(parts[0]).to_string();
+        for part in parts.iter().chain(&["polar.yaml", "line", "rocks"]) {
+            assert!(error.contains(part), "'{part}' is missing in: {error}");
+        }
+    }
+    // None are asked for, none are shown.
+    parse_yaml::<SiteSpec>(&good.replace("count_max: 2500", "count_max: 0"), &file).expect("no rocks");
 }

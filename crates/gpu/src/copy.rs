@@ -3,13 +3,10 @@
 
 use std::sync::Arc;
 
-use selene_scene::record::{GlobalsRecord, LampRecord, LevelRecord, Records};
+use selene_scene::record::{GlobalsRecord, LEVELS_MAX, LampRecord, LevelRecord, Records};
 use selene_scene::{LAMPS_MAX, Scene, TraceError, Versions};
 
 use crate::engine::Engine;
-
-/// Levels that the uniform buffer holds; `LEVELS_MAX` in records.wgsl.
-pub(crate) const LEVELS_MAX: usize = 8;
 
 /// Buffers in the order of their bindings.
 const NAMES: [&str; 10] = [

@@ -7,19 +7,13 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use selene_scene::kernel::WGSL;
+use selene_scene::kernel::{BEAM_GROUP, CAMERA_GROUP, WGSL};
 use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord, ReturnRecord, TruthRecord};
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
 use crate::copy::{self, SceneCopy};
 use crate::engine::Engine;
 use crate::kernel::{Form, Kernel};
-
-/// Pixels on a side of a workgroup; as in trace.wgsl.
-const CAMERA_GROUP: u32 = 8;
-
-/// Beams of a workgroup; as in trace.wgsl.
-const BEAM_GROUP: u32 = 64;
 
 /// The most bytes of results of one dispatch: a quarter of a million pixels, enough to fill a large
 /// device and few enough that an image of 1280 × 720 is read while it is traced.

@@ -23,6 +23,8 @@ mod sweep;
 mod tile;
 mod tracer;
 mod tree;
+#[cfg(test)]
+mod twins;
 pub mod view;
 
 /// Meshes of simple solids, for URDF visuals.

@@ -14,6 +14,9 @@ use crate::view::{Beam, CameraView};
 /// Most mips of a level: a side of 2^16 cells.
 pub const MIPS_MAX: usize = 16;
 
+/// Most height levels that a device takes: as many as its uniform buffer holds.
+pub const LEVELS_MAX: usize = 8;
+
 /// One nested height level: where it lies and where its numbers start in the
 /// common array of heights.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]

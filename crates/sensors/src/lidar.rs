@@ -65,8 +65,8 @@ pub struct LidarSpec {
     /// Nearer returns are left out, m.
     #[garde(custom(non_negative))]
     pub min_range_m: f64,
-    /// Farther returns are left out, m.
-    #[garde(custom(positive))]
+    /// Farther returns are left out, m; above `min_range_m`.
+    #[garde(custom(farther_than(self.min_range_m)))]
     pub max_range_m: f64,
     /// Where a facing target of 10 % reflectance is just seen, m.
     #[garde(custom(positive))]
@@ -153,6 +153,17 @@ fn elevations(table: &Option<Vec<f64>>, (): &()) -> garde::Result {
 impl LidarSpec {
     fn column_s(&self) -> f64 {
         1.0 / (self.rate_hz * f64::from(self.columns))
+    }
+}
+
+/// A garde check: finite and beyond the nearest return, or there would be none at all.
+fn farther_than(min_range_m: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |max_range_m, ()| {
+        if max_range_m.is_finite() && *max_range_m > min_range_m {
+            return Ok(());
+        }
+        let allowed = format!("must be more than min_range_m ({min_range_m}) and finite");
+        Err(garde::Error::new(format!("value {max_range_m} is not allowed: {allowed}")))
     }
 }
 

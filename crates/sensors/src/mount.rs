@@ -6,8 +6,11 @@
 use garde::Validate;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
+use selene_base::input::within;
 use serde::Deserialize;
 
+/// How far along each axis of its link a camera sits or looks at most, m.
+const REACH_MAX_M: f64 = 100.0;
 /// The least distance between the two places, m.
 const APART_MIN_M: f64 = 1e-3;
 /// Sine of the angle to the link's z axis below which a camera looks straight up or down.
@@ -19,11 +22,11 @@ const UPRIGHT_SINE: f64 = 1e-6;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MountSpec {
-    /// Its entrance pupil.
-    #[garde(custom(finite))]
+    /// Its entrance pupil, −100 to 100 m along each axis.
+    #[garde(custom(in_reach))]
     pub at_m: [f64; 3],
-    /// What is in the middle of its image.
-    #[garde(custom(finite), custom(apart_from(&self.at_m)))]
+    /// What is in the middle of its image, −100 to 100 m along each axis.
+    #[garde(custom(in_reach), custom(apart_from(&self.at_m)))]
     pub look_at_m: [f64; 3],
 }
 
@@ -41,11 +44,9 @@ impl MountSpec {
     }
 }
 
-fn finite(place_m: &[f64; 3], (): &()) -> garde::Result {
-    if place_m.iter().all(|m| m.is_finite()) {
-        return Ok(());
-    }
-    Err(garde::Error::new(format!("value {place_m:?} is not allowed: must be three finite numbers")))
+/// A garde check: a place near the link.
+fn in_reach(place_m: &[f64; 3], (): &()) -> garde::Result {
+    place_m.iter().try_for_each(|m| within(-REACH_MAX_M, REACH_MAX_M)(m, &()))
 }
 
 fn apart_from(at_m: &[f64; 3]) -> impl FnOnce(&[f64; 3], &()) -> garde::Result {

@@ -3,8 +3,10 @@
 //! another file; the units are those in which such fits are printed.
 
 use garde::Validate;
-use selene_base::input::{finite, non_negative, positive, within};
+use selene_base::input::within;
 use serde::Deserialize;
+
+use crate::spec::positive_within;
 
 /// Coefficients of the data-driven law.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -32,20 +34,20 @@ pub struct DataSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipFitSpec {
-    /// a, 1/(m/s deg²).
-    #[garde(custom(finite))]
+    /// a, 1/(m/s deg²), −1000 to 1000.
+    #[garde(custom(within(-1000.0, 1000.0)))]
     pub per_deg2_per_m_s: f64,
-    /// b, 1/deg².
-    #[garde(custom(finite))]
+    /// b, 1/deg², −1000 to 1000.
+    #[garde(custom(within(-1000.0, 1000.0)))]
     pub per_deg2: f64,
-    /// c, 1/(m/s).
-    #[garde(custom(finite))]
+    /// c, 1/(m/s), −1000 to 1000.
+    #[garde(custom(within(-1000.0, 1000.0)))]
     pub per_m_s: f64,
     /// d.
     #[garde(custom(within(-0.99, 0.99)))]
     pub at_rest: f64,
-    /// Highest wheel speed that was measured, m/s; faster ones slip as it does.
-    #[garde(custom(positive))]
+    /// Highest wheel speed that was measured, m/s, to 100; faster ones slip as it does.
+    #[garde(custom(positive_within(1e-6, 100.0)))]
     pub speed_max_m_s: f64,
     /// Steepest slope that was measured, degrees; steeper ones slip as it does.
     #[garde(custom(within(0.0, 60.0)))]
@@ -62,26 +64,26 @@ pub struct SlipFitSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SinkageFitSpec {
-    /// Depth at rest under the reference load, mm.
-    #[garde(custom(non_negative))]
+    /// Depth at rest under the reference load, mm, 0 to 1000.
+    #[garde(custom(within(0.0, 1000.0)))]
     pub static_mm: f64,
-    /// Depth that full slip adds, mm.
-    #[garde(custom(non_negative))]
+    /// Depth that full slip adds, mm, 0 to 1000.
+    #[garde(custom(within(0.0, 1000.0)))]
     pub per_slip_mm: f64,
-    /// Depth that a newton adds, mm/N.
-    #[garde(custom(non_negative))]
+    /// Depth that a newton adds, mm/N, 0 to 1000.
+    #[garde(custom(within(0.0, 1000.0)))]
     pub per_newton_mm: f64,
-    /// Load that the fit is about, N.
-    #[garde(custom(positive))]
+    /// Load that the fit is about, N: 1 mN to 1 MN.
+    #[garde(custom(positive_within(1e-3, 1e6)))]
     pub reference_n: f64,
     /// How far from it loads were measured, N; others sink as the nearest of these.
     #[garde(custom(within(0.0, self.reference_n)))]
     pub load_range_n: f64,
-    /// Least depth: a fit that says less would ask for an infinite stiffness, mm.
-    #[garde(custom(positive))]
+    /// Least depth, mm, 0.001 to 1000: a fit that says less would ask for an infinite stiffness.
+    #[garde(custom(positive_within(1e-3, 1000.0)))]
     pub least_mm: f64,
-    /// At this speed and below a wheel may sink deeper and not rise, m/s.
-    #[garde(custom(non_negative))]
+    /// At this speed and below a wheel may sink deeper and not rise, m/s, 0 to 100.
+    #[garde(custom(within(0.0, 100.0)))]
     pub hold_below_m_s: f64,
 }
 
@@ -89,11 +91,11 @@ pub struct SinkageFitSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AccelerationSpec {
-    /// Speeds up to which each limit but the last holds, m/s, rising.
-    #[garde(length(max = 16), inner(custom(positive)), custom(rising))]
+    /// Speeds up to which each limit but the last holds, m/s, rising, to 100.
+    #[garde(length(max = 16), inner(custom(positive_within(1e-6, 100.0))), custom(rising))]
     pub up_to_m_s: Vec<f64>,
-    /// The limits, m/s²: one more than speeds.
-    #[garde(inner(custom(positive)), custom(one_more_than(self.up_to_m_s.len())))]
+    /// The limits, m/s², to 1000: one more than speeds.
+    #[garde(inner(custom(positive_within(1e-6, 1000.0))), custom(one_more_than(self.up_to_m_s.len())))]
     pub limit_m_s2: Vec<f64>,
 }
 
@@ -139,5 +141,41 @@ fn one_more_than(speeds: usize) -> impl FnOnce(&Vec<f64>, &()) -> garde::Result 
         }
         let allowed = format!("must be one more than the {speeds} speeds of up_to_m_s");
         Err(garde::Error::new(format!("{} limits are not allowed: {allowed}", limits.len())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use selene_base::input::parse_yaml;
+
+    use crate::spec::SoilSpec;
+
+    #[test]
+    fn coefficients_that_no_soil_has_are_refused_with_what_is_allowed() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/soil/tohoku_silica5_ex1.yaml");
+        let good = std::fs::read_to_string(&file).expect("a soil");
+        for (key, from, to, allowed) in [
+            ("per_deg2_per_m_s", "0.00522", "1e300", "-1000 to 1000"),
+            ("per_m_s", "0.0265", "-1e300", "-1000 to 1000"),
+            ("speed_max_m_s", "1.17", "1e300", "to 100"),
+            ("static_mm", "3.11", "1e300", "0 to 1000"),
+            ("per_slip_mm", "33.56", "1e300", "0 to 1000"),
+            ("per_newton_mm", "0.9291", "1e300", "0 to 1000"),
+            ("reference_n", "8.72", "1e300", "to 1000000"),
+            ("least_mm", "0.1", "1e-300", "0.001 to 1000"),
+            ("hold_below_m_s", "0.1", "1e300", "0 to 100"),
+            ("up_to_m_s", "[0.75, 1.02]", "[0.75, 1e300]", "to 100"),
+            ("limit_m_s2", "[3.476, 0.612, 0.114]", "[3.476, 0.612, 1e300]", "to 1000"),
+        ] {
+            let known = format!(" {key}: {from}");
+            assert_eq!(good.matches(&known).count(), 1, "{known}");
+            let text = good.replace(&known, &format!(" {key}: {to}"));
+            let message = parse_yaml::<SoilSpec>(&text, &file).expect_err(key).to_string();
+            for part in ["line", key, allowed] {
+                assert!(message.contains(part), "{part} is missing in: {message}");
+            }
+        }
     }
 }

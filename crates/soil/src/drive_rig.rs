@@ -10,7 +10,7 @@ use selene_terrain::{GroundPatch, Level};
 use crate::law::Law;
 use crate::memory::MemoryPatch;
 use crate::press::Scratch;
-use crate::rig::RigError;
+use crate::rig::{RigError, check_grid};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, slip_ratio, step};
 use crate::wheel_memory::WheelMemory;
@@ -117,6 +117,10 @@ impl DriveRig {
         ] {
             value(what, number, number > 0.0, "more than 0")?;
         }
+        // Laws without nodes stand on a plane as well between posts that are far apart.
+        if matches!(self.law, Law::Scm(_)) {
+            check_grid(&self.wheel, self.grid_m)?;
+        }
         value("slope", self.slope_deg, self.slope_deg.abs() <= 60.0, "-60 to 60")?;
         value("heading", self.heading_deg, self.heading_deg.is_finite(), "a finite number")?;
         let steps = self.duration_s / self.step_s;
@@ -147,7 +151,8 @@ impl DriveRig {
 /// Runs the driving rig: a sample a step, and the ground with its traces.
 ///
 /// # Errors
-/// When a value is out of range, the ground too large, or the run diverges.
+/// When a value is out of range, the ground too large, the grid too coarse for a law that
+/// presses its nodes, or the run diverges.
 pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, GroundPatch), RigError> {
     rig.check()?;
     let mut ground = rig.ground()?;
@@ -213,5 +218,24 @@ impl Body {
             torque_nm: contact.wrench.torque.dot(&axle),
             slip_outside_fit: contact.slip_outside_fit,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DriveRig, drive};
+    use crate::scm::tests::LUNAR;
+    use crate::{Law, Rigid, RigidSpec, WheelShape};
+
+    #[test]
+    fn a_law_of_nodes_asks_for_several_under_the_wheel_and_one_without_does_not() {
+        let rigid = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        let on = |law| {
+            let rig = DriveRig::new(law, WheelShape::plain(0.1, 0.08), 5.0, 0.1);
+            drive(&DriveRig { grid_m: 0.05, duration_s: 0.1, ..rig }).map(|(samples, _)| samples.len())
+        };
+        let refusal = on(Law::Scm(LUNAR)).expect_err("refused").to_string();
+        assert!(refusal.contains("0.05 m is too coarse: must be at most 0.025 m"), "{refusal}");
+        assert!(on(rigid).is_ok_and(|samples| samples == 100));
     }
 }

@@ -2,10 +2,16 @@
 //! testbed), and a plate pressed into soil and lifted again (the bevameter). Both
 //! run on level ground, as such rigs do.
 
+mod end;
+mod error;
+
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Wrench};
 use selene_terrain::{GroundPatch, Level};
 
+pub use self::error::{RigError, Unsettled};
+
+use self::end::End;
 use crate::law::Law;
 use crate::memory::MemoryPatch;
 use crate::press::{Motion, NODES_MAX, Scratch, press};
@@ -23,57 +29,23 @@ const POSTS_MAX: f64 = 8192.0;
 const FLOORED_MAX: f64 = 0.5;
 /// A wheel this far above or below the ground was thrown by steps too long for its soil.
 const LOST_RADII: f64 = 10.0;
+/// No wheel sinks this far in a step, in radii.
+const LEAP_RADII: f64 = 0.01;
 /// Largest slip angle of a rig that sets its speed by the slip: 80°.
 const SLIP_ANGLE_MAX_RAD: f64 = 1.4;
 /// Steps of a run at most.
 const STEPS_MAX: f64 = 1e7;
 /// The same in words.
 const STEPS: &str = "at most 10 million steps";
-
-/// A rig that cannot be run, or whose result would not be true.
-#[derive(Debug, thiserror::Error)]
-pub enum RigError {
-    /// A value out of its range.
-    #[error("{what} is {value}: must be {allowed}")]
-    Value {
-        /// Which.
-        what: &'static str,
-        /// What was given.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-    /// Too fine a grid for the length of the run or for what presses the soil.
-    #[error("{what}: {needed:.0} on a grid of {grid_m} m, at most {allowed:.0} are taken: use a coarser grid")]
-    TooFine {
-        /// What there would be too many of.
-        what: &'static str,
-        /// How many.
-        needed: f64,
-        /// How many are taken.
-        allowed: f64,
-        /// Spacing, m.
-        grid_m: f64,
-    },
-    /// The motion or the force is no longer a finite number, or a wheel is thrown far
-    /// from the ground.
-    #[error("the run diverged after {time_s} s: use steps shorter than {step_s} s")]
-    Diverged {
-        /// Since the start, s.
-        time_s: f64,
-        /// The step, s.
-        step_s: f64,
-    },
-    /// A result that is not the soil's: see [`crate::WheelContact::modulus_floored`].
-    #[error(
-        "in {:.0} % of the steps Bekker's modulus Kc/b + Kφ is below a tenth of Kφ: the negative Kc was not fitted to \
-         patches this small; use a wider wheel or plate, or a soil whose Kc is not negative", 100.0 * share
-    )]
-    ModulusFloored {
-        /// Share of the steps.
-        share: f64,
-    },
-}
+/// Lengths over that of the rig that a wheel's run is given, one after the other, where its
+/// end is not settled: under little gravity it sinks slowly, and a slow wheel stays long on
+/// the soil that it started on.
+const LONGER: [f64; 2] = [3.0, 10.0];
+/// Cells of the grid along a plate's shorter side at least: Bekker's b is taken from whole
+/// cells, and so by a quarter too large at most.
+const PLATE_CELLS_MIN: f64 = 4.0;
+/// Steps of a plate on its way down at least.
+const PLATE_STEPS_MIN: f64 = 10.0;
 
 /// The single-wheel testbed.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +112,10 @@ impl WheelRig {
             ("average", self.average_s),
         ];
         positive.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        if matches!(self.law, Law::Data(_)) {
+            return Err(RigError::NoPull);
+        }
+        check_grid(&self.wheel, self.grid_m)?;
         let size_m = [2.0 * self.wheel.radius_m, self.wheel.width_m];
         check_count("nodes under the wheel", nodes_under(size_m, self.grid_m), NODES_MAX as f64, self.grid_m)?;
         check("duration over step", self.duration_s / self.step_s, self.duration_s / self.step_s <= STEPS_MAX, STEPS)?;
@@ -148,6 +124,45 @@ impl WheelRig {
         check("slip angle", angle, angle.abs() <= SLIP_ANGLE_MAX_RAD, "within ±80°, in rad")?;
         check("omega", self.omega_rad_s, self.omega_rad_s.is_finite(), "a finite number")
     }
+
+    /// Whether the wheel is still near the ground, and not in it to above its axle. A wheel
+    /// that comes there in leaps was thrown by the steps and did not sink.
+    fn check_place(&self, height_m: f64, rise_m_s: f64, wrench: &Wrench, time_s: f64) -> Result<(), RigError> {
+        let radius_m = self.wheel.radius_m;
+        let is_near = height_m.abs() < LOST_RADII * radius_m && is_finite(wrench);
+        let leaps = (rise_m_s * self.step_s).abs() > LEAP_RADII * radius_m;
+        match (is_near, height_m < 0.0) {
+            (true, false) => Ok(()),
+            (true, true) if !leaps => Err(RigError::Buried { time_s, radius_m }),
+            _ => Err(RigError::Diverged { time_s, step_s: self.step_s }),
+        }
+    }
+
+    /// The same rig with a longer run, and as much longer an end.
+    fn times_as_long(&self, times: f64) -> Self {
+        Self { duration_s: times * self.duration_s, average_s: times * self.average_s, ..self.clone() }
+    }
+}
+
+/// The coarsest grid on which a rig takes a wheel, m: two cells across its width and four
+/// along its radius. On soil `lunar` a wheel of 100 N pulls as on a fine grid within 2 % with
+/// four, a fifth too much with two, and does not come to rest between its nodes with less.
+#[must_use]
+pub fn coarsest_grid_m(wheel: &WheelShape) -> f64 {
+    (0.5 * wheel.width_m).min(0.25 * wheel.radius_m)
+}
+
+/// Whether a grid is fine enough for a wheel.
+///
+/// # Errors
+/// When it is not; see [`coarsest_grid_m`].
+pub(crate) fn check_grid(wheel: &WheelShape, grid_m: f64) -> Result<(), RigError> {
+    let what = "half of the wheel's width and a quarter of its radius";
+    check_coarse(grid_m, coarsest_grid_m(wheel), what)
+}
+
+fn check_coarse(grid_m: f64, most_m: f64, what: &'static str) -> Result<(), RigError> {
+    if grid_m <= most_m { Ok(()) } else { Err(RigError::TooCoarse { grid_m, most_m, what }) }
 }
 
 /// Means over the end of a run.
@@ -168,12 +183,35 @@ pub struct SteadyState {
     pub floored_share: f64,
 }
 
-/// Runs the single-wheel testbed.
+/// Runs the single-wheel testbed, up to ten times as long as the rig says until its end is
+/// settled.
 ///
 /// # Errors
-/// When a value is out of range, the grid too fine, the run diverges, or the soil's
-/// negative Kc mostly does not hold for the patches under the wheel.
+/// When a value is out of range, the law has no pull at a given slip, the grid is too fine or
+/// too coarse, the wheel too fast for the step, the run diverges, the wheel goes in deeper
+/// than its radius or does not settle, or the soil's negative Kc mostly does not hold for the
+/// patches under the wheel.
 pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
+    let mut end = roll(rig)?;
+    for times in LONGER {
+        if end.unsettled(rig).is_none() {
+            break;
+        }
+        match roll(&rig.times_as_long(times)) {
+            // Longer than steps or ground allow: the end that there is has to do.
+            Err(RigError::Value { .. } | RigError::TooFine { .. }) => break,
+            longer => end = longer?,
+        }
+    }
+    if let Some(why) = end.unsettled(rig) {
+        return Err(RigError::NotSettled { time_s: end.time_s, why });
+    }
+    end.check_resolved(rig)?;
+    Ok(end.steady)
+}
+
+/// Runs the testbed as long as the rig says.
+fn roll(rig: &WheelRig) -> Result<End, RigError> {
     rig.check()?;
     let level_m_s = rig.velocity_m_s();
     let travel_m = level_m_s.amax() * rig.duration_s;
@@ -185,8 +223,9 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
     let steps = (rig.duration_s / rig.step_s).round() as usize;
     let skipped = steps.saturating_sub((rig.average_s / rig.step_s).round() as usize);
+    let (counted, of_first) = (steps - skipped, (steps - skipped) / 2);
     let mut centre_m = level_m_s * (-0.5 * rig.duration_s) + Vector3::z() * rig.wheel.radius_m;
-    let (mut rise_m_s, mut sum) = (0.0, SteadyState::default());
+    let (mut rise_m_s, mut sum, mut first) = (0.0, SteadyState::default(), SteadyState::default());
     for i in 0..steps {
         let motion = WheelMotion {
             world_from_wheel: Pose::from_parts(centre_m.into(), UnitQuaternion::identity()),
@@ -195,8 +234,9 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
         };
         let contact = step(&mut context, &rig.wheel, &mut wheel_memory, &motion, &conditions);
         let time_s = i as f64 * rig.step_s;
-        if !(centre_m.z.abs() < LOST_RADII * rig.wheel.radius_m && is_finite(&contact.wrench)) {
-            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+        rig.check_place(centre_m.z, rise_m_s, &contact.wrench, time_s)?;
+        if i == skipped + of_first {
+            first = sum;
         }
         if i >= skipped {
             sum.floored_share += f64::from(u8::from(contact.modulus_floored));
@@ -209,11 +249,11 @@ pub fn wheel(rig: &WheelRig) -> Result<SteadyState, RigError> {
         rise_m_s += (contact.wrench.force.z / rig.load_n - 1.0) * rig.gravity_m_s2 * rig.step_s;
         centre_m += (level_m_s + Vector3::z() * rise_m_s) * rig.step_s;
     }
-    let steady = sum.over((steps - skipped).max(1));
-    if steady.floored_share > FLOORED_MAX {
-        return Err(RigError::ModulusFloored { share: steady.floored_share });
+    let end = End::new(rig, sum, first, [of_first, counted], skipped);
+    if end.steady.floored_share > FLOORED_MAX {
+        return Err(RigError::ModulusFloored { share: end.steady.floored_share });
     }
-    Ok(steady)
+    Ok(end)
 }
 
 impl SteadyState {
@@ -264,9 +304,12 @@ impl PlateRig {
             ("step", self.step_s),
         ];
         values.into_iter().try_for_each(|(what, value)| check_positive(what, value))?;
+        let shorter_m = self.size_m[0].min(self.size_m[1]);
+        check_coarse(self.grid_m, shorter_m / PLATE_CELLS_MIN, "a quarter of the plate's shorter side")?;
         check_count("nodes under the plate", nodes_under(self.size_m, self.grid_m), NODES_MAX as f64, self.grid_m)?;
         let steps = self.depth_m / (self.speed_m_s * self.step_s);
-        check("depth over speed and step", steps, steps <= STEPS_MAX, STEPS)
+        let allowed = "10 to 10 million steps: press slower or deeper, or faster";
+        check("depth over speed and step", steps, (PLATE_STEPS_MIN..=STEPS_MAX).contains(&steps), allowed)
     }
 }
 
@@ -284,8 +327,8 @@ pub struct PlateSample {
 /// Runs the bevameter: a sample a step, down to the depth and half of the way up.
 ///
 /// # Errors
-/// When a value is out of range, the grid too fine, a force is not finite, or the
-/// soil's negative Kc does not hold for a patch of the plate's size.
+/// When a value is out of range, the grid too fine or too coarse, a force is not finite, or
+/// the soil's negative Kc does not hold for a patch of the plate's size.
 pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
     rig.check()?;
     let mut ground = flat_between_posts(rig.grid_m, rig.size_m)?;
@@ -352,7 +395,7 @@ fn flat_between_posts(grid_m: f64, size_m: [f64; 2]) -> Result<GroundPatch, RigE
 
 #[cfg(test)]
 mod tests {
-    use super::{FLOORED_MAX, PlateRig, RigError, WheelRig, plate, wheel};
+    use super::{FLOORED_MAX, PlateRig, RigError, Unsettled, WheelRig, plate, wheel};
     use crate::scm::tests::LUNAR;
     use crate::{Law, Scm, WheelShape};
 
@@ -395,5 +438,68 @@ mod tests {
         assert!(wheel(&far).is_err_and(|refusal| refusal.to_string().contains("posts a side")));
         let long = WheelRig { step_s: 1e-9, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 180.0, 0.2) };
         assert!(wheel(&long).is_err_and(|refusal| refusal.to_string().contains("10 million steps")));
+    }
+
+    /// 100 N on soil `lunar`, on a coarse grid in long steps.
+    fn quick() -> WheelRig {
+        WheelRig { grid_m: 0.02, step_s: 1e-3, ..WheelRig::new(Law::Scm(LUNAR), WHEEL, 100.0, 0.2) }
+    }
+
+    /// Bekker's curve knows no gravity: a wheel under little of it comes to the same
+    /// depth, only later.
+    #[test]
+    fn under_little_gravity_a_wheel_is_given_the_time_to_sink() {
+        let usual = wheel(&quick()).expect("runs");
+        let late = wheel(&WheelRig { gravity_m_s2: 0.01, ..quick() }).expect("settles");
+        assert!((late.normal_n / 100.0 - 1.0).abs() < 0.02, "{late:?}");
+        assert!((late.sinkage_m / usual.sinkage_m - 1.0).abs() < 0.1, "{late:?} {usual:?}");
+        assert!((late.drawbar_n / usual.drawbar_n - 1.0).abs() < 0.1, "{late:?} {usual:?}");
+        let never = wheel(&WheelRig { gravity_m_s2: 1e-4, ..quick() }).expect_err("still sinks").to_string();
+        assert!(never.contains("not settled after 70 s: the wheel carries"), "{never}");
+        assert!(never.contains(" of 100 N; take more gravity"), "{never}");
+    }
+
+    /// Pull depends on the way and hardly on the speed (damping alone does): a wheel ten times
+    /// slower than another pulls the same once it is off the soil that it started on.
+    #[test]
+    fn a_slow_wheel_is_given_the_way_to_come_onto_new_soil() {
+        let [fast, slow] =
+            [0.2, 0.02].map(|omega_rad_s| wheel(&WheelRig { omega_rad_s, ..quick() }).expect("settles").drawbar_n);
+        assert!((slow / fast - 1.0).abs() < 0.05, "{slow} {fast}");
+        let stuck = wheel(&WheelRig { omega_rad_s: 1e-3, ..quick() });
+        assert!(matches!(stuck, Err(RigError::NotSettled { why: Unsettled::Way { .. }, .. })), "{stuck:?}");
+        let standing = wheel(&WheelRig { omega_rad_s: 0.0, ..quick() });
+        assert!(standing.is_ok_and(|state| state.drawbar_n.abs() < 1.0));
+    }
+
+    #[test]
+    fn a_grid_too_coarse_for_what_it_carries_is_refused_with_the_coarsest_that_is_taken() {
+        let refused = |rig: WheelRig| wheel(&rig).expect_err("refused").to_string();
+        let message = refused(WheelRig { grid_m: 0.07, ..quick() });
+        assert!(message.contains("0.07 m is too coarse: must be at most 0.0625 m, half of the wheel"), "{message}");
+        let narrow = WheelShape { width_m: 0.03, ..WHEEL };
+        let message = refused(WheelRig { wheel: narrow, ..quick() });
+        assert!(message.contains("must be at most 0.015 m"), "{message}");
+        // Fine enough for the wheel, but not for the 27 mm on which 10 N stand.
+        let light = refused(WheelRig { grid_m: 0.05, load_n: 10.0, ..quick() });
+        assert!(light.contains("too coarse") && light.contains("contact with the soil"), "{light}");
+        let coarse = PlateRig { grid_m: 0.03, ..PlateRig::new(LUNAR, [0.3, 0.1], 0.01, 0.02) };
+        let message = plate(&coarse).expect_err("refused").to_string();
+        assert!(message.contains("must be at most 0.025 m, a quarter of the plate's shorter side"), "{message}");
+    }
+
+    #[test]
+    fn what_passes_in_too_few_steps_is_refused() {
+        let fast = WheelRig { omega_rad_s: 30.0, duration_s: 2.0, average_s: 0.5, step_s: 5e-4, ..quick() };
+        let message = wheel(&fast).expect_err("refused").to_string();
+        assert!(message.contains("goes 0.00300 m in a step of 0.0005 s"), "{message}");
+        let message = plate(&PlateRig::new(LUNAR, [0.3, 0.3], 20.0, 0.02)).expect_err("refused").to_string();
+        assert!(message.contains("depth over speed and step is 1: must be 10 to 10 million"), "{message}");
+    }
+
+    #[test]
+    fn a_wheel_that_goes_in_to_above_its_axle_is_not_told_as_one_that_drives() {
+        let heavy = wheel(&WheelRig { load_n: 2e4, ..quick() });
+        assert!(matches!(heavy, Err(RigError::Buried { .. })), "{heavy:?}");
     }
 }

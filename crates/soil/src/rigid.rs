@@ -35,7 +35,7 @@ const BRISTLE: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RigidSpec {
-    /// Friction over normal force up to which a wheel holds.
+    /// Friction over normal force up to which a wheel holds, 0 to 10.
     #[garde(custom(within(0.0, 10.0)))]
     pub static_friction: f64,
     /// Friction over normal force while it slides; not above the static one.

@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 use garde::Validate;
 use nalgebra::Vector3;
 use selene_base::Wrench;
-use selene_base::input::{positive, within};
+use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::bearing::Bearing;
@@ -26,6 +26,7 @@ use crate::contact_patch::{ContactPatch, Stand, point_velocity};
 use crate::grip::{Friction, Slide, Spring};
 use crate::rigid::{bearing, bristle};
 use crate::slip_table::{Curve, Interpolation, SlipRow, check_rows};
+use crate::spec::positive_within;
 use crate::surface::Surface;
 use crate::trace::Trace;
 use crate::wheel::{Conditions, SoilContext, WheelContact, WheelMotion, WheelShape, slip_ratio};
@@ -46,6 +47,9 @@ const CRAWL_M_S: f64 = 1e-3;
 /// Share of the ground speed against the rim's up to which resistance still acts.
 const BACKWARD: f64 = 0.05;
 
+/// Deepest sinkage of a row, m.
+const SINKAGE_MAX_M: f64 = 10.0;
+
 /// A slip map's part of a soil file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
@@ -54,11 +58,11 @@ pub struct SlipMapSpec {
     #[garde(skip)]
     #[serde(default)]
     pub interpolation: Interpolation,
-    /// Friction across the wheel over its load, with no traction used.
+    /// Friction across the wheel over its load, with no traction used, 0 to 10.
     #[garde(custom(within(0.0, 10.0)))]
     pub lateral_friction: f64,
-    /// Way of rolling in which slip builds up, σ, m.
-    #[garde(custom(positive))]
+    /// Way of rolling in which slip builds up, σ, m: 10 µm to 100 m.
+    #[garde(custom(positive_within(1e-5, 100.0)))]
     pub relaxation_m: f64,
     /// The rows, slip rising from −1 to 1.
     #[garde(dive, custom(without_free_pull(self.interpolation)))]
@@ -84,7 +88,7 @@ fn without_free_pull(interpolation: Interpolation) -> impl FnOnce(&SlipTable, &(
     }
 }
 
-/// Rows of a slip map.
+/// Rows of a slip map, 3 to 1024; sinkage is 10 m at most.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct SlipTable(pub Vec<SlipRow>);
@@ -100,9 +104,17 @@ impl Validate for SlipTable {
         }
         for (i, row) in self.0.iter().enumerate() {
             row.validate_into(&(), &mut garde::util::nested_path!(parent, i), report);
+            if let Some(error) = too_deep(row) {
+                report.append(parent().join(i).join("sinkage_m"), error);
+            }
         }
         check_rows(&self.0, parent, report);
     }
+}
+
+fn too_deep(row: &SlipRow) -> Option<garde::Error> {
+    let sinkage_m = row.sinkage_m.filter(|m| *m > SINKAGE_MAX_M)?;
+    Some(garde::Error::new(format!("value {sinkage_m} is not allowed: must be 0 to {SINKAGE_MAX_M}")))
 }
 
 /// A validated slip map.
@@ -319,5 +331,29 @@ impl Gait {
         let rolling_m_s = self.rim_m_s + self.ahead_m_s;
         let against = if self.ahead_m_s * self.rim_m_s < 0.0 { (self.ahead_m_s / self.rim_m_s).abs() } else { 0.0 };
         rolling_m_s / (rolling_m_s.abs() + soft_m_s) * (1.0 - against / BACKWARD).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use selene_base::input::parse_yaml;
+
+    use crate::spec::SoilSpec;
+
+    #[test]
+    fn lengths_that_no_slip_map_has_are_refused_with_what_is_allowed() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/soil/slip_map_lunar.yaml");
+        let good = std::fs::read_to_string(&file).expect("a soil");
+        for (from, to, allowed) in [
+            ("relaxation_m: 0.018", "relaxation_m: 1e300", "to 100"),
+            ("relaxation_m: 0.018", "relaxation_m: 1e-300", "more than 0"),
+            ("0.7267, sinkage_m: 0.0153", "0.7267, sinkage_m: 1e300", "0 to 10"),
+        ] {
+            assert_eq!(good.matches(from).count(), 1, "{from}");
+            let message = parse_yaml::<SoilSpec>(&good.replace(from, to), &file).expect_err(to).to_string();
+            assert!(message.contains("line") && message.contains(allowed), "{message}");
+        }
     }
 }

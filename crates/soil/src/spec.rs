@@ -1,18 +1,21 @@
 //! Soil files (`config/soil/*.yaml`): a name and one law. The soil contact model's keys
 //! are its own parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports
 //! give them; the other laws' keys are beside those laws. Values that no soil has are
-//! refused with file, line and what is allowed.
+//! refused with file, line and what is allowed; bounds are generous, and leave room for rock.
 
 use std::path::Path;
 
 use garde::Validate;
 use selene_base::InputError;
-use selene_base::input::{load_yaml, non_negative, positive, within};
+use selene_base::input::{load_yaml, within};
 use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
 use crate::rigid::RigidSpec;
 use crate::slip_map::SlipMapSpec;
+
+/// The stiffest unloading, Pa/m: rock that yields over a millimetre.
+const ELASTIC_MAX_PA_PER_M: f64 = 1e14;
 
 /// A soil file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -102,29 +105,29 @@ impl Validate for SoilLaw {
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScmSpec {
-    /// Bekker's frictional modulus Kφ, `N/m^(n+2)`.
-    #[garde(custom(positive))]
+    /// Bekker's frictional modulus Kφ, `N/m^(n+2)`: 1 to 1e12.
+    #[garde(custom(positive_within(1.0, 1e12)))]
     pub k_phi: f64,
-    /// Bekker's cohesive modulus Kc, `N/m^(n+1)`; fits of some soils are negative.
+    /// Bekker's cohesive modulus Kc, `N/m^(n+1)`: to 1e9 either way, as fits of some soils are negative.
     #[garde(custom(within(-1e9, 1e9)))]
     pub k_c: f64,
-    /// Bekker's exponent n.
+    /// Bekker's exponent n, 0.1 to 3.
     #[garde(custom(within(0.1, 3.0)))]
     pub n: f64,
-    /// Cohesion c, Pa.
-    #[garde(custom(non_negative))]
+    /// Cohesion c, Pa: 0 to 1e8, that of rock.
+    #[garde(custom(within(0.0, 1e8)))]
     pub cohesion_pa: f64,
-    /// Angle of internal friction φ, degrees.
+    /// Angle of internal friction φ, degrees, 0 to 89.
     #[garde(custom(within(0.0, 89.0)))]
     pub friction_deg: f64,
-    /// Janosi–Hanamoto shear displacement J, m.
-    #[garde(custom(positive))]
+    /// Janosi–Hanamoto shear displacement J, m: 1 µm to 10 m.
+    #[garde(custom(positive_within(1e-6, 10.0)))]
     pub janosi_m: f64,
-    /// Stiffness in unloading E, Pa/m; above Kφ.
+    /// Stiffness in unloading E, Pa/m: above Kφ, to 1e14.
     #[garde(custom(stiffer_than(self.k_phi)))]
     pub elastic_pa_per_m: f64,
-    /// Damping R, Pa s/m.
-    #[garde(custom(non_negative))]
+    /// Damping R, Pa s/m: 0 to 1e9.
+    #[garde(custom(within(0.0, 1e9)))]
     pub damping_pa_s_per_m: f64,
     /// Along what the pressure acts.
     #[garde(skip)]
@@ -134,8 +137,8 @@ pub struct ScmSpec {
     #[garde(dive)]
     #[serde(default)]
     pub slip_sinkage: Option<SlipSinkage>,
-    /// Bulk density, kg/m³: the weight of the soil that a wheel's side pushes aside; zero
-    /// leaves cohesion alone to resist.
+    /// Bulk density, kg/m³, 0 to 4000: the weight of the soil that a wheel's side pushes aside;
+    /// zero leaves cohesion alone to resist.
     #[garde(custom(within(0.0, 4000.0)))]
     #[serde(default)]
     pub density_kg_m3: f64,
@@ -150,8 +153,8 @@ pub struct SlipSinkage {
     /// Share of the modulus that is lost in the end, 0 to 0.95.
     #[garde(custom(within(0.0, 0.95)))]
     pub loss: f64,
-    /// Sheared length over which it is lost, m.
-    #[garde(custom(positive))]
+    /// Sheared length over which it is lost, m: 1 µm to 10 m.
+    #[garde(custom(positive_within(1e-6, 10.0)))]
     pub displacement_m: f64,
 }
 
@@ -196,6 +199,16 @@ impl SoilSpec {
     }
 }
 
+/// A garde check: above zero and between `min` and `max`, both allowed.
+pub(crate) fn positive_within(min: f64, max: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |value, ()| {
+        if (min..=max).contains(value) {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("value {value} is not allowed: must be more than 0, {min} to {max}")))
+    }
+}
+
 fn of_scm_alone(law: &SoilLaw) -> impl FnOnce(&Option<BulldozingSpec>, &()) -> garde::Result {
     move |bulldozing, ()| match (bulldozing, law) {
         (None, _) | (Some(_), SoilLaw::Scm(_)) => Ok(()),
@@ -208,11 +221,11 @@ fn of_scm_alone(law: &SoilLaw) -> impl FnOnce(&Option<BulldozingSpec>, &()) -> g
 
 fn stiffer_than(k_phi: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
     move |value, ()| {
-        if value.is_finite() && *value > k_phi {
+        if *value > k_phi && *value <= ELASTIC_MAX_PA_PER_M {
             return Ok(());
         }
-        let allowed = format!("must be more than k_phi ({k_phi}): soil unloads stiffer than it yields");
-        Err(garde::Error::new(format!("value {value} is not allowed: {allowed}")))
+        let allowed = format!("must be more than k_phi ({k_phi}), to {ELASTIC_MAX_PA_PER_M}");
+        Err(garde::Error::new(format!("value {value} is not allowed: {allowed}: soil unloads stiffer than it yields")))
     }
 }
 
@@ -247,11 +260,16 @@ law:
         for (from, to, parts) in [
             ("k_phi: 0.82e6", "k_phi: -1", ["line 4", "-1", "more than 0"]),
             ("n: 1.0", "n: 0", ["line 6", "0", "0.1 to 3"]),
-            ("cohesion_pa: 170", "cohesion_pa: -5", ["line 7", "-5", "0 or more"]),
+            ("k_phi: 0.82e6", "k_phi: 1e300", ["line 4", "k_phi", "to 1000000000000"]),
+            ("cohesion_pa: 170", "cohesion_pa: -5", ["line 7", "-5", "0 to 100000000"]),
+            ("cohesion_pa: 170", "cohesion_pa: 1e300", ["line 7", "cohesion_pa", "0 to 100000000"]),
             ("friction_deg: 35", "friction_deg: 90", ["line 8", "90", "0 to 89"]),
             ("janosi_m: 0.0178", "janosi_m: .nan", ["line 9", "NaN", "more than 0"]),
+            ("janosi_m: 0.0178", "janosi_m: 1e300", ["line 9", "janosi_m", "to 10"]),
             ("elastic_pa_per_m: 2e8", "elastic_pa_per_m: 1e5", ["line 10", "100000", "more than k_phi (820000)"]),
-            ("damping_pa_s_per_m: 3e4", "damping_pa_s_per_m: .inf", ["line 11", "inf", "0 or more"]),
+            ("elastic_pa_per_m: 2e8", "elastic_pa_per_m: 1e300", ["line 10", "elastic", "to 100000000000000"]),
+            ("damping_pa_s_per_m: 3e4", "damping_pa_s_per_m: .inf", ["line 11", "inf", "0 to 1000000000"]),
+            ("damping_pa_s_per_m: 3e4", "damping_pa_s_per_m: 1e300", ["line 11", "damping", "0 to 1000000000"]),
         ] {
             let message = refusal(from, to);
             for part in parts.iter().chain(&["soil/x.yaml"]) {

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
+use selene_soil::rig::{RigError, WheelRig, wheel};
 use selene_soil::{DataDriven, Law, SoilSpec, WheelShape};
 use selene_terrain::{GroundPatch, Node};
 
@@ -208,4 +209,12 @@ fn beyond_the_fit_the_flag_is_set() {
     assert!(!law.slip(1.17, 0.0).is_outside && law.depth_m(0.1, 20.0).is_outside);
     let (samples, _) = drive(&DriveRig { mass_kg: 50.0, duration_s: 2.0, ..rig(0.3) }).expect("runs");
     assert!(samples.last().expect("samples").slip_outside_fit);
+}
+
+/// The law says the slip itself: held at another one a wheel meets friction alone, whatever
+/// the slip, and that is no pull of this soil.
+#[test]
+fn a_wheel_at_a_given_slip_is_refused() {
+    let refusal = wheel(&WheelRig::new(Law::Data(law()), WHEEL, 8.72, 0.2));
+    assert!(matches!(refusal, Err(RigError::NoPull)), "{refusal:?}");
 }

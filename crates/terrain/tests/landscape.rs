@@ -12,7 +12,9 @@ fn land(seed: u64) -> Landscape {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
     let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
     let levels = vec![level(0.02, 10.24), level(0.16, 81.92), level(1.28, 655.36), level(5.12, 2621.44)];
-    let spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
+    let mut spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
+    // Small windows have room for smaller rocks than the site's own.
+    spec.rocks.diameter_min_m = 0.06;
     Landscape::new(spec, &file, None, seed).expect("a procedural site")
 }
 

@@ -17,10 +17,13 @@ fn spec(name: &str) -> SiteSpec {
     load_yaml(&site_file(name)).expect("a good file")
 }
 
-/// The polar site with smaller levels.
+/// The polar site with smaller levels, which have room for smaller rocks.
 fn small_polar() -> SiteSpec {
     let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
-    SiteSpec { levels: vec![level(0.04, 20.48), level(0.32, 163.84), level(5.12, 5242.88)], ..spec("polar.yaml") }
+    let levels = vec![level(0.04, 20.48), level(0.32, 163.84), level(5.12, 5242.88)];
+    let mut spec = SiteSpec { levels, ..spec("polar.yaml") };
+    spec.rocks.diameter_min_m = 0.06;
+    spec
 }
 
 fn polar(seed: u64) -> Clipmap {
@@ -224,7 +227,7 @@ fn absurd_sites_are_refused_with_what_is_allowed() {
         ),
         ("{ preset: viper }\n  diameter_min_m: 0.3", "{ neukum: { age_gyr: 5 } }\n  diameter_min_m: 0.3", "4"),
         ("preset: viper", "preset: copernicus", "trask"),
-        ("diameter_min_m: 0.06", "diameter_min_m: 60", "must be below diameter_max_m 5"),
+        ("diameter_min_m: 0.08", "diameter_min_m: 60", "must be below diameter_max_m 5"),
         ("latitude_deg: -85.4", "latitude_deg: -95.4", "-90 to 90"),
         ("relief:", "releif:", "releif"),
     ];

@@ -47,14 +47,15 @@ pub struct AckermannState {
 }
 
 impl AckermannState {
-    /// What wheels that turn and are steered like this amount to: the mean of their
-    /// forward speeds, and the mean angle that those steered in front of the centre of
-    /// rotation stand for.
+    /// What wheels whose drive joints turn and steering joints stand like this, about
+    /// their own axes, amount to: the mean of their forward speeds, and the mean angle
+    /// that those steered in front of the centre of rotation stand for.
     #[must_use]
     pub fn of_wheels(model: &RoverModel, rate_rad_s: &[f64], steer_rad: &[f64]) -> Self {
         let (mut speed_m_s, mut angle_rad, mut steered) = (0.0, 0.0, 0.0);
         let wheels = model.wheels();
         for (wheel, (rate, steer)) in wheels.iter().zip(rate_rad_s.iter().zip(steer_rad)) {
+            let (rate, steer) = (wheel.drive_sign * rate, wheel.steer_sign * steer);
             speed_m_s += rate * wheel.radius_m * steer.cos() / wheels.len() as f64;
             let ahead_m = wheel.centre_in_base_m.x - centre_x_m(model);
             if wheel.steer_joint.is_some() && ahead_m > WHEELBASE_MIN_M {

@@ -6,7 +6,7 @@ use nalgebra::{Matrix3, Unit, Vector3};
 use selene_base::Pose;
 
 use crate::model::RoverModel;
-use crate::shape::{Joint, JointKind};
+use crate::shape::{Inertial, Joint, JointKind};
 use crate::spatial::parallel_axis;
 
 /// A rigid body and the joint that it hangs from.
@@ -49,7 +49,13 @@ pub(crate) fn bodies(model: &RoverModel) -> (Vec<RigidBody>, Vec<Seat>) {
             hinges.push(Some(hinge(joint, &parent)));
         }
     }
-    let bodies = hinges.into_iter().enumerate().map(|(body, hinge)| lump(model, &seats, body, hinge)).collect();
+    let mut sums = vec![Sum::default(); hinges.len()];
+    for (link, seat) in model.links().iter().zip(&seats) {
+        if let Some(inertial) = &link.inertial {
+            sums[seat.body].add(inertial, &seat.body_from_link);
+        }
+    }
+    let bodies = sums.into_iter().zip(hinges).map(|(sum, hinge)| sum.lump(hinge)).collect();
     (bodies, seats)
 }
 
@@ -62,18 +68,28 @@ fn hinge(joint: &Joint, parent: &Seat) -> Hinge {
     }
 }
 
-/// The sum of all links that sit on `body`.
-fn lump(model: &RoverModel, seats: &[Seat], body: usize, hinge: Option<Hinge>) -> RigidBody {
-    let (mut mass_kg, mut moment, mut about_origin) = (0.0, Vector3::zeros(), Matrix3::zeros());
-    let on_body = model.links().iter().zip(seats).filter(|(_, seat)| seat.body == body);
-    for (inertial, seat) in on_body.filter_map(|(link, seat)| Some((link.inertial?, seat))) {
-        let body_from_com = seat.body_from_link * inertial.link_from_com;
+/// The sum of the links that sit on a body.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    mass_kg: f64,
+    /// Mass times place, kg m.
+    moment: Vector3<f64>,
+    about_origin: Matrix3<f64>,
+}
+
+impl Sum {
+    fn add(&mut self, inertial: &Inertial, body_from_link: &Pose) {
+        let body_from_com = body_from_link * inertial.link_from_com;
         let turn = body_from_com.rotation.to_rotation_matrix();
         let arm = body_from_com.translation.vector;
-        mass_kg += inertial.mass_kg;
-        moment += arm * inertial.mass_kg;
-        about_origin += turn * inertial.inertia_kg_m2 * turn.transpose() + parallel_axis(inertial.mass_kg, &arm);
+        self.mass_kg += inertial.mass_kg;
+        self.moment += arm * inertial.mass_kg;
+        self.about_origin += turn * inertial.inertia_kg_m2 * turn.transpose() + parallel_axis(inertial.mass_kg, &arm);
     }
-    let com_m = moment / mass_kg;
-    RigidBody { mass_kg, com_m, inertia_about_com_kg_m2: about_origin - parallel_axis(mass_kg, &com_m), hinge }
+
+    fn lump(&self, hinge: Option<Hinge>) -> RigidBody {
+        let com_m = self.moment / self.mass_kg;
+        let inertia_about_com_kg_m2 = self.about_origin - parallel_axis(self.mass_kg, &com_m);
+        RigidBody { mass_kg: self.mass_kg, com_m, inertia_about_com_kg_m2, hinge }
+    }
 }

@@ -1,6 +1,9 @@
 //! Mesh files of visuals: STL, OBJ and Collada, read by `mesh-loader` into triangles
 //! in metres. Materials and textures of the file are not used: a URDF says its colours.
 
+mod collada;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use selene_base::input::read_bytes;
@@ -28,12 +31,28 @@ pub(crate) fn read(path: &Path, scale: [f64; 3]) -> Result<Triangles, String> {
 
 /// The meshes of a file whose kind its extension tells, never its content.
 fn parse(bytes: Vec<u8>, path: &Path) -> Result<Vec<mesh_loader::Mesh>, String> {
-    let loader = mesh_loader::Loader::default();
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    let scene = match extension.as_deref() {
-        Some("stl") => loader.load_stl_from_slice(&whole_stl(bytes)?, path),
-        Some("dae") => loader.load_collada_from_slice(&bytes, path),
-        Some("obj") => loader.load_obj_from_slice_with_reader(&bytes, path, |_| Ok(Vec::new())),
+    let bytes = match extension.as_deref() {
+        Some("stl") => whole_stl(bytes)?,
+        Some("dae") => whole_collada(bytes)?,
+        _ => bytes,
+    };
+    without_panic(|| load(&bytes, path, extension.as_deref()))
+}
+
+/// A last net: the loader panics at some broken files. Those known are refused before it sees them, and
+/// one that is not yet known must not end the program either.
+fn without_panic<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let read = catch_unwind(AssertUnwindSafe(read));
+    read.unwrap_or_else(|_| Err("is broken: its reader gave up on it; export it anew".to_owned()))
+}
+
+fn load(bytes: &[u8], path: &Path, extension: Option<&str>) -> Result<Vec<mesh_loader::Mesh>, String> {
+    let loader = mesh_loader::Loader::default();
+    let scene = match extension {
+        Some("stl") => loader.load_stl_from_slice(bytes, path),
+        Some("dae") => loader.load_collada_from_slice(bytes, path),
+        Some("obj") => loader.load_obj_from_slice_with_reader(bytes, path, |_| Ok(Vec::new())),
         _ => return Err("is of a kind that is not known; stl, obj and dae are allowed".to_owned()),
     };
     scene.map(|scene| scene.meshes).map_err(|error| error.to_string())
@@ -58,6 +77,13 @@ fn whole_stl(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     Err(stated.map_or(format!("has {has} bytes; an STL begins with \"solid\" or has 84 bytes and more"), |triangles| {
         format!("states {triangles} triangles but has {has} bytes; must have {}", needed(triangles))
     }))
+}
+
+/// Refuses a Collada file whose counts or indices are wrong.
+fn whole_collada(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    let text = std::str::from_utf8(&bytes).map_err(|error| format!("is not UTF-8: {error}"))?;
+    collada::check(text.strip_prefix('\u{feff}').unwrap_or(text))?;
+    Ok(bytes)
 }
 
 /// All meshes of a file as one.
@@ -89,7 +115,7 @@ fn check(vertices: &[[f32; 3]], faces: &[[u32; 3]]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, read};
+    use super::{parse, read, without_panic};
     use std::path::{Path, PathBuf};
 
     /// A binary STL of one triangle.
@@ -107,6 +133,8 @@ mod tests {
         vertex 0 2 0.5\nendloop\nendfacet\nendsolid plate\n";
     const OBJ: &str =
         "mtllib none.mtl\no a\nv 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 2 0.5\nf 2 3 4\nf 4 3 2\no b\nv 5 0 0\nf 2 3 5\n";
+
+    const COLLADA: &str = include_str!("../tests/plate.dae");
 
     fn file(name: &str, bytes: &[u8]) -> PathBuf {
         let path = std::env::temp_dir().join(format!("selene-mesh-{}-{name}", std::process::id()));
@@ -143,6 +171,44 @@ mod tests {
             let text = format!("{}{}", " ".repeat(padding), &TEXT_STL[..length]).into_bytes();
             assert!(parse(text, Path::new("cut.stl")).is_err(), "cut to {length} bytes after {padding} spaces");
         }
+    }
+
+    #[test]
+    fn a_collada_file_is_read_where_its_scene_puts_it() {
+        let path = file("plate.dae", COLLADA.as_bytes());
+        let (vertices, triangles) = read(&path, [1.0, 2.0, 1.0]).expect("good");
+        assert_eq!(triangles.len(), 5, "one, two of a square, one, one of a fan");
+        let first = triangles[0].map(|corner| vertices[corner as usize]);
+        assert_eq!(first, [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 2.0, 0.0]]);
+        std::fs::remove_file(path).expect("clean");
+    }
+
+    #[test]
+    fn an_index_beyond_its_source_is_refused_with_its_line() {
+        let bad = COLLADA.replacen("<p>3 2 1</p>", "<p>3 2 99</p>", 1);
+        let path = file("index.dae", bad.as_bytes());
+        let refusal = read(&path, [1.0; 3]).expect_err("beyond");
+        assert!(refusal.contains("line 26") && refusal.contains("99") && refusal.contains("0 to 3"), "{refusal}");
+        std::fs::remove_file(path).expect("clean");
+    }
+
+    #[test]
+    fn no_wrong_digit_of_a_collada_file_makes_its_reader_give_up() {
+        for (at, _) in COLLADA.match_indices(|c: char| c.is_ascii_digit()) {
+            for digits in ["", "0", "1", "2", "3", "9", "99", "-1", "1 1", "4294967295", "4294967296"] {
+                let text = format!("{}{digits}{}", &COLLADA[..at], &COLLADA[at + 1..]);
+                if let Err(refusal) = parse(text.into_bytes(), Path::new("wrong.dae")) {
+                    assert!(!refusal.contains("gave up"), "\"{digits}\" at byte {at}: {refusal}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_that_panics_ends_nothing() {
+        let refusal = without_panic::<()>(|| panic!("as a broken file may make it")).expect_err("it gave up");
+        assert!(refusal.contains("is broken"), "{refusal}");
+        assert_eq!(without_panic(|| Ok(1)), Ok(1));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A validated rover: the tree of a URDF and the roles that a YAML file gives its
 //! joints. Nothing here changes while it drives; [`crate::Rover`] holds the state.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use nalgebra::Vector3;
+use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
@@ -36,12 +37,21 @@ pub struct RoverModel {
 pub struct Wheel {
     /// Name, for topics and tables.
     pub name: String,
-    /// The wheel's link; its origin is the wheel's centre and its y axis the axle.
+    /// The wheel's link; its origin is the wheel's centre.
     pub link: usize,
+    /// The turn from the wheel's frame, whose y is the axle and points to the body's left, to that of
+    /// its link.
+    pub link_from_wheel: UnitQuaternion<f64>,
     /// The joint that turns it.
     pub drive_joint: usize,
+    /// Sign of that joint's rate when the wheel rolls forward: 1 where its axis points to the body's
+    /// left, −1 where it points to the right.
+    pub drive_sign: f64,
     /// The joint that steers it.
     pub steer_joint: Option<usize>,
+    /// Sign of that joint's angle when the wheel points to the left: 1 where its axis points up, −1
+    /// where it points down; 1 for a wheel that is not steered.
+    pub steer_sign: f64,
     /// The joint that springs it.
     pub suspension_joint: Option<usize>,
     /// Radius to the grousers' tips, m.
@@ -132,7 +142,7 @@ impl RoverModel {
         let spec: RoverSpec = parse_yaml(&yaml, rover_yaml)?;
         let urdf_path = rover_yaml.parent().unwrap_or(Path::new(".")).join(&spec.urdf);
         let (links, joints, urdf_text) = read_urdf(&urdf_path)?;
-        let roles = Roles { joints: &joints, yaml: &yaml, path: rover_yaml };
+        let roles = Roles::new(&joints, &yaml, rover_yaml);
         let wheels = spec.wheels.iter().map(|w| roles.wheel(w, &spec)).collect::<Result<Vec<_>, _>>()?;
         let servos = spec.servos.iter().map(|s| roles.servo(s)).collect::<Result<Vec<_>, _>>()?;
         let passive = spec.passive.iter().map(|p| roles.passive(p)).collect::<Result<Vec<_>, _>>()?;
@@ -295,6 +305,7 @@ impl RoverModel {
 
 /// Refuses a joint that nothing drives, steers, springs or is known to leave free.
 fn no_joint_free(joints: &[Joint], moving: &[usize], held: &[usize], urdf: &Path) -> Result<(), VehicleError> {
+    let held: BTreeSet<_> = held.iter().collect();
     let Some(&free) = moving.iter().find(|joint| !held.contains(joint)) else { return Ok(()) };
     let Joint { name, line, kind, .. } = &joints[free];
     let what = format!(

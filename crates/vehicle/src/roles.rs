@@ -1,9 +1,11 @@
 //! Giving the joints of a URDF the roles that a rover's YAML names: each joint is of
 //! the kind that its role needs, and has one role.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use selene_base::InputError;
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::{InputError, Pose};
 
 use crate::VehicleError;
 use crate::model::{Coupling, Lamp, Passive, Servo, Wheel, poses_at_zero};
@@ -12,38 +14,88 @@ use crate::spec::{
     CouplingSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, WheelSpec,
 };
 
-/// How far a drive axis may lie off its link's y axis, as 1 − cosine.
+/// How far an axle may lie off y of `base_link`: room for a wheel's camber or toe, and for angles
+/// that a URDF rounds to 3.14.
+const AXLE_OFF_DEG: f64 = 1.0;
+/// How far a steering axis may lean from upright: castered ones lean by some degrees.
+const STEER_OFF_DEG: f64 = 45.0;
+/// How far an axle may lie off y of its link and be taken for it, as 1 − cosine.
 const AXLE_SLACK: f64 = 1e-9;
 
 pub(crate) struct Roles<'a> {
-    pub(crate) joints: &'a [Joint],
-    pub(crate) yaml: &'a str,
-    pub(crate) path: &'a Path,
+    joints: &'a [Joint],
+    /// The joints by their names: looking through all of them for each role would be slow in a large URDF.
+    index: BTreeMap<&'a str, usize>,
+    base_from_links_at_zero: Vec<Pose>,
+    yaml: &'a str,
+    path: &'a Path,
 }
 
-impl Roles<'_> {
+impl<'a> Roles<'a> {
+    pub(crate) fn new(joints: &'a [Joint], yaml: &'a str, path: &'a Path) -> Self {
+        let index = joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect();
+        Self { joints, index, base_from_links_at_zero: poses_at_zero(joints), yaml, path }
+    }
+
     pub(crate) fn wheel(&self, spec: &WheelSpec, rover: &RoverSpec) -> Result<Wheel, VehicleError> {
         let optional = |name: &Option<String>, kind| name.as_ref().map(|n| self.joint(n, kind)).transpose();
         let drive_joint = self.joint(&spec.drive_joint, JointKind::Continuous)?;
-        let joint = &self.joints[drive_joint];
-        if joint.axis.y < 1.0 - AXLE_SLACK {
-            let what = format!("\"{}\" must turn about +y of its wheel (axis xyz=\"0 1 0\")", joint.name);
-            return Err(self.refusal(&joint.name, what));
-        }
+        let steer_joint = optional(&spec.steer_joint, JointKind::Revolute)?;
+        let suspension_joint = optional(&spec.suspension_joint, JointKind::Prismatic)?;
+        let drive_sign = self.drive_sign(drive_joint)?;
         self.parts_given(spec, rover)?;
+        let joint = &self.joints[drive_joint];
+        let base_from_link = &self.base_from_links_at_zero[joint.child];
         Ok(Wheel {
             name: spec.name.clone(),
             link: joint.child,
+            link_from_wheel: link_from_wheel(&base_from_link.rotation, &(joint.axis.into_inner() * drive_sign)),
             drive_joint,
-            steer_joint: optional(&spec.steer_joint, JointKind::Revolute)?,
-            suspension_joint: optional(&spec.suspension_joint, JointKind::Prismatic)?,
+            drive_sign,
+            steer_joint,
+            steer_sign: steer_joint.map_or(Ok(1.0), |steer| self.steer_sign(steer))?,
+            suspension_joint,
             radius_m: spec.radius_m,
             width_m: spec.width_m,
             grouser_height_m: spec.grouser_height_m,
             grousers: spec.grousers,
             drive: spec.drive.unwrap_or(rover.drive),
-            centre_in_base_m: poses_at_zero(self.joints)[joint.child].translation.vector,
+            centre_in_base_m: base_from_link.translation.vector,
         })
+    }
+
+    /// The sign of a drive joint's rate when its wheel rolls forward.
+    fn drive_sign(&self, joint: usize) -> Result<f64, VehicleError> {
+        let axis = self.axis_in_base(joint);
+        if axis.y.abs() >= AXLE_OFF_DEG.to_radians().cos() {
+            return Ok(axis.y.signum());
+        }
+        let allowed = format!("a wheel must turn about +y or -y of base_link, within {AXLE_OFF_DEG}°");
+        Err(self.wrong_axis(joint, &axis, &allowed))
+    }
+
+    /// The sign of a steering joint's angle when its wheel points to the left.
+    fn steer_sign(&self, joint: usize) -> Result<f64, VehicleError> {
+        let axis = self.axis_in_base(joint);
+        if axis.z.abs() >= STEER_OFF_DEG.to_radians().cos() {
+            return Ok(axis.z.signum());
+        }
+        let allowed = format!("a wheel must be steered about +z or -z of base_link, within {STEER_OFF_DEG}°");
+        Err(self.wrong_axis(joint, &axis, &allowed))
+    }
+
+    /// A joint's axis in the base link with every joint at zero. A joint's own frame says nothing of
+    /// where its axis points: many URDFs turn the frames of one side.
+    fn axis_in_base(&self, joint: usize) -> Vector3<f64> {
+        let Joint { child, axis, .. } = &self.joints[joint];
+        self.base_from_links_at_zero[*child].rotation * axis.into_inner()
+    }
+
+    fn wrong_axis(&self, joint: usize, axis: &Vector3<f64>, allowed: &str) -> VehicleError {
+        let name = &self.joints[joint].name;
+        let [x, y, z] = [axis.x, axis.y, axis.z];
+        let what = format!("\"{name}\" has its axis along {x:.3} {y:.3} {z:.3} of base_link at rest; {allowed}");
+        self.refusal(name, what)
     }
 
     /// A steered wheel needs a steering servo, a sprung one a spring.
@@ -139,7 +191,7 @@ impl Roles<'_> {
                 return Err(self.refusal(material, format!("\"{material}\" has two finishes; one is enough")));
             }
             if !visuals().any(|visual| visual.material == *material) {
-                let names: std::collections::BTreeSet<_> = visuals().map(|visual| visual.material.as_str()).collect();
+                let names: BTreeSet<_> = visuals().map(|visual| visual.material.as_str()).collect();
                 let names: Vec<_> = names.into_iter().collect();
                 let what = format!("no visual of the URDF is of \"{material}\"; there are: {}", names.join(", "));
                 return Err(self.refusal(material, what));
@@ -149,7 +201,7 @@ impl Roles<'_> {
     }
 
     fn moving(&self, name: &str) -> Result<usize, VehicleError> {
-        let found = self.joints.iter().position(|j| j.name == name && j.moves());
+        let found = self.index.get(name).copied().filter(|&joint| self.joints[joint].moves());
         found.ok_or_else(|| {
             let names: Vec<_> = self.joints.iter().filter(|j| j.moves()).map(|j| j.name.as_str()).collect();
             self.refusal(name, format!("\"{name}\" is not a moving joint of the URDF; those are: {}", names.join(", ")))
@@ -157,7 +209,7 @@ impl Roles<'_> {
     }
 
     fn joint(&self, name: &str, kind: JointKind) -> Result<usize, VehicleError> {
-        let Some(index) = self.joints.iter().position(|j| j.name == name) else {
+        let Some(&index) = self.index.get(name) else {
             let names: Vec<_> = self.joints.iter().filter(|j| j.kind == kind).map(|j| j.name.as_str()).collect();
             let what = format!("\"{name}\" is not a joint of the URDF; {kind:?} joints are: {}", names.join(", "));
             return Err(self.refusal(name, what));
@@ -172,7 +224,7 @@ impl Roles<'_> {
 
     /// Refuses a joint that comes twice in `held`.
     pub(crate) fn no_joint_twice(&self, held: &[usize]) -> Result<(), VehicleError> {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         match held.iter().find(|&&joint| !seen.insert(joint)) {
             Some(&joint) => {
                 let name = &self.joints[joint].name;
@@ -189,4 +241,17 @@ impl Roles<'_> {
         let line = line.map_or(1, |(i, _)| i + 1);
         InputError::content(self.path, format!("line {line}: {what}")).into()
     }
+}
+
+/// The turn from a wheel's own frame, whose y is the axle and points to the body's left, to that of its
+/// link, in which the axle lies along `axle`. A link whose y is the axle is the wheel's frame itself;
+/// else the wheel's frame stands as the body does.
+fn link_from_wheel(base_from_link: &UnitQuaternion<f64>, axle: &Vector3<f64>) -> UnitQuaternion<f64> {
+    if axle.y >= 1.0 - AXLE_SLACK {
+        return UnitQuaternion::identity();
+    }
+    let link_from_base = base_from_link.inverse();
+    let left = link_from_base * Vector3::y();
+    let correction = UnitQuaternion::rotation_between(&left, axle).unwrap_or_else(UnitQuaternion::identity);
+    correction * link_from_base
 }

@@ -73,7 +73,8 @@ pub struct Forces<'a> {
 /// How a wheel moves, for the soil.
 #[derive(Clone, Copy, Debug)]
 pub struct WheelMotion {
-    /// The wheel's centre and attitude; y is the axle, the wheel turns about it.
+    /// The wheel's centre and attitude; y is the axle and points to the body's left: a wheel that rolls
+    /// forward turns about it, whichever way its link and joint are turned.
     pub world_from_wheel: Pose,
     /// Velocity of the centre in world axes, m/s.
     pub linear: Vector3<f64>,
@@ -182,22 +183,23 @@ impl Rover {
     }
 
     fn drive(&mut self, wheel: usize, soil: &Wrench) {
-        let crate::Wheel { link, drive_joint, drive, .. } = &self.model.wheels()[wheel];
-        let (link, drive_joint) = (*link, *drive_joint);
-        let axle = self.articulation.world_from_link(link).rotation * Vector3::y();
-        let (angle_rad, speed_rad_s) = self.articulation.coordinate(drive_joint);
+        let of = &self.model.wheels()[wheel];
+        let (link, drive_joint, sign, drive) = (of.link, of.drive_joint, of.drive_sign, &of.drive);
+        let axle = self.world_from_wheel(of).rotation * Vector3::y();
+        let (angle_rad, joint_rad_s) = self.articulation.coordinate(drive_joint);
+        // A motor knows forward and backward; its joint turns as its axis points.
         let load = WheelLoad {
-            speed_rad_s,
+            speed_rad_s: sign * joint_rad_s,
             load_nm: soil.torque.dot(&axle),
             step_per_inertia: self.step_s / self.wheel_inertia_kg_m2[wheel],
         };
-        let target_rad_s = self.targets.rate_rad_s[wheel];
-        let brake = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, speed_rad_s);
+        let target_rad_s = sign * self.targets.rate_rad_s[wheel];
+        let brake = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, joint_rad_s);
         let torque_nm = if brake.is_some() { 0.0 } else { drive::torque_nm(drive, target_rad_s, &load) };
         self.articulation.set_spring(drive_joint, brake.unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
         self.articulation.add_wrench(link, soil);
-        self.articulation.set_motor(drive_joint, torque_nm);
+        self.articulation.set_motor(drive_joint, sign * torque_nm);
     }
 }
 

@@ -75,10 +75,10 @@ pub struct WheelSpec {
     /// Name, for topics and tables.
     #[garde(length(min = 1))]
     pub name: String,
-    /// Continuous joint that turns the wheel; its axis is y of the wheel's link.
+    /// Continuous joint that turns the wheel; its axis points to the body's left or right.
     #[garde(skip)]
     pub drive_joint: String,
-    /// Revolute joint that steers it, when it is steered.
+    /// Revolute joint that steers it, when it is steered; its axis points up or down.
     #[garde(skip)]
     #[serde(default)]
     pub steer_joint: Option<String>,

@@ -20,6 +20,10 @@
 //! Skid steered rovers turn less than their track says, since their wheels scrub;
 //! `limits.track_factor` is the effective track over the geometric one (A. Mandow et
 //! al., "Experimental kinematics for wheeled skid-steer mobile robots", IROS 2007).
+//!
+//! All this is told in the body's terms, forward and left. A joint's own axis may point
+//! the other way: targets and measured angles are the joint's, and the signs of
+//! [`Wheel`] lead from one to the other.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -79,9 +83,10 @@ impl BodyTwist {
 /// What the wheels should do, in the order of [`RoverModel::wheels`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WheelTargets {
-    /// Turn rate of each wheel, rad/s, forward positive.
+    /// Turn rate of each wheel's drive joint, rad/s, about the joint's own axis as the URDF has it:
+    /// forward positive where that points to the body's left.
     pub rate_rad_s: Vec<f64>,
-    /// Steering angle of each wheel, rad, left positive.
+    /// Angle of each wheel's steering joint, rad, likewise: left positive where its axis points up.
     pub steer_rad: Vec<f64>,
     /// Whether they are less than what was asked: the command was beyond the limits of
     /// the rover or its motors and scaled down, a steered wheel should point beyond its
@@ -122,8 +127,8 @@ impl WheelTargets {
 
 /// Targets for a body that should move at `twist`. A command beyond the rover's
 /// limits is scaled down as a whole, which keeps its arc. Wheels of a body at rest
-/// hold `held_rad`: they do not turn on the spot. A twist that is not finite is
-/// taken as rest.
+/// hold `held_rad`, angles of their steering joints: they do not turn on the spot. A
+/// twist that is not finite is taken as rest.
 #[must_use]
 pub fn wheel_targets(model: &RoverModel, twist: &BodyTwist, held_rad: &[f64]) -> WheelTargets {
     let asked = if twist.is_finite() { *twist } else { BodyTwist::REST };
@@ -168,14 +173,14 @@ pub(crate) fn pointed_along(model: &RoverModel, twist: &BodyTwist, held_rad: &[f
         let at = wheel.centre_in_base_m.xy();
         let turn = twist.turn_rad_s;
         let velocity = Vector2::new(twist.forward_m_s - turn * at.y * track_factor, twist.left_m_s + turn * at.x);
-        let held = held_rad.get(i).copied().unwrap_or(0.0);
+        let held = wheel.steer_sign * held_rad.get(i).copied().unwrap_or(0.0);
         let limit = if wheel.steer_joint.is_some() { limit } else { 0.0 };
         let wanted = if velocity.norm() < REST_M_S { None } else { Some(nearest_heading(velocity, held)) };
         let steer = wanted.map_or(held, |heading| heading.clamp(-limit, limit));
         targets.limited |= wheel.steer_joint.is_some() && wanted.is_some_and(|heading| heading.abs() > limit);
         let along = velocity.dot(&Vector2::new(steer.cos(), steer.sin()));
-        targets.steer_rad.push(steer);
-        targets.rate_rad_s.push(along / wheel.radius_m);
+        targets.steer_rad.push(wheel.steer_sign * steer);
+        targets.rate_rad_s.push(wheel.drive_sign * along / wheel.radius_m);
     }
     targets
 }

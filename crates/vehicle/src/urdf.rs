@@ -51,7 +51,8 @@ type Colours = BTreeMap<String, [f64; 4]>;
 /// mesh files are sought beside it.
 pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
     let document = Document::parse(text).map_err(|e| VehicleError::urdf(path, e.pos().row, format!("not XML: {e}")))?;
-    let file = File { document: &document, path };
+    let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+    let file = File { line_ends, path };
     let robot = document.root_element();
     if robot.tag_name().name() != "robot" {
         return Err(file.refusal(robot, format!("<{}> is not a <robot>", robot.tag_name().name())));
@@ -63,7 +64,9 @@ pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
 }
 
 struct File<'a> {
-    document: &'a Document<'a>,
+    /// Where each line ends, bytes from the start: every link and joint asks for its line, and
+    /// counting from the start each time would take time by the square of the file's length.
+    line_ends: Vec<usize>,
     path: &'a Path,
 }
 
@@ -77,7 +80,7 @@ fn child<'a>(node: Node<'a, 'a>, tag: &'static str) -> Option<Node<'a, 'a>> {
 
 impl<'a> File<'a> {
     fn line(&self, node: Node) -> u32 {
-        self.document.text_pos_at(node.range().start).row
+        self.line_ends.partition_point(|end| *end < node.range().start) as u32 + 1
     }
 
     fn refusal(&self, node: Node, what: impl Into<String>) -> VehicleError {

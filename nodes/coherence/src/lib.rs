@@ -66,6 +66,46 @@ pub enum NodeError {
         /// Where the worlds differ.
         difference: selene_sim::Difference,
     },
+    /// A rover that was to be simulated is not in the world.
+    #[error("--own {name}: there is no such rover; there are {known}")]
+    NoSuchRover {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Another process simulates a rover already.
+    #[error("rover {rover} is simulated by process {process} of run {run} already; give each rover to one process")]
+    RoverTaken {
+        /// The rover.
+        rover: String,
+        /// Who has it.
+        process: String,
+        /// The run.
+        run: RunId,
+    },
+    /// The others of a shared world went on without this process.
+    #[error("process {process} was not heard of for so long that run {run} went on without it; its rovers stand there")]
+    GivenUp {
+        /// This process.
+        process: String,
+        /// The run.
+        run: RunId,
+    },
+    /// What another process of a shared world told cannot be read.
+    #[error("what process {process} of a shared world told cannot be read ({what}); all must be of one version")]
+    SharedWorld {
+        /// Who told it.
+        process: String,
+        /// Why.
+        what: String,
+    },
+    /// Somebody asked for the end before the world had begun.
+    #[error("stopped while waiting for the other processes of run {run}")]
+    Stopped {
+        /// The run.
+        run: RunId,
+    },
     /// The simulation was started anew while this node watched it.
     #[error(
         "run {run} went back from heartbeat {from} to {to}: it was started anew under the same id; start this node again too"

@@ -22,7 +22,7 @@ pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Ar
         None => config_file(DEFAULT_SCENARIO)?,
     };
     let options = LoadOptions {
-        data_dir: data_dir(world.data.as_deref()),
+        data_dir: checked_data_dir(world.data.as_deref())?,
         seed: world.seed,
         utc: world.utc,
         namespace: world.namespace.clone(),
@@ -73,6 +73,14 @@ pub(crate) fn check_folder(option: &str, folder: &Path) -> Result<(), Fault> {
 pub(crate) fn data_dir(asked: Option<&Path>) -> Option<PathBuf> {
     let asked = asked.map(Path::to_owned);
     asked.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from))
+}
+
+/// The same; refuses what was asked for if it is no folder.
+pub(crate) fn checked_data_dir(asked: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+    match asked {
+        Some(folder) if !folder.is_dir() => Err(Fault::input(format!("--data {}: is no folder", folder.display()))),
+        _ => Ok(data_dir(asked)),
+    }
 }
 
 /// The file of soil `name`, as typed after `option`: a file if there is one of that

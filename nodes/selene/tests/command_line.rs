@@ -189,6 +189,57 @@ fn check_tells_every_refused_file_with_line_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_data_folder_that_is_not_there_is_refused_with_its_option() {
+    for arguments in [
+        ["check", "config/site/hadley.yaml", "--data", "no/such/folder"],
+        ["check", "config/scenario/hadley.yaml", "--data", "no/such/folder"],
+        ["run", "--no-dds", "--data", "no/such/folder"],
+    ] {
+        assert_refused(&run(&arguments), &["--data no/such/folder", "is no folder"]);
+    }
+}
+
+#[test]
+fn check_looks_at_a_sites_elevation_file_where_it_has_the_data_folder() {
+    let folder = folder("check-site");
+    let good = std::fs::read_to_string(repository().join("config/site/hadley.yaml")).expect("a site");
+    let (head, rest) = good.split_once("  raster:\n").expect("a picture of heights");
+    let (_, laws) = rest.split_once("\nrelief:").expect("laws");
+    let (site, notes) = (folder.join("site.yaml"), folder.join("notes.txt"));
+    let text = format!("{head}  file: {{ file: notes.txt, source: nobody }}\nrelief:{laws}");
+    std::fs::write(&site, text).expect("written");
+    std::fs::write(&notes, "these are no heights\n").expect("written");
+    let (site, data) = (site.to_string_lossy(), folder.to_string_lossy());
+    let unseen = text_of_check(&[&site]);
+    assert!(unseen.contains("Site, OK (its elevation file was not looked at: no --data DIR)"), "{unseen}");
+    assert_refused(&run(&["check", &site, "--data", &data]), &["site.yaml", "notes.txt", "GeoTIFF"]);
+}
+
+/// What `selene check` prints of files that are good.
+fn text_of_check(files: &[&str]) -> String {
+    let output = run(&[&["check"][..], files].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn check_refuses_a_stage_that_only_a_users_own_program_has() {
+    let folder = folder("check-own");
+    let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
+    let read = |file: &str| std::fs::read_to_string(repository().join("config").join(file)).expect("a file");
+    let (sensor, scenario) = (folder.join("hazy.yaml"), folder.join("foggy.yaml"));
+    let hazy = read("sensor/navcam_left.yaml").replace("    - aggregator", "    - own: {name: haze}\n    - aggregator");
+    assert!(hazy.contains("haze"), "the test adds a stage");
+    std::fs::write(&sensor, hazy).expect("written");
+    let (sensor, told) = (sensor.to_string_lossy(), "'haze' is no stage of this program");
+    assert_refused(&run(&["check", &sensor]), &["hazy.yaml", "stage 1", told]);
+    let foggy = read("scenario/polar.yaml").replace("../sensor/navcam_left.yaml", &sensor);
+    assert!(foggy.contains("hazy.yaml"), "the test changes a sensor");
+    std::fs::write(&scenario, foggy.replace("../", &format!("{config}/"))).expect("written");
+    assert_refused(&run(&["check", &scenario.to_string_lossy()]), &["foggy.yaml", "navcam_left", "stage 1", told]);
+}
+
+#[test]
 fn the_wheel_rig_prints_its_five_figures() {
     let arguments = ["rig", "wheel", "--soil", "lunar", "--load", "100", "--slip", "0.2", "--grid", "0.02"];
     let output = run(&arguments);

@@ -11,6 +11,7 @@ mod node;
 mod pace;
 mod publishers;
 mod rover_publishers;
+mod sharing;
 mod terrain;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use selene_sim::{Checkpoint, DrivenGround, Fingerprint, World};
 pub use checkpoints::{CheckpointOptions, file_at};
 use node::Node;
 pub use pace::Pace;
+pub use sharing::SharedRovers;
 
 /// How a run goes.
 #[derive(Clone, Debug)]
@@ -38,8 +40,10 @@ pub struct SimulationOptions {
     pub twist_unstamped: bool,
     /// Where the driven ground is saved at the end, however the run ends.
     pub save_ruts: Option<PathBuf>,
-    /// Checkpoints on the way.
+    /// Checkpoints on the way; not of a world that several processes share.
     pub checkpoints: Option<CheckpointOptions>,
+    /// Which rovers this process simulates of a world that several share; none where it simulates all.
+    pub shared: Option<SharedRovers>,
 }
 
 /// What a run begins with.
@@ -87,7 +91,7 @@ pub fn run(
     options: &SimulationOptions,
     stop: &AtomicBool,
 ) -> Result<Outcome, NodeError> {
-    let mut node = Node::new(context, begin, options)?;
+    let mut node = Node::new(context, begin, options, stop)?;
     let ended = node.drive(options, stop);
     let ended = node.finish(ended);
     // However it ended; why it failed matters more than that its ground could not be saved.

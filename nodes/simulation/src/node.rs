@@ -18,6 +18,7 @@ use crate::maps::Maps;
 use crate::pace::Pacer;
 use crate::publishers::RunPublishers;
 use crate::rover_publishers::RoverPublishers;
+use crate::sharing::{Arrival, Sharing};
 use crate::terrain::TerrainAnswers;
 use crate::{Begin, Ending, SimulationOptions};
 
@@ -38,20 +39,34 @@ pub(crate) struct Node {
     terrain: TerrainAnswers,
     maps: Maps,
     checkpoints: Option<Checkpoints>,
+    /// Where other processes simulate rovers of this world.
+    sharing: Option<Sharing>,
     /// Heartbeats that came too late for the pace.
     overruns: u64,
     distances_m: BTreeMap<EntityId, f64>,
 }
 
 impl Node {
-    pub(crate) fn new(context: &NodeContext, begin: Begin, options: &SimulationOptions) -> Result<Self, NodeError> {
+    pub(crate) fn new(
+        context: &NodeContext,
+        begin: Begin,
+        options: &SimulationOptions,
+        stop: &AtomicBool,
+    ) -> Result<Self, NodeError> {
+        let mut sharing = options.shared.as_ref().map(|shared| Sharing::open(context, shared)).transpose()?;
+        let arrival = match (&mut sharing, &options.shared) {
+            (Some(sharing), Some(shared)) => sharing.arrive(&context.model, shared, stop)?,
+            _ => Arrival::AtTheStart,
+        };
         let (mut world, recent) = match begin {
+            _ if matches!(arrival, Arrival::Late(_)) => (late_world(context, arrival)?, None),
             Begin::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
             Begin::Resume(checkpoint) => {
                 let Checkpoint { state, recent } = *checkpoint;
                 (World::resume(&context.model, state, &context.folders)?, Some(recent))
             }
         };
+        sharing.iter_mut().try_for_each(|sharing| sharing.begin(&mut world))?;
         let links = &context.links;
         let mut maps = Maps::start(&links.public)?;
         let (feed, recorder) = match &recent {
@@ -76,6 +91,7 @@ impl Node {
             feed,
             replay: recent,
             ground_then: None,
+            sharing,
             overruns: 0,
             distances_m: BTreeMap::new(),
             world,
@@ -90,7 +106,9 @@ impl Node {
     pub(crate) fn drive(&mut self, options: &SimulationOptions, stop: &AtomicBool) -> Result<(Ending, f64), NodeError> {
         let began_at = self.world.time();
         self.follow_rovers()?;
-        self.run.info(self.world.model(), None, began_at)?;
+        if self.leads() {
+            self.run.info(self.world.model(), None, began_at)?;
+        }
         match self.replay.take() {
             Some(recent) => self.tell_again(&recent, stop)?,
             None => self.tell_the_start(stop)?,
@@ -104,7 +122,7 @@ impl Node {
                 self.await_participants(&last, true, stop)?;
                 return Ok((ending, begun.elapsed().as_secs_f64()));
             }
-            self.heartbeat(&last)?;
+            self.heartbeat(&last, stop)?;
             self.await_participants(&Arc::clone(self.feed.last()), false, stop)?;
             pacer.wait_for(self.world.time());
             self.overruns = pacer.overruns();
@@ -115,11 +133,12 @@ impl Node {
     /// not be told.
     pub(crate) fn finish(&mut self, ended: Result<(Ending, f64), NodeError>) -> Result<(Ending, f64), NodeError> {
         let (hash, time) = (self.world.hash(), self.world.time());
-        let told = self.run.info(self.world.model(), Some(hash), time);
+        let told = if self.leads() { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
+        let left = self.sharing.as_mut().map_or(Ok(()), Sharing::leave);
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
         let ended = ended?;
-        told.and(mapped).and(saved).map(|()| ended)
+        told.and(left).and(mapped).and(saved).map(|()| ended)
     }
 
     /// How far each rover came, by its name, m.
@@ -133,8 +152,10 @@ impl Node {
 
     fn tell_the_start(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
         let first = Arc::clone(self.feed.last());
-        self.run.clock(first.time)?;
-        self.run.state(&self.world, &first)?;
+        if self.leads() {
+            self.run.clock(first.time)?;
+            self.run.state(&self.world, &first)?;
+        }
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.take(&self.world, &first)?;
         }
@@ -167,17 +188,19 @@ impl Node {
         }
     }
 
-    fn heartbeat(&mut self, last: &Snapshot) -> Result<(), NodeError> {
+    fn heartbeat(&mut self, last: &Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
         self.inputs.hand_to(&mut self.world);
-        let interval: Interval = self.feed.heartbeat(&mut self.world)?;
+        let interval = self.step(stop)?;
         let next = Arc::clone(&interval.next);
         self.follow_rovers()?;
-        self.run.clock(next.time)?;
-        self.run.state(&self.world, &next)?;
         self.rovers.truth(last.time, &next, false)?;
-        self.run.diagnostics(&next, &self.world, self.overruns)?;
-        self.answer_terrain()?;
-        self.maps.take(interval)?;
+        if self.leads() {
+            self.run.clock(next.time)?;
+            self.run.state(&self.world, &next)?;
+            self.run.diagnostics(&next, &self.world, self.overruns)?;
+            self.answer_terrain()?;
+            self.maps.take(interval)?;
+        }
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.take(&self.world, &next)?;
         }
@@ -185,9 +208,23 @@ impl Node {
         Ok(())
     }
 
-    /// Opens and closes the topics of rovers that came and went.
+    /// Steps the world, with what other processes did where some of its rovers are theirs.
+    fn step(&mut self, stop: &AtomicBool) -> Result<Interval, NodeError> {
+        let Some(sharing) = &mut self.sharing else { return Ok(self.feed.heartbeat(&mut self.world)?) };
+        let own = self.world.heartbeat()?;
+        let merged = sharing.exchange(&mut self.world, own, stop)?;
+        Ok(self.feed.interval(&self.world, Arc::new(merged)))
+    }
+
+    /// Whether this process tells the world to everybody: one of those that share it does.
+    fn leads(&self) -> bool {
+        self.sharing.as_ref().is_none_or(Sharing::leads)
+    }
+
+    /// Opens and closes the topics of rovers that came and went; those of other processes' rovers are theirs.
     fn follow_rovers(&mut self) -> Result<(), NodeError> {
-        let rovers: Vec<_> = self.world.state().rovers.keys().copied().collect();
+        let is_own = |id: &EntityId| self.sharing.as_ref().is_none_or(|sharing| sharing.owns(*id));
+        let rovers: Vec<_> = self.world.state().rovers.keys().copied().filter(is_own).collect();
         self.inputs.follow(self.world.model(), &rovers)?;
         self.rovers.follow(self.world.model(), &rovers, self.world.time())
     }
@@ -212,11 +249,20 @@ impl Node {
     /// the latest snapshot for one that was started again.
     fn await_participants(&mut self, last: &Snapshot, to_the_last: bool, stop: &AtomicBool) -> Result<(), NodeError> {
         while self.lockstep.must_wait(last.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
+            self.sharing.iter_mut().try_for_each(Sharing::stay_alive)?;
             if self.lockstep.wait() {
                 self.run.state(&self.world, last)?;
             }
             self.answer_terrain()?;
         }
         Ok(())
+    }
+}
+
+/// The world of a process that comes late: as the others have it.
+fn late_world(context: &NodeContext, arrival: Arrival) -> Result<World, NodeError> {
+    match arrival {
+        Arrival::Late(state) => Ok(World::resume(&context.model, *state, &context.folders)?),
+        Arrival::AtTheStart => Ok(World::begin(Arc::clone(&context.model), None)?),
     }
 }

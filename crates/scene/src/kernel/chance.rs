@@ -4,10 +4,10 @@
 //! parts, their second by turns of the golden ratio, both shifted by chance.
 
 /// The golden ratio's fraction.
-const GOLDEN: f32 = 0.618_034;
+pub(crate) const GOLDEN: f32 = 0.618_034;
 
 /// Fractions of the powers of the plastic number (Roberts 2018, R2).
-const PLASTIC: [f32; 2] = [0.754_877_7, 0.569_840_3];
+pub(crate) const PLASTIC: [f32; 2] = [0.754_877_7, 0.569_840_3];
 
 /// A well mixed number from any.
 #[must_use]

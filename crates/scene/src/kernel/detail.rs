@@ -11,17 +11,17 @@ use super::{GROUND, Hit, least, most};
 use crate::record::{CameraRecord, Records};
 
 /// Octaves below the finest grid: of 2 cm, down to 0.3 mm.
-const FINEST_OCTAVE: i32 = 6;
+pub(crate) const FINEST_OCTAVE: i32 = 6;
 
 /// Octaves above it, where a coarser grid was met.
-const COARSEST_OCTAVE: i32 = -10;
+pub(crate) const COARSEST_OCTAVE: i32 = -10;
 
 /// 1 over the standard deviations of the noise's values and of its slopes along an axis.
-const VALUE_SCALE: f32 = 2.212;
-const SLOPE_SCALE: f32 = 1.159;
+pub(crate) const VALUE_SCALE: f32 = 2.212;
+pub(crate) const SLOPE_SCALE: f32 = 1.159;
 
 /// The least cosine by which a pixel's footprint is drawn out.
-const GRAZING: f32 = 0.05;
+pub(crate) const GRAZING: f32 = 0.05;
 
 /// The ground that a camera's ray of direction `direction` has met, in detail; any other
 /// surface as it is.

@@ -10,15 +10,15 @@ use nalgebra::Vector3;
 use crate::record::MaterialRecord;
 
 /// Sines and cosines are kept above this where they divide.
-const LEAST: f32 = 1e-6;
+pub(crate) const LEAST: f32 = 1e-6;
 
 /// An angle to the normal: its cosine, sine and the two roughness integrals.
 #[derive(Clone, Copy)]
-struct Slant {
-    cos: f32,
-    sin: f32,
-    e1: f32,
-    e2: f32,
+pub(crate) struct Slant {
+    pub(crate) cos: f32,
+    pub(crate) sin: f32,
+    pub(crate) e1: f32,
+    pub(crate) e2: f32,
 }
 
 /// Radiance per irradiance of a source that is `sun`-ward: f · cos i, 1/sr. All

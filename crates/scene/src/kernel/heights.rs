@@ -10,10 +10,10 @@ use super::{FAR, Ray, least, most};
 use crate::record::{LevelRecord, Records};
 
 /// Where rays that come from afar start on the pyramid.
-const ENTRY_MIP: u32 = 7;
+pub(crate) const ENTRY_MIP: u32 = 7;
 
 /// A direction's component below this does not move the ray.
-const STILL: f32 = 1e-20;
+pub(crate) const STILL: f32 = 1e-20;
 
 /// Where rays begin: the mip is that of the level there.
 #[derive(Clone, Copy)]

@@ -15,32 +15,32 @@ use crate::record::{LampRecord, Records};
 
 /// Lamps that give less than this at their best are left out, W/m²: a ten-thousandth of
 /// the full Earth's light.
-const FAINTEST: f32 = 1e-5;
+pub(crate) const FAINTEST: f32 = 1e-5;
 
 /// And those that give less than this part of the Sun's light that is there.
-const FAINTEST_OF_SUN: f32 = 1e-4;
+pub(crate) const FAINTEST_OF_SUN: f32 = 1e-4;
 
 /// A lamp whose half diagonal is below this part of its distance is a point.
-const SMALL: f32 = 2e-3;
+pub(crate) const SMALL: f32 = 2e-3;
 
 /// Shadow rays end this part of the way before the lamp.
-const BEFORE: f32 = 1e-4;
+pub(crate) const BEFORE: f32 = 1e-4;
 
 /// Square of the distance that a lamp is taken to be away at least, m².
-const NEAREST2: f32 = 1e-8;
+pub(crate) const NEAREST2: f32 = 1e-8;
 
 /// First of a pixel's numbers that lamps take: two each.
-const FIRST_NUMBER: u32 = 0x1000;
+pub(crate) const FIRST_LAMP_NUMBER: u32 = 0x1000;
 
 /// Light of a point of a lamp at a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Lamplight {
     /// On a surface that faces it, W/m².
     pub irradiance: Bands,
-    /// Toward the lamp's point, unit.
-    pub direction: Vector3<f32>,
     /// How far it is, m.
     pub distance: f32,
+    /// Toward the lamp's point, unit.
+    pub direction: Vector3<f32>,
 }
 
 /// Light at `place` of the point of the lamp's face that `even` (0…1, 0…1) names.
@@ -55,7 +55,7 @@ pub fn lamplight(lamp: &LampRecord, place: &Vector3<f32>, even: [f32; 2]) -> Lam
     let cosine = -direction.dot(&Vector3::from(lamp.axis));
     let fall = ((cosine - lamp.cos_outer) * lamp.inverse_fall).clamp(0.0, 1.0);
     let irradiance = Bands::from(lamp.intensity) * (fall.powf(lamp.falloff) / distance2);
-    Lamplight { irradiance, direction, distance }
+    Lamplight { irradiance, distance, direction }
 }
 
 /// Radiance toward `viewer` of all lamps' light on a surface, W/(m² sr), by at most
@@ -70,7 +70,7 @@ pub fn lamps_on(
 ) -> Bands {
     let faintest = FAINTEST.max(FAINTEST_OF_SUN * sun_share * records.globals.sun_irradiance);
     let mut sum = Bands::zeros();
-    for (lamp, number) in records.lamps.iter().zip((FIRST_NUMBER..).step_by(2)) {
+    for (lamp, number) in records.lamps.iter().zip((FIRST_LAMP_NUMBER..).step_by(2)) {
         let distance2 = (Vector3::from(lamp.position) - surface.point).norm_squared();
         if lamp.peak < faintest * distance2 {
             continue;

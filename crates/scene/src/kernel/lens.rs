@@ -11,20 +11,20 @@ use nalgebra::Vector3;
 use crate::record::CameraRecord;
 
 /// Numbers of the models in `CameraRecord::lens`.
-const PINHOLE: u32 = 0;
-const POLYNOMIALS: u32 = 1;
-const FIELD_OF_VIEW: u32 = 2;
-const EQUIDISTANT: u32 = 3;
-const STEREOGRAPHIC: u32 = 4;
+pub(crate) const PINHOLE: u32 = 0;
+pub(crate) const POLYNOMIALS: u32 = 1;
+pub(crate) const FIELD_OF_VIEW: u32 = 2;
+pub(crate) const EQUIDISTANT: u32 = 3;
+pub(crate) const STEREOGRAPHIC: u32 = 4;
 
 /// Steps along the radius; most places need four.
-const RADIAL_STEPS: u32 = 24;
+pub(crate) const RADIAL_STEPS: u32 = 24;
 
 /// Steps in the plane: each squares what the tangential part, a hundredth, leaves.
-const PLANE_STEPS: u32 = 3;
+pub(crate) const PLANE_STEPS: u32 = 3;
 
 /// Along the radius a step so small changes nothing.
-const LAST_STEP: f32 = 1e-7;
+pub(crate) const LAST_STEP: f32 = 1e-7;
 
 /// The direction in the optical frame through a place in the image, pixels.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The kernels: small pure functions over `Records`, in `f32`. Each has a WGSL
 //! twin of the same name in the file beside it; the GPU engine runs those, the CPU
-//! tracer these.
+//! tracer these. A test holds the structs and constants of both to be the same.
 
 pub mod bvh;
 pub mod chance;
@@ -60,6 +60,12 @@ pub const FAR: f32 = 1e30;
 
 /// The `instance` of a hit on the ground.
 pub const GROUND: u32 = 0xffff_ffff;
+
+/// Pixels on a side of a device's workgroup.
+pub const CAMERA_GROUP: u32 = 8;
+
+/// Beams of a device's workgroup.
+pub const BEAM_GROUP: u32 = 64;
 
 /// The lesser of two numbers; `f32::min` costs three times as much to be exact
 /// about NaN, which rays do not carry.

@@ -13,7 +13,7 @@ use crate::record::MaterialRecord;
 
 /// 21/20, the reciprocal of the mean of 1 − (1 − cos)⁵ over the hemisphere, less the
 /// 0.3 % by which rough facets would overrun a white base.
-const DIFFUSE_GAIN: f32 = 1.047;
+pub(crate) const DIFFUSE_GAIN: f32 = 1.047;
 
 /// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each
 /// band. All three are unit vectors away from the surface; zero below the horizon. Facets

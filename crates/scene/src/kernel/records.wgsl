@@ -170,6 +170,9 @@ const PI: f32 = 3.14159265358979;
 const LEVELS_MAX: u32 = 8u;
 const LAMPS_MAX: u32 = 64u;
 const SAMPLES_MAX: u32 = 32u;
+// Pixels on a side of a workgroup, and beams of one.
+const CAMERA_GROUP: u32 = 8u;
+const BEAM_GROUP: u32 = 64u;
 // The Sun's light in each of the three bands, as a part of its sum.
 const SUN_BAND: f32 = 0.33333334;
 

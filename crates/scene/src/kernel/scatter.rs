@@ -17,13 +17,13 @@ use super::{Bands, FAR, SUN_BAND};
 use crate::record::Records;
 
 /// A cosine to divide by.
-const LEAST_COS: f32 = 1e-4;
+pub(crate) const LEAST_COS: f32 = 1e-4;
 
 /// Facets are this rough for scattered light.
-const BLUR_ALPHA: f32 = 1.0;
+pub(crate) const BLUR_ALPHA: f32 = 1.0;
 
 /// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
-const FIRST_NUMBER: u32 = 2;
+pub(crate) const FIRST_NUMBER: u32 = 2;
 
 /// Rays that a pixel has of those of its square of two by two: first come both
 /// pixels of one diagonal, then those of the other.

@@ -10,10 +10,10 @@ use super::{Bands, SUN_BAND};
 use crate::record::{CameraRecord, Records};
 
 /// Points of a pixel along each side.
-const POINTS: u32 = 8;
+pub(crate) const POINTS: u32 = 8;
 
 /// α of the Sun's limb darkening.
-const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
+pub(crate) const LIMB_EXPONENT: f32 = crate::light::LIMB_EXPONENT as f32;
 
 /// Mean radiance of the sky in a pixel, W/(m² sr), in each band.
 #[must_use]

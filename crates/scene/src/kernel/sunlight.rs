@@ -17,7 +17,7 @@ use crate::light::SAMPLES_MAX;
 use crate::record::Records;
 
 /// 1/(α + 2) of the limb darkening's exponent α.
-const LIMB_ROOT: f32 = (1.0 / (crate::light::LIMB_EXPONENT + 2.0)) as f32;
+pub(crate) const LIMB_ROOT: f32 = (1.0 / (crate::light::LIMB_EXPONENT + 2.0)) as f32;
 
 /// The Sun's light on a surface.
 #[derive(Clone, Copy, Debug)]

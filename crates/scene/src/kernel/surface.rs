@@ -18,7 +18,7 @@ pub const SURFACE_MIP: u32 = 0;
 
 /// Viewer's least cosine: an interpolated normal may look away from a viewer who
 /// still sees the surface.
-const GRAZING_COS: f32 = 0.01;
+pub(crate) const GRAZING_COS: f32 = 0.01;
 
 /// The code of a hit on the ground; that of nothing is 0, and an instance's follows from its index.
 pub(crate) const GROUND_CODE: u32 = 1;

@@ -20,10 +20,10 @@ use super::{Bands, FAR, Hit, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
 /// First of a pixel's numbers that its samples are shifted by; light takes those before.
-const SHIFT_NUMBER: u32 = 4096;
+pub(crate) const SHIFT_NUMBER: u32 = 4096;
 
 /// Samples' seeds are so far apart.
-const SEED_STEP: u32 = 0x9e37_79b9;
+pub(crate) const SEED_STEP: u32 = 0x9e37_79b9;
 
 /// What a ray of the camera has met.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 @group(1) @binding(1) var<storage, read_write> pixels: array<Pixel>;
 @group(1) @binding(0) var<storage, read_write> beam_list: array<Beam>;
 
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(CAMERA_GROUP, CAMERA_GROUP)
 fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
     let row = view.first_row + id.y;
     if id.x < view.size.x && row < view.size.y {
@@ -12,7 +12,7 @@ fn camera(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(BEAM_GROUP)
 fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < globals.beam_count {
         // Its return takes a beam's place.

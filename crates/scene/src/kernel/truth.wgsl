@@ -2,7 +2,7 @@
 
 @group(1) @binding(1) var<storage, read_write> truths: array<Truth>;
 
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(CAMERA_GROUP, CAMERA_GROUP)
 fn truth(@builtin(global_invocation_id) id: vec3<u32>) {
     let row = view.first_row + id.y;
     if id.x < view.size.x && row < view.size.y {

@@ -232,7 +232,7 @@ fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), D
 
 fn found(own: &OwnStages, name: &str, taken: Quantity) -> Result<Own, String> {
     let Some(found) = own.find(name) else {
-        return Err(format!("own: '{name}' is not known; known are: {}", own.names()));
+        return Err(format!("own: '{name}' is no stage of this program; own stages that it has: {}", own.names()));
     };
     if found.on != taken {
         return Err(format!("own: '{name}' is not allowed here: it takes {} and is given {taken}", found.on));

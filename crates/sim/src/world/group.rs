@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Conditions, MemoryPatch, SoilContext, WheelContact};
+use selene_soil::{Conditions, KnownNode, MemoryPatch, SoilContext, WheelContact};
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
     ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, LooseRock, LooseRockState, Obstacle,
@@ -75,6 +75,8 @@ pub(crate) struct Group {
     contacts: ContactMemory,
     pub(crate) scratch: GroupScratch,
     pub(crate) edits: Vec<Edit>,
+    /// Soil memory that was written, where other processes want to know.
+    pub(crate) nodes: Vec<KnownNode>,
 }
 
 impl RoverScratch {
@@ -148,6 +150,7 @@ impl Group {
             rocks,
             scratch,
             edits: Vec::new(),
+            nodes: Vec::new(),
         }
     }
 
@@ -174,7 +177,7 @@ impl Group {
     }
 
     /// Makes all steps of a heartbeat.
-    pub(crate) fn run(&mut self, model: &Model, steps: usize) {
+    pub(crate) fn run(&mut self, model: &Model, steps: usize, shared: bool) {
         let conditions = model.conditions();
         for _ in 0..steps {
             self.press_soil(model, &conditions);
@@ -186,6 +189,11 @@ impl Group {
             self.rocks.iter_mut().for_each(|rock| rock.step(&gravity, conditions.dt_s));
         }
         self.edits = self.scratch.ground.take_edits();
+        if shared {
+            self.nodes = self.scratch.memory.take_written();
+        } else {
+            self.scratch.memory.forget_written();
+        }
     }
 
     /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground

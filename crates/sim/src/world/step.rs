@@ -16,6 +16,7 @@ use selene_vehicle::{BodyTwist, Rover, VehicleError};
 
 use crate::driving::Command;
 use crate::world::entity::EntityId;
+use crate::world::exchange::{Share, Written};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
@@ -80,6 +81,9 @@ pub struct Scratch {
     rovers: BTreeMap<EntityId, RoverScratch>,
     groups: Vec<GroupScratch>,
     prefetch: Prefetch,
+    pub(crate) written: Written,
+    /// Tiles open for what other processes wrote.
+    foreign: BTreeSet<TileIndex>,
 }
 
 /// What a heartbeat takes for given beside model and state.
@@ -87,13 +91,13 @@ pub struct Scratch {
 pub struct Inputs<'a> {
     /// Commands that arrived since the last heartbeat, in order.
     pub commands: &'a [(EntityId, Command)],
-    /// Rovers that another process steps.
-    pub ghosts: &'a BTreeSet<EntityId>,
+    /// Which rovers another process steps; none where this one steps all.
+    pub share: Option<&'a Share>,
 }
 
 impl Inputs<'_> {
     /// Nobody commands anything, and all rovers are stepped here.
-    pub const NONE: Inputs<'static> = Inputs { commands: &[], ghosts: &BTreeSet::new() };
+    pub const NONE: Inputs<'static> = Inputs { commands: &[], share: None };
 }
 
 impl Model {
@@ -155,19 +159,27 @@ impl Model {
     /// All steps of a heartbeat, group by group; the ground that changed.
     fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Vec<Edit> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
-        let Scratch { rovers, groups: spare, .. } = scratch;
+        let Scratch { rovers, groups: spare, written, .. } = scratch;
         let mut used = Vec::new();
-        let members = self.groups(state);
-        let mut groups: Vec<_> =
-            members.iter().map(|of| Group::take(self, state, of, rovers, inputs.ghosts, spare)).collect();
+        let mut members = self.groups(state);
+        let (none, shared) = (BTreeSet::new(), inputs.share.is_some());
+        let ghosts = inputs.share.map_or(&none, |share| &share.ghosts);
+        members.retain(|of| inputs.share.is_none_or(|share| is_stepped_here(of, share)));
+        let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, ghosts, spare)).collect();
         match &mut groups[..] {
-            [alone] => alone.run(self, steps),
-            several => several.par_iter_mut().for_each(|group| group.run(self, steps)),
+            [alone] => alone.run(self, steps, shared),
+            several => several.par_iter_mut().for_each(|group| group.run(self, steps, shared)),
         }
-        let mut edits = Vec::new();
+        let (mut edits, mut nodes) = (Vec::new(), Vec::new());
         for mut group in groups {
             edits.append(&mut group.edits);
+            nodes.append(&mut group.nodes);
             group.give_back(state, rovers, &mut used);
+        }
+        if shared {
+            let mut rocks: Vec<_> = members.iter().flat_map(|of| of.rocks.iter().copied()).collect();
+            rocks.sort_unstable();
+            *written = Written { rocks, nodes };
         }
         self.pack_what_is_left(state, &members, spare);
         *spare = used;
@@ -315,6 +327,23 @@ impl Model {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether this process steps a group: one with a rover of its own, or rocks alone where it leads.
+fn is_stepped_here(of: &Members, share: &Share) -> bool {
+    if of.rovers.is_empty() { share.leads } else { of.rovers.iter().any(|id| !share.ghosts.contains(id)) }
+}
+
+impl Scratch {
+    /// Packs tiles that other processes wrote before and do not write now, as far as no group has them here.
+    pub(crate) fn pack_foreign(&mut self, state: &mut State, now: BTreeSet<TileIndex>) {
+        let is_here = |tile: &TileIndex| self.groups.iter().flat_map(GroupScratch::tiles).any(|own| own == tile);
+        for tile in self.foreign.difference(&now).filter(|tile| !is_here(tile)) {
+            state.ruts.pack(*tile);
+            state.soil.pack(*tile);
+        }
+        self.foreign = now;
     }
 }
 

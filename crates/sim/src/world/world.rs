@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use selene_base::{InputError, SimTime};
-use selene_terrain::Edit;
+use selene_terrain::{Edit, TileIndex};
 use selene_vehicle::VehicleError;
 use selene_vehicle::contact::{LooseRockState, Party};
 
@@ -12,6 +12,7 @@ use crate::driving::Command;
 use crate::scenario::{FIRST_LAID, Scenario, ScenarioError};
 use crate::world::driven::DrivenGround;
 use crate::world::entity::EntityId;
+use crate::world::exchange::{Share, Written};
 use crate::world::group::bed_rocks_in;
 use crate::world::model::Model;
 use crate::world::snapshot::Snapshot;
@@ -98,7 +99,7 @@ pub struct World {
     scratch: Scratch,
     /// Commands that wait for the next heartbeat.
     commands: Vec<(EntityId, Command)>,
-    ghosts: BTreeSet<EntityId>,
+    share: Option<Share>,
     /// What the start changed of the ground, until it is told.
     untold: Vec<Edit>,
     /// What it began with, for a reset.
@@ -126,7 +127,7 @@ impl World {
 
     pub(crate) fn of(model: Arc<Model>, state: State, untold: Vec<Edit>) -> Self {
         let first = (Arc::clone(&model), state.clone(), untold.clone());
-        Self { model, state, scratch: Scratch::default(), commands: Vec::new(), ghosts: BTreeSet::new(), untold, first }
+        Self { model, state, scratch: Scratch::default(), commands: Vec::new(), share: None, untold, first }
     }
 
     /// Goes back to where it began.
@@ -138,7 +139,7 @@ impl World {
             untold,
             scratch: std::mem::take(&mut self.scratch),
             commands: Vec::new(),
-            ghosts: std::mem::take(&mut self.ghosts),
+            share: self.share.take(),
             first: self.first.clone(),
         };
     }
@@ -195,9 +196,20 @@ impl World {
         Ok(())
     }
 
-    /// Says which rovers another process steps.
-    pub fn set_ghosts(&mut self, ghosts: BTreeSet<EntityId>) {
-        self.ghosts = ghosts;
+    pub(crate) fn share(&self) -> Option<&Share> {
+        self.share.as_ref()
+    }
+
+    pub(crate) fn share_mut(&mut self) -> &mut Option<Share> {
+        &mut self.share
+    }
+
+    pub(crate) fn written(&self) -> &Written {
+        &self.scratch.written
+    }
+
+    pub(crate) fn pack_foreign(&mut self, now: BTreeSet<TileIndex>) {
+        self.scratch.pack_foreign(&mut self.state, now);
     }
 
     /// Whether every rover that has a route has come to its end, and there is one.
@@ -214,7 +226,7 @@ impl World {
     /// When a rover leaves the ground, a state is no longer finite or the scenario's kernels end.
     pub fn heartbeat(&mut self) -> Result<Snapshot, WorldError> {
         let commands = std::mem::take(&mut self.commands);
-        let inputs = Inputs { commands: &commands, ghosts: &self.ghosts };
+        let inputs = Inputs { commands: &commands, share: self.share.as_ref() };
         let mut snapshot = self.model.step(&mut self.state, &inputs, &mut self.scratch)?;
         self.tell_the_start(&mut snapshot);
         Ok(snapshot)

@@ -58,7 +58,7 @@ struct PackedTile {
 }
 
 /// What one node remembers, for those who are told of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KnownNode {
     /// Its tile.
     pub tile: TileIndex,
@@ -85,7 +85,7 @@ impl SoilMemory {
         })
     }
 
-    /// Gives nodes the memory that others told of.
+    /// Gives nodes, which are in order of tile, the memory that others told of; leaves their tiles open.
     pub fn apply(&mut self, nodes: &[KnownNode]) {
         for some in nodes.chunk_by(|a, b| a.tile == b.tile) {
             let sound = |node: &&KnownNode| usize::from(node.within) < TILE_AREA && node.memory.is_sound();
@@ -93,7 +93,6 @@ impl SoilMemory {
             let tile = Arc::make_mut(&mut open);
             some.iter().filter(sound).for_each(|node| tile.nodes[usize::from(node.within)] = node.memory);
             self.give_back(some[0].tile, open);
-            self.pack(some[0].tile);
         }
     }
 

@@ -1,7 +1,9 @@
 //! What a touched node remembers, in 16 bytes.
 
+use serde::{Deserialize, Serialize};
+
 /// What a touched node remembers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeMemory {
     /// Height before it was pressed, m.
     pub initial_m: f32,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use selene_terrain::{GroundPatch, Node, TILE_NODES, TileIndex, TileRect};
 
-use super::{NodeMemory, OpenTile, SoilMemory};
+use super::{KnownNode, Marks, NodeMemory, OpenTile, SoilMemory};
 
 /// The soil's memory over one patch of ground.
 #[derive(Debug, Default)]
@@ -14,6 +14,8 @@ pub struct MemoryPatch {
     rect: TileRect,
     /// By place in the rectangle.
     tiles: Vec<Option<Arc<OpenTile>>>,
+    /// Nodes whose memory may have changed since they were last told, likewise.
+    fresh: Vec<Option<Box<Marks>>>,
 }
 
 impl MemoryPatch {
@@ -21,7 +23,7 @@ impl MemoryPatch {
     #[must_use]
     pub fn new(ground: &GroundPatch) -> Self {
         let rect = *ground.rect();
-        Self { rect, tiles: vec![None; rect.area()] }
+        Self { rect, tiles: vec![None; rect.area()], fresh: vec![None; rect.area()] }
     }
 
     /// The part of a memory that lies on a patch of ground, until `give_back`.
@@ -49,6 +51,26 @@ impl MemoryPatch {
         tiles.filter_map(|(at, tile)| Some((at, tile.take()?))).for_each(|(at, tile)| memory.give_back(at, tile));
     }
 
+    /// What the nodes remember that were written since the last call, in order of tile and node.
+    pub fn take_written(&mut self) -> Vec<KnownNode> {
+        let mut written = Vec::new();
+        for ((tile, kept), fresh) in self.rect.tiles().zip(&self.tiles).zip(&mut self.fresh) {
+            let (Some(kept), Some(marks)) = (kept, fresh.take()) else { continue };
+            for (word, row) in marks.iter().zip(0..) {
+                let columns = (0..TILE_NODES).filter(|column| word >> column & 1 == 1);
+                let node = |column: usize| (row * TILE_NODES + column, kept.nodes[row * TILE_NODES + column]);
+                let touched = columns.map(node).filter(|(_, memory)| memory.is_touched());
+                written.extend(touched.map(|(within, memory)| KnownNode { tile, within: within as u16, memory }));
+            }
+        }
+        written
+    }
+
+    /// Forgets which nodes were written: nobody asks.
+    pub fn forget_written(&mut self) {
+        self.fresh.iter_mut().flatten().for_each(|marks| marks.fill(0));
+    }
+
     /// What a node remembers; none if no wheel has touched it.
     #[must_use]
     pub fn node(&self, node: Node) -> Option<NodeMemory> {
@@ -58,6 +80,7 @@ impl MemoryPatch {
 
     /// The node's memory, made at height `surface_m` on first touch; none off the patch.
     pub(crate) fn touch(&mut self, node: Node, surface_m: f32) -> Option<&mut NodeMemory> {
+        self.mark(node);
         let memory = &mut self.tile_mut(node.tile())?.nodes[node.within()];
         if !memory.is_touched() {
             memory.initial_m = surface_m;
@@ -67,6 +90,7 @@ impl MemoryPatch {
 
     /// The node's memory if it has been touched.
     pub(crate) fn get_mut(&mut self, node: Node) -> Option<&mut NodeMemory> {
+        self.mark(node);
         let at = self.rect.index(node.tile())?;
         let tile = Arc::make_mut(self.tiles[at].as_mut()?);
         Some(&mut tile.nodes[node.within()]).filter(|memory| memory.is_touched())
@@ -77,6 +101,7 @@ impl MemoryPatch {
     pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {
         let cell_m2 = ground.spacing_m().powi(2);
         let before_m = ground.node_height_m(node);
+        self.mark(node);
         let Some(tile) = self.tile_mut(node.tile()).filter(|_| before_m.is_finite()) else { return };
         let height_m = (before_m + by_m + tile.crumbs_m3 / cell_m2) as f32;
         let touched = &mut tile.nodes[node.within()];
@@ -111,6 +136,13 @@ impl MemoryPatch {
         }
     }
 
+    fn mark(&mut self, node: Node) {
+        if let Some(at) = self.rect.index(node.tile()) {
+            let marks = self.fresh[at].get_or_insert_with(|| Box::new([0; TILE_NODES]));
+            marks[node.within() / TILE_NODES] |= 1 << (node.within() % TILE_NODES);
+        }
+    }
+
     fn tile_mut(&mut self, tile: TileIndex) -> Option<&mut OpenTile> {
         let at = self.rect.index(tile)?;
         Some(Arc::make_mut(self.tiles[at].get_or_insert_default()))
@@ -132,6 +164,17 @@ mod tests {
         let (mut surface, mut plastic) = ([0.0_f32; 200], [0.0_f32; 200]);
         memory.overlay(Node { column: 60, row: 65 }, &mut surface, &mut plastic);
         assert_eq!(surface[..6], [0.0, 0.0, 1.0, 0.0, 2.0, 0.0]);
+    }
+
+    #[test]
+    fn what_was_written_is_told_once() {
+        let mut memory = MemoryPatch::new(&GroundPatch::flat(0.02, 20.0));
+        for column in [70, 3] {
+            memory.touch(Node { column, row: 2 }, 1.5).expect("on the patch");
+        }
+        let told: Vec<_> = memory.take_written().iter().map(|node| node.tile.node(usize::from(node.within))).collect();
+        assert_eq!(told, [Node { column: 3, row: 2 }, Node { column: 70, row: 2 }]);
+        assert!(memory.take_written().is_empty());
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Cells {
         rows.flat_map(move |row| columns.clone().map(move |column| Cell { octave, at: [column, row] }))
     }
 
+    /// Cells of all octaves that hold diameters of `diameters_m`, on a square of `side_m`, about.
+    pub(crate) fn count(&self, diameters_m: &Range<f64>, side_m: f64) -> f64 {
+        self.octaves(diameters_m).map(|octave| (side_m / self.side_m(octave) + 1.0).powi(2)).sum()
+    }
+
     /// Corner of least x and y of a cell, m.
     pub(crate) fn low_m(&self, cell: Cell) -> [f64; 2] {
         cell.at.map(|at| at as f64 * self.side_m(cell.octave))
@@ -102,6 +107,12 @@ mod tests {
         for octave in CELLS.octaves(&(0.4..4.1)) {
             assert_eq!(CELLS.diameters_m(octave).end.to_bits(), CELLS.diameters_m(octave + 1).start.to_bits());
         }
+    }
+
+    #[test]
+    fn cells_of_a_square_are_counted() {
+        // Sides of 8, 16 and 32 m on 64 m; one more each way where the square lies across.
+        assert_eq!(CELLS.count(&(0.5..4.0), 64.0), 81.0 + 25.0 + 9.0);
     }
 
     #[test]

@@ -27,6 +27,11 @@ impl CraterLaw {
         octaves.map(mean).fold(0.0, f64::max)
     }
 
+    /// Cells that are drawn on a square of `side_m` which shows craters of any size, about.
+    pub(crate) fn cells_on(&self, side_m: f64) -> f64 {
+        CELLS.count(&(self.diameter_min_m..self.diameter_max_m), side_m)
+    }
+
     /// The craters with diameters of `diameters_m` that lie within `radii` of theirs of
     /// the square, in an order that depends on their places alone; none whose rim comes
     /// near the start.

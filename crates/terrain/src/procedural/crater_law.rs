@@ -5,7 +5,7 @@
 //! `power` a law of one's own with a knee.
 
 use garde::Validate;
-use selene_base::input::{positive, within};
+use selene_base::input::within;
 use serde::Deserialize;
 
 /// Coefficients a₀ … a₁₁ of log₁₀ N = Σ aⱼ (log₁₀ D)ʲ, D in km, N per km² and 10⁹ years
@@ -41,10 +41,10 @@ pub struct CraterLaw {
     /// How many there are of each size.
     #[garde(dive)]
     pub law: CraterSizes,
-    /// Smallest diameter, m.
+    /// Smallest diameter, m: 5 cm to 1 km.
     #[garde(custom(within(0.05, 1000.0)))]
     pub diameter_min_m: f64,
-    /// Largest diameter, m.
+    /// Largest diameter, m: above the smallest, to 100 km.
     #[garde(custom(within(0.05, 100_000.0)))]
     pub diameter_max_m: f64,
 }
@@ -125,8 +125,8 @@ pub struct CraterPowerSpec {
     /// Exponent up to the knee.
     #[garde(custom(within(0.5, 4.0)))]
     pub slope: f64,
-    /// Diameter where the law steepens, m.
-    #[garde(custom(positive))]
+    /// Diameter where the law steepens, m: 1 cm to 1000 km.
+    #[garde(custom(within(0.01, 1e6)))]
     pub knee_m: f64,
     /// Exponent above the knee.
     #[garde(custom(within(0.5, 6.0)))]

@@ -44,6 +44,23 @@ impl RockLaw {
         laws.flat_map(|law| octaves.clone().map(move |octave| self.mean_in_cell(law, octave))).fold(0.0, f64::max)
     }
 
+    /// Cells that are drawn on a square of `side_m` which shows rocks from `smallest_m` on, about.
+    pub(crate) fn cells_on(&self, smallest_m: f64, side_m: f64) -> f64 {
+        ANYWHERE.count(&(smallest_m..self.diameter_max_m), side_m)
+    }
+
+    /// How many rocks the window of a level may show, of so many levels: half of all lie on the
+    /// finest, the others share the rest.
+    pub(crate) fn share(&self, level: usize, levels: usize) -> usize {
+        let beside = if level == 0 { 1 } else { levels - 1 };
+        self.count_max / beside / levels.clamp(1, 2)
+    }
+
+    /// The diameter from which on the window of a level shows rocks.
+    pub(crate) fn smallest_on(&self, level: usize, levels: usize, side_m: f64) -> f64 {
+        self.smallest_m(self.share(level, levels) as f64, side_m)
+    }
+
     /// The diameter from which on a square of `side_m` shows rocks, so that it is expected
     /// to have at most `count` of them with three standard deviations to spare.
     pub(crate) fn smallest_m(&self, count: f64, side_m: f64) -> f64 {

@@ -4,7 +4,7 @@
 //! with the crater's age.
 
 use garde::Validate;
-use selene_base::input::{non_negative, within};
+use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::procedural::crater::Crater;
@@ -31,16 +31,17 @@ pub struct RockLaw {
     /// Those that craters have dug up; none where it is left out.
     #[garde(dive)]
     pub around_craters: Option<CraterRocksSpec>,
-    /// Smallest diameter on the finest level, m.
+    /// Smallest diameter on the finest level, m: 2 cm to 100 m, and no smaller than what `count_max` shows there.
     #[garde(custom(within(0.02, 100.0)))]
     pub diameter_min_m: f64,
-    /// Largest diameter, m.
+    /// Largest diameter, m: above the smallest, to 100 m.
     #[garde(custom(within(0.02, 100.0)))]
     pub diameter_max_m: f64,
-    /// Distance from the map origin without rocks, m.
-    #[garde(custom(non_negative))]
+    /// Distance from the map origin without rocks, m: to 1000 km.
+    #[garde(custom(within(0.0, 1e6)))]
     pub clear_radius_m: f64,
-    /// Most rocks on the windows of all levels together; the smallest that would be more are left out.
+    /// Most rocks on the windows of all levels together. Coarse windows leave out the smallest that would be more;
+    /// a site whose finest one would have to is refused. 0 for no rocks.
     #[garde(range(max = 100_000))]
     pub count_max: usize,
 }

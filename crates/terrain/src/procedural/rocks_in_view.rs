@@ -80,17 +80,15 @@ impl Landscape {
         shown.iter().filter_map(|stone| Some(stone.lie(lattice::height_m(window, stone.at_m)?))).collect()
     }
 
-    /// How many rocks a window may show: half of all lie on the finest, the others share the rest.
+    /// How many rocks a window may show.
     fn share(&self, level: usize) -> usize {
-        let levels = self.spec().levels.len();
-        let beside = if level == 0 { 1 } else { levels - 1 };
-        self.spec().rocks.count_max / beside / levels.min(2)
+        self.spec().rocks.share(level, self.spec().levels.len())
     }
 
     fn smallest_m(&self, level: usize, window: &Level) -> f64 {
         // That of the finest level is the same everywhere: wheels and rays meet the same rocks.
         let side_m = if level == 0 { self.spec().levels[0].side_m } else { window.side_m() };
-        self.spec().rocks.smallest_m(self.share(level) as f64, side_m)
+        self.spec().rocks.smallest_on(level, self.spec().levels.len(), side_m)
     }
 
     /// The rocks on a square that are larger than `diameter_min_m`.

@@ -1,7 +1,9 @@
 //! What a site's parts ask of one another: levels that nest, a raster whose posts are
-//! a level's, laws that do not ask for millions of craters or rocks.
+//! a level's, laws that do not ask for millions of craters or rocks, nor for rocks that
+//! are then not shown.
 
-use selene_base::input::finite;
+use garde::Validate;
+use selene_base::input::{finite, within};
 
 use crate::procedural::crater_law::CraterLaw;
 use crate::procedural::patch::CRATER_POSTS_MIN;
@@ -18,6 +20,14 @@ const ROCKS_IN_CELL_MAX: f64 = 30.0;
 /// Craters that a law may make of one octave in one cell on average: more would cover
 /// the ground many times over.
 const CRATERS_IN_CELL_MAX: f64 = 100.0;
+/// Cells that may be drawn for a level, empty ones too: half a minute of drawing.
+const CELLS_MAX: f64 = 1e8;
+/// How much larger than asked for the smallest rock on the finest level may be.
+const SMALLEST_RATIO_MAX: f64 = 1.05;
+/// Farthest from the map origin that anything of a site lies, m: as far as levels reach.
+const PLACE_MAX_M: f64 = 1e6;
+/// Shortest length of a landform, m: that of the smallest crater with a name.
+const LENGTH_MIN_M: f64 = 0.1;
 /// How much coarser the next level may be.
 const RATIO_MAX: f64 = 32.0;
 /// How far from a whole number a ratio of lengths may be, for decimal spacings.
@@ -30,6 +40,16 @@ fn refuse_unless(ok: bool, message: impl FnOnce() -> String) -> garde::Result {
 pub(crate) fn hex_digest(digest: &str, (): &()) -> garde::Result {
     let good = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     refuse_unless(good, || format!("value {digest:?} is not allowed: must be 64 hexadecimal digits"))
+}
+
+/// A garde check: a place of the map, x and y in m.
+pub(crate) fn place(at_m: &[f64; 2], (): &()) -> garde::Result {
+    at_m.iter().try_for_each(|m| within(-PLACE_MAX_M, PLACE_MAX_M)(m, &()))
+}
+
+/// A garde check: a length of a landform, m.
+pub(crate) fn length(length_m: &f64, (): &()) -> garde::Result {
+    within(LENGTH_MIN_M, PLACE_MAX_M)(length_m, &())
 }
 
 /// Levels must have a sane number of posts and each fit into the posts of the next coarser one.
@@ -63,7 +83,12 @@ pub(crate) fn agrees_with(levels: &[LevelSpec]) -> impl FnOnce(&ElevationSpec, &
 
 pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &()) -> garde::Result {
     let areas_m2 = areas_m2(levels);
+    let finest_m = levels.first().map_or(0.0, |level| level.side_m);
     move |law, ()| {
+        // What is wrong with single numbers is told by them; their octaves may have no end.
+        if law.validate().is_err() {
+            return Ok(());
+        }
         in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
@@ -74,13 +99,19 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
         })?;
         let smallest_m = |area: &(f64, f64)| (CRATER_POSTS_MIN * area.0).max(law.diameter_min_m);
         let counts = areas_m2.iter().map(|area| law.density_m2(smallest_m(area)) * area.1);
-        few_enough("craters", counts)
+        few_enough("craters", counts)?;
+        few_cells("craters", law.cells_on(finest_m), finest_m)
     }
 }
 
 pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> garde::Result {
-    let finest_m2 = areas_m2(levels).first().map_or(0.0, |area| area.1);
+    let sides_m: Vec<f64> = levels.iter().map(|level| level.side_m).collect();
+    let finest_m = sides_m.first().copied().unwrap_or(0.0);
     move |law, ()| {
+        // See above.
+        if law.validate().is_err() {
+            return Ok(());
+        }
         in_order(law.diameter_min_m, law.diameter_max_m)?;
         let in_a_cell = law.most_in_a_cell();
         refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
@@ -89,8 +120,29 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
                  {ROCKS_IN_CELL_MAX} are allowed: lower the density"
             )
         })?;
-        few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m2))
+        few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m.powi(2)))?;
+        shows_what_it_asks_for(law, sides_m.len(), finest_m)?;
+        let of_level = |(level, &side_m): (usize, &f64)| {
+            let smallest_m = law.smallest_on(level, sides_m.len(), side_m);
+            few_cells("rocks", law.cells_on(smallest_m, side_m), side_m)
+        };
+        sides_m.iter().enumerate().try_for_each(of_level)
     }
+}
+
+/// The finest level shows the rocks that its site asks for: `count_max` may not cut off the smallest
+/// without a word. 0 asks for none.
+fn shows_what_it_asks_for(law: &RockLaw, levels: usize, finest_m: f64) -> garde::Result {
+    let RockLaw { diameter_min_m, count_max, .. } = *law;
+    let shown_m = law.smallest_on(0, levels, finest_m);
+    let left_out = (law.expected_m2(diameter_min_m) - law.expected_m2(shown_m)) * finest_m.powi(2);
+    let is_as_asked = count_max == 0 || left_out < 1.0 || shown_m <= SMALLEST_RATIO_MAX * diameter_min_m;
+    refuse_unless(is_as_asked, || {
+        format!(
+            "count_max {count_max} leaves out rocks below {shown_m:.3} m on the finest level; raise it or \
+             diameter_min_m ({diameter_min_m})"
+        )
+    })
 }
 
 fn in_order(diameter_min_m: f64, diameter_max_m: f64) -> garde::Result {
@@ -111,6 +163,17 @@ fn few_enough(what: &str, mut counts: impl Iterator<Item = f64>) -> garde::Resul
         Err(garde::Error::new(format!(
             "this law gives about {count:.0} {what} on one level; at most {DRAWN_MAX} are allowed: raise diameter_min_m or lower the density"
         )))
+    })
+}
+
+/// Chance is drawn cell by cell, also where a sparse law leaves nearly all of them empty.
+fn few_cells(what: &str, cells: f64, side_m: f64) -> garde::Result {
+    // Of a side that is no number nothing is known; its level tells so.
+    refuse_unless(cells.is_nan() || cells <= CELLS_MAX, || {
+        format!(
+            "about {cells:.0} cells would be drawn for {what} on the level of side {side_m} m; at most {CELLS_MAX} are \
+             allowed: raise diameter_min_m"
+        )
     })
 }
 

@@ -2,12 +2,12 @@
 //! nested levels it is made in, and the laws of its relief, craters and rocks.
 
 use garde::Validate;
-use selene_base::input::{finite_array, positive, within};
+use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::procedural::crater_law::CraterLaw;
 use crate::procedural::rock_law::RockLaw;
-use crate::site::check::{agrees_with, crater_count, hex_digest, nested, rock_count};
+use crate::site::check::{agrees_with, crater_count, hex_digest, length, nested, place, rock_count};
 use crate::site::surface::SurfaceSpec;
 
 /// Posts on a side that one level may have.
@@ -200,14 +200,14 @@ impl Validate for LandformSpec {
 #[derive(Clone, Copy, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RiseSpec {
-    /// Its middle, m.
-    #[garde(custom(finite_array))]
+    /// Its middle, m: within 1000 km of the map origin.
+    #[garde(custom(place))]
     pub at_m: [f64; 2],
     /// Its height, m.
     #[garde(custom(within(-5000.0, 5000.0)))]
     pub height_m: f64,
-    /// Its radius, m.
-    #[garde(custom(positive))]
+    /// Its radius, m: 0.1 m to 1000 km.
+    #[garde(custom(length))]
     pub radius_m: f64,
 }
 
@@ -215,17 +215,17 @@ pub struct RiseSpec {
 #[derive(Clone, Copy, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RidgeSpec {
-    /// One end of the crest, m.
-    #[garde(custom(finite_array))]
+    /// One end of the crest, m: within 1000 km of the map origin.
+    #[garde(custom(place))]
     pub from_m: [f64; 2],
-    /// The other end, m.
-    #[garde(custom(finite_array))]
+    /// The other end, m: as far at most.
+    #[garde(custom(place))]
     pub to_m: [f64; 2],
     /// Its height, m.
     #[garde(custom(within(-5000.0, 5000.0)))]
     pub height_m: f64,
-    /// Half its width, m.
-    #[garde(custom(positive))]
+    /// Half its width, m: 0.1 m to 1000 km.
+    #[garde(custom(length))]
     pub width_m: f64,
 }
 
@@ -233,8 +233,8 @@ pub struct RidgeSpec {
 #[derive(Clone, Copy, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterSpec {
-    /// Its centre, m.
-    #[garde(custom(finite_array))]
+    /// Its centre, m: within 1000 km of the map origin.
+    #[garde(custom(place))]
     pub at_m: [f64; 2],
     /// Its diameter from rim to rim, m.
     #[garde(custom(within(0.1, 100_000.0)))]
@@ -259,7 +259,7 @@ pub struct RasterSpec {
     #[garde(custom(hex_digest))]
     pub sha256: String,
     /// Distance between its posts, m: the spacing of the coarsest level.
-    #[garde(custom(positive))]
+    #[garde(custom(within(0.001, 1000.0)))]
     pub spacing_m: f64,
     /// Height from its darkest to its brightest possible value, m.
     #[garde(custom(within(0.001, 20_000.0)))]

@@ -99,12 +99,15 @@ impl Edit {
         TileIndex { row: self.tile[1], column: self.tile[0] }
     }
 
-    pub(crate) fn new(tile: TileIndex, within: usize, height_m: f32) -> Self {
+    /// The new height, m, of node `within` (row · 64 + column) of a tile.
+    #[must_use]
+    pub fn new(tile: TileIndex, within: usize, height_m: f32) -> Self {
         Self { tile: [tile.column, tile.row], node: within as u16, height_m }
     }
 
     /// Whether it names a node and a height.
-    pub(crate) fn is_sound(&self) -> bool {
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
         usize::from(self.node) < TILE_AREA && self.height_m.is_finite()
     }
 }

@@ -14,7 +14,7 @@ use super::law::Law;
 use super::loose::LooseRock;
 use super::memory::{ContactMemory, Pair, Party};
 use super::obstacle::Obstacle;
-use super::shapes::{ContactShapes, RockSolids};
+use super::shapes::{ContactShapes, Part, RockSolids};
 use super::solid::{Narrow, Scaled, Solid};
 use crate::rover::Rover;
 
@@ -109,7 +109,7 @@ impl ContactForces {
 impl ContactRover<'_> {
     fn solid(&self, mover: &Mover) -> &Solid {
         match mover.party {
-            Party::Wheel(..) => &self.shapes.wheels[mover.piece].1,
+            Party::Wheel(..) => &self.shapes.wheels[mover.piece].solid,
             _ => &self.shapes.parts[mover.piece].solid,
         }
     }
@@ -127,18 +127,15 @@ impl ContactRover<'_> {
 
     /// Its wheels, then its parts.
     fn movers(&self, of: usize) -> impl Iterator<Item = Mover> + '_ {
-        let wheel = move |(piece, (link, solid)): (usize, &(usize, Solid))| {
-            let body = self.rover.body_of_link(*link);
-            let party = Party::Wheel(self.id, piece as u16);
-            Mover { party, of, piece, world_from_solid: body.world_from_body, body, reach_m: solid.reach_m() }
-        };
-        let part = move |(piece, part): (usize, &super::shapes::Part)| {
+        let mover = move |party: Party, piece: usize, part: &Part| {
             let body = self.rover.body_of_link(part.link);
             let world_from_solid = body.world_from_body * part.link_from_solid;
-            let party = Party::Part(self.id, piece as u16);
             Mover { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
         };
-        self.shapes.wheels.iter().enumerate().map(wheel).chain(self.shapes.parts.iter().enumerate().map(part))
+        let wheels = self.shapes.wheels.iter().enumerate();
+        let wheels = wheels.map(move |(i, wheel)| mover(Party::Wheel(self.id, i as u16), i, wheel));
+        let parts = self.shapes.parts.iter().enumerate();
+        wheels.chain(parts.map(move |(i, part)| mover(Party::Part(self.id, i as u16), i, part)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The shapes that contacts are between: of a rover its wheels as cylinders, its convex pieces and
 //! the points that stand on hard ground; of rocks their hulls.
 
-use nalgebra::UnitQuaternion;
+use nalgebra::{Translation3, UnitQuaternion};
 use selene_base::Pose;
 use selene_terrain::RockShape;
 
@@ -12,8 +12,8 @@ use crate::model::RoverModel;
 /// A rover's shapes.
 #[derive(Clone, Debug)]
 pub struct ContactShapes {
-    /// Link and cylinder of each wheel.
-    pub(crate) wheels: Vec<(usize, Solid)>,
+    /// The cylinder of each wheel.
+    pub(crate) wheels: Vec<Part>,
     pub(crate) parts: Vec<Part>,
     /// Link and points of each body that hard ground can carry.
     pub(crate) floors: Vec<(usize, FloorPoints)>,
@@ -43,9 +43,14 @@ impl ContactShapes {
             let turn: UnitQuaternion<f64> = turn;
             Part { link, link_from_solid: collision.link_from_shape * turn, solid }
         };
+        let wheel = |wheel: &crate::Wheel| Part {
+            link: wheel.link,
+            link_from_solid: Pose::from_parts(Translation3::identity(), wheel.link_from_wheel),
+            solid: Solid::wheel(wheel.radius_m, wheel.width_m),
+        };
         let touching = links().filter(|(_, link)| !link.collisions.is_empty());
         Self {
-            wheels: model.wheels().iter().map(|w| (w.link, Solid::wheel(w.radius_m, w.width_m))).collect(),
+            wheels: model.wheels().iter().map(wheel).collect(),
             parts: links().flat_map(|(i, link)| link.collisions.iter().map(move |c| part(i, c))).collect(),
             floors: touching.map(|(i, link)| (i, FloorPoints::of(&link.collisions))).collect(),
         }

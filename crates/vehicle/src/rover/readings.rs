@@ -21,12 +21,19 @@ impl Rover {
     /// How each wheel moves, in the order of [`RoverModel::wheels`].
     #[must_use]
     pub fn wheel_motions(&self) -> Vec<WheelMotion> {
-        self.model.wheels().iter().map(|wheel| self.wheel_motion(wheel.link)).collect()
+        self.model.wheels().iter().map(|wheel| self.wheel_motion(wheel)).collect()
     }
 
-    fn wheel_motion(&self, link: usize) -> WheelMotion {
-        let Twist { linear, angular } = self.articulation.twist_of_link(link);
-        WheelMotion { world_from_wheel: self.articulation.world_from_link(link), linear, angular }
+    fn wheel_motion(&self, wheel: &Wheel) -> WheelMotion {
+        let Twist { linear, angular } = self.articulation.twist_of_link(wheel.link);
+        WheelMotion { world_from_wheel: self.world_from_wheel(wheel), linear, angular }
+    }
+
+    /// Pose of a wheel's own frame, whose y is the axle.
+    pub(super) fn world_from_wheel(&self, wheel: &Wheel) -> Pose {
+        let mut pose = self.articulation.world_from_link(wheel.link);
+        pose.rotation *= wheel.link_from_wheel;
+        pose
     }
 
     /// A link as contacts see it.
@@ -68,7 +75,8 @@ impl Rover {
         self.articulation.twist_of_link(0)
     }
 
-    /// States of the moving joints, in the order of [`RoverModel::moving_joints`].
+    /// States of the moving joints, in the order of [`RoverModel::moving_joints`], each about its own
+    /// axis as the URDF has it.
     #[must_use]
     pub fn joint_states(&self) -> Vec<JointState> {
         self.model.moving_joints().iter().map(|&joint| self.joint_state(joint)).collect()
@@ -85,14 +93,14 @@ impl Rover {
         JointState { position, velocity, effort: self.articulation.effort(joint) }
     }
 
-    /// Torque of each wheel's drive during the last step, N m.
+    /// Torque of each wheel's drive during the last step, N m, forward positive.
     #[must_use]
     pub fn drive_torques_nm(&self) -> &[f64] {
         &self.drive_torque_nm
     }
 
-    /// Current of each wheel's motor during the last step, A; `None` for one whose
-    /// torque constant is not given.
+    /// Current of each wheel's motor during the last step, A, forward positive; `None` for one
+    /// whose torque constant is not given.
     #[must_use]
     pub fn motor_currents_a(&self) -> Vec<Option<f64>> {
         let current = |(wheel, torque_nm): (&Wheel, &f64)| {
@@ -110,11 +118,13 @@ impl Rover {
         self.model.wheels().iter().zip(&self.drive_torque_nm).map(power).collect()
     }
 
+    /// Turn rate of a wheel's drive, rad/s, forward positive.
     fn wheel_speed(&self, wheel: &Wheel) -> f64 {
-        self.articulation.coordinate(wheel.drive_joint).1
+        wheel.drive_sign * self.articulation.coordinate(wheel.drive_joint).1
     }
 
-    /// What each wheel's encoder tells, rad; [`encoder::rates_rad_s`] makes rates of it.
+    /// What each wheel's encoder tells of its drive joint, rad about that joint's own axis;
+    /// [`encoder::rates_rad_s`] makes rates of it.
     #[must_use]
     pub fn encoder_positions_rad(&self) -> Vec<f64> {
         let told = |wheel: &Wheel| {
@@ -124,7 +134,7 @@ impl Rover {
         self.model.wheels().iter().map(told).collect()
     }
 
-    /// Steering angle of each wheel, rad; zero for one that is not steered.
+    /// Angle of each wheel's steering joint about its own axis, rad; zero for one that is not steered.
     #[must_use]
     pub fn steer_angles_rad(&self) -> Vec<f64> {
         let angle = |joint: Option<usize>| joint.map_or(0.0, |j| self.articulation.coordinate(j).0);

@@ -16,9 +16,9 @@ pub struct RoverState {
     /// Position and speed of each moving joint, in the order of [`crate::RoverModel::moving_joints`]:
     /// rad and rad/s, or m and m/s.
     pub joints: Vec<[f64; 2]>,
-    /// Turn rate that each wheel was told last, rad/s.
+    /// Turn rate that each wheel's drive joint was told last, rad/s.
     pub target_rate_rad_s: Vec<f64>,
-    /// Steering angle that each wheel was told last, rad.
+    /// Angle that each wheel's steering joint was told last, rad.
     pub target_steer_rad: Vec<f64>,
     /// Where each steering servo's set-point has come to, rad.
     pub steer_setpoint_rad: Vec<f64>,

@@ -10,12 +10,27 @@ fn a_rover_file_that_does_not_fit_its_urdf_is_refused() {
     yaml_refusal("kind", from, "drive_joint: front_left_steer", &["Revolute", "Continuous is needed"]);
     let shared = YAML.replacen("drive_joint: rear_right_drive", "drive_joint: rear_left_drive", 1);
     has_all(&Folder::new("shared").refusal(&shared, URDF), &["line 13", "rear_left_drive", "twice"]);
-    let urdf = URDF.replacen(
-        "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>",
-        "<child link=\"front_left_wheel\"/><axis xyz=\"0 -1 0\"/>",
-        1,
-    );
-    has_all(&Folder::new("axle").refusal(YAML, &urdf), &["front_left_drive", "+y", "line "]);
+}
+
+#[test]
+fn a_wheel_that_does_not_turn_about_the_bodys_y_axis_or_steer_about_its_z_axis_is_refused() {
+    let drive = "<child link=\"front_left_wheel\"/><axis xyz=\"0 1 0\"/>";
+    for (name, to, told) in [
+        ("axle-x", "<child link=\"front_left_wheel\"/><axis xyz=\"1 0 0\"/>", "along 1.000"),
+        (
+            "axle-yaw",
+            "<child link=\"front_left_wheel\"/><origin rpy=\"0 0 0.1\"/><axis xyz=\"0 1 0\"/>",
+            "along -0.100 0.995",
+        ),
+    ] {
+        assert!(URDF.contains(drive));
+        let message = Folder::new(name).refusal(YAML, &URDF.replacen(drive, to, 1));
+        has_all(&message, &["rover.yaml", "line ", "front_left_drive", told, "+y or -y of base_link"]);
+    }
+    let steer = "<child link=\"front_left_upright\"/><axis xyz=\"0 0 1\"/>";
+    assert!(URDF.contains(steer));
+    let lying = URDF.replacen(steer, "<child link=\"front_left_upright\"/><axis xyz=\"1 0 0\"/>", 1);
+    has_all(&Folder::new("steer-x").refusal(YAML, &lying), &["line ", "front_left_steer", "+z or -z of base_link"]);
 }
 
 #[test]

@@ -59,6 +59,10 @@ pub(super) const SIMULATION_EXAMPLES: &str = "Example, four processes in lockste
   selene navigation --scenario config/scenario/polar.yaml
   selene simulation --scenario config/scenario/polar.yaml --participants camera,lidar,navigation --for 20
 
+One world in two simulation processes, in step with each other:
+  selene simulation --scenario config/scenario/convoy.yaml --run convoy --own viper --for 20
+  selene simulation --scenario config/scenario/convoy.yaml --run convoy --own ex1,sorato --for 20
+
 Every node must be given the same scenario, --seed and --data; ruts of an earlier run (--ruts) and a checkpoint (--resume) \
 are given to the simulation alone, of which the others ask what they need. A node takes part in the first run of its own \
 world on its ROS_DOMAIN_ID, or in the one that --run names. Without --participants the simulation runs freely and \
@@ -81,6 +85,12 @@ pub(crate) struct SimulationArgs {
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,
+    /// Simulate these rovers alone, by name, separated by commas; other processes of the same --run simulate the others
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "run", conflicts_with_all = ["resume", "checkpoint_dir", "ruts"])]
+    pub(crate) own: Vec<String>,
+    /// Rovers that must have a process before the world begins; others stand until theirs comes [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "own")]
+    pub(crate) await_rovers: Vec<String>,
 }
 
 /// Any node.

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use selene_sensors::SensorSpec;
+use selene_base::input::load_yaml;
+use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
 use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
 use selene_soil::{Law, SoilSpec};
-use selene_terrain::{SiteSpec, TerrainError};
+use selene_terrain::{SiteSpec, Terrain, TerrainError};
 use selene_vehicle::{RoverModel, read_urdf};
 
 use crate::args::CheckArgs;
@@ -17,6 +18,10 @@ use crate::places;
 
 /// The largest file that is looked into to see what it is.
 const BYTES_MAX: u64 = 16 << 20;
+/// The seed with which files are tried that have none of their own.
+const SEED: u64 = 1;
+/// What is told of a good file whose elevation data no folder was given for.
+const NOT_LOOKED_AT: &str = " (its elevation file was not looked at: no --data DIR)";
 
 /// Kinds of input files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +45,7 @@ const KINDS: [(Kind, &str, &[&str]); 5] = [
 
 /// Checks every file, telling each; fails when one is refused.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
-    let options = LoadOptions { data_dir: places::data_dir(args.data.as_deref()), ..LoadOptions::default() };
+    let options = LoadOptions { data_dir: places::checked_data_dir(args.data.as_deref())?, ..LoadOptions::default() };
     let mut refusals = Vec::new();
     for file in &args.files {
         match kind_of(file).and_then(|kind| Ok((kind, check_one(kind, file, &options)?))) {
@@ -81,25 +86,52 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static 
             let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
             Law::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
         }
-        Kind::Sensor => SensorSpec::load(file).map(drop).map_err(|e| e.to_string())?,
-        Kind::Site => selene_base::input::load_yaml::<SiteSpec>(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Sensor => check_sensor(file)?,
+        Kind::Site => return check_site(file, options.data_dir.as_deref()),
         Kind::Urdf => read_urdf(file).map(drop).map_err(|e| e.to_string())?,
     }
     Ok("")
 }
 
-/// A scenario is checked down to its ground and the start of its rovers. Third-party data that no folder was
-/// given for are no fault of the file.
+fn check_sensor(file: &Path) -> Result<(), String> {
+    match SensorSpec::load(file).map_err(|e| e.to_string())? {
+        SensorSpec::Camera(camera) => check_stages(&camera, SEED, file),
+        SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => Ok(()),
+    }
+}
+
+/// A camera's stages must be those of this program: a user's own are in the program that the user builds.
+fn check_stages(camera: &CameraSpec, seed: u64, file: &Path) -> Result<(), String> {
+    Pipeline::new(camera, seed).map(drop).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// A site is checked down to its ground, as that of a scenario is.
+fn check_site(file: &Path, data_dir: Option<&Path>) -> Result<&'static str, String> {
+    let site: SiteSpec = load_yaml(file).map_err(|e| e.to_string())?;
+    match Terrain::load(&site, file, data_dir, SEED) {
+        Ok(_) => Ok(""),
+        Err(TerrainError::NoDataDirectory { .. }) => Ok(NOT_LOOKED_AT),
+        // These name the elevation file alone.
+        Err(error @ (TerrainError::Elevation(_) | TerrainError::Decode { .. })) => {
+            Err(format!("{}: elevation: {error}", file.display()))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A scenario is checked down to its ground, the start of its rovers and the stages of their cameras. Third-party
+/// data that no folder was given for are no fault of the file.
 fn check_scenario(file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
     let scenario = Scenario::load(file, options).map_err(|error| error.to_string())?;
+    for rover in &scenario.rovers {
+        rover.cameras().try_for_each(|camera| check_stages(camera.spec, rover.sensor_seed, file))?;
+    }
     match Model::new(Arc::new(scenario)) {
         Ok(model) => {
             let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
             model.start(None).map(|_| "").map_err(|error| told(&error))
         }
-        Err(ScenarioError::Terrain(TerrainError::NoDataDirectory { .. })) => {
-            Ok(" (its elevation file was not looked at: no --data DIR)")
-        }
+        Err(ScenarioError::Terrain(TerrainError::NoDataDirectory { .. })) => Ok(NOT_LOOKED_AT),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use selene_observe::Device;
 use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
-use selene_simulation::{Begin, CheckpointOptions, NodeError, Pace, SimulationOptions};
+use selene_simulation::{Begin, CheckpointOptions, NodeError, Pace, SharedRovers, SimulationOptions};
 
 use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
 use crate::fault::Fault;
@@ -32,6 +32,8 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     parts.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))));
     let options = simulation_options(&args.pacing, &args.ruts, &args.checkpoints, args.participants.clone());
+    let shared = SharedRovers { own: args.own.clone(), awaited: args.await_rovers.clone() };
+    let options = SimulationOptions { shared: (!args.own.is_empty()).then_some(shared), ..options };
     let context = context(&meter, args.node.run.run.clone().unwrap_or_else(RunId::random), model, None);
     let scenario = Arc::clone(context.model.scenario());
     let (run, domain) = (&context.links.run, places::domain_id()?);
@@ -147,5 +149,6 @@ pub(crate) fn simulation_options(
         checkpoints: checkpoint_every
             .zip(checkpoint_dir.clone())
             .map(|(every, folder)| CheckpointOptions { every, folder }),
+        shared: None,
     }
 }

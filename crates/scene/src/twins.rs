@@ -1,0 +1,350 @@
+//! Kernels are written twice, in Rust and in WGSL. Here every struct and every constant of
+//! one side is compared with its twin on the other. What only one side needs is listed with
+//! the reason, so that nothing can be added to one side alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::offset_of;
+use std::path::Path;
+
+use naga::{Expression, Handle, Literal, Module, ScalarKind, StructMember, Type, TypeInner};
+use nalgebra::Vector3;
+
+use crate::kernel::hapke::Slant;
+use crate::kernel::lamp::Lamplight;
+use crate::kernel::sunlight::Sunlight;
+use crate::kernel::surface::Surface;
+use crate::kernel::{
+    self, Hit, Ray, WGSL, chance, detail, hapke, heights, lamp, lens, principled, scatter, sky, sunlight, surface,
+    trace,
+};
+use crate::record::{
+    BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord, MotionRecord,
+    NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
+};
+
+/// A name and why it has no twin.
+type Single = [&'static str; 2];
+
+const STRUCTS_OF_RUST: [Single; 5] = [
+    ["Bundle", "the rays of a tile together; WGSL has a cone only"],
+    ["GridRay", "numbers by themselves, where WGSL has vectors"],
+    ["Records", "borrows what WGSL has as bindings"],
+    ["Sight", "what WGSL has as variables of camera_pixel"],
+    ["Start", "where the rays of a tile begin; in WGSL each begins at its origin"],
+];
+
+const STRUCTS_OF_WGSL: [Single; 4] = [
+    ["Cone", "one case of Rust's Bundle"],
+    ["GridRay", "vectors, where Rust has numbers by themselves"],
+    ["GroundHit", "a pair in Rust"],
+    ["OctaveCell", "a pair in Rust"],
+];
+
+const CONSTANTS_OF_RUST: [Single; 3] = [
+    ["MIPS_MAX", "the length of Level.mips, which is compared as a field"],
+    ["PRINCIPLED", "in the kernels the kind of a material that is of no other"],
+    ["WGSL", "the text itself"],
+];
+
+const CONSTANTS_OF_WGSL: [Single; 0] = [];
+
+/// A struct's size and fields in their order.
+#[derive(Debug, PartialEq)]
+struct Layout {
+    bytes: usize,
+    fields: Vec<Field>,
+}
+
+/// A field: where it is, how large, and of what kind its numbers are.
+#[derive(Debug, PartialEq)]
+struct Field {
+    name: String,
+    offset: usize,
+    bytes: usize,
+    kind: ScalarKind,
+}
+
+/// A type of a field in Rust.
+trait FieldType {
+    /// Of its numbers; of the first field's in a struct.
+    const KIND: ScalarKind;
+}
+
+impl FieldType for f32 {
+    const KIND: ScalarKind = ScalarKind::Float;
+}
+
+impl FieldType for u32 {
+    const KIND: ScalarKind = ScalarKind::Uint;
+}
+
+impl FieldType for i32 {
+    const KIND: ScalarKind = ScalarKind::Sint;
+}
+
+impl<T: FieldType, const N: usize> FieldType for [T; N] {
+    const KIND: ScalarKind = T::KIND;
+}
+
+impl FieldType for Vector3<f32> {
+    const KIND: ScalarKind = ScalarKind::Float;
+}
+
+impl FieldType for MotionRecord {
+    const KIND: ScalarKind = ScalarKind::Float;
+}
+
+/// A type of a constant in Rust.
+trait ConstantType {
+    /// Its numbers as WGSL has them.
+    fn literals(self) -> Vec<Literal>;
+}
+
+impl ConstantType for f32 {
+    fn literals(self) -> Vec<Literal> {
+        vec![Literal::F32(self)]
+    }
+}
+
+impl ConstantType for u32 {
+    fn literals(self) -> Vec<Literal> {
+        vec![Literal::U32(self)]
+    }
+}
+
+impl ConstantType for i32 {
+    fn literals(self) -> Vec<Literal> {
+        vec![Literal::I32(self)]
+    }
+}
+
+impl ConstantType for usize {
+    fn literals(self) -> Vec<Literal> {
+        vec![Literal::U32(u32::try_from(self).expect("a number of 32 bits"))]
+    }
+}
+
+impl ConstantType for [f32; 2] {
+    fn literals(self) -> Vec<Literal> {
+        self.map(Literal::F32).to_vec()
+    }
+}
+
+fn field<S, F: FieldType>(name: &str, offset: usize, _: impl Fn(&S) -> &F) -> Field {
+    Field { name: name.to_owned(), offset, bytes: size_of::<F>(), kind: F::KIND }
+}
+
+/// Layouts of Rust's structs under their names in WGSL. It does not compile where a field of
+/// a struct is left out.
+macro_rules! layouts {
+    ($($rust:ident { $($field:ident),* $(,)? })*) => {
+        BTreeMap::from([$((stringify!($rust).trim_end_matches("Record").to_owned(), {
+            fn _all_are_listed($rust { $($field: _),* }: $rust) {}
+            let fields = vec![$(field(stringify!($field), offset_of!($rust, $field), |s: &$rust| &s.$field)),*];
+            Layout { bytes: size_of::<$rust>(), fields }
+        })),*])
+    };
+}
+
+/// Values of Rust's constants under their names in WGSL: the last part of their paths.
+macro_rules! values {
+    ($($constant:expr),* $(,)?) => {
+        BTreeMap::from([$((last_part(stringify!($constant)), $constant.literals())),*])
+    };
+}
+
+fn last_part(path: &str) -> String {
+    path.rsplit("::").next().unwrap_or(path).trim().to_owned()
+}
+
+/// Records, which pass between Rust and WGSL as bytes.
+fn records() -> BTreeMap<String, Layout> {
+    layouts! {
+        LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, pad, mips }
+        NodeRecord { min, escape, max, leaf }
+        TriangleRecord { corner, pad0, edge1, pad1, edge2, pad2 }
+        InstanceRecord { object_from_world, first_node, end_node, material, code }
+        MaterialRecord {
+            kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad,
+        }
+        LampRecord {
+            position, peak, axis, cos_outer, side, inverse_fall, up, falloff, intensity, radius,
+        }
+        GlobalsRecord {
+            sun_direction, sun_irradiance, earth_direction, earth_irradiance, sun_from_earth, earth_radiance,
+            sun_radius, sun_radiance, earth_radius, level_count, node_count, beam_count, lamp_count, detail_mottle,
+            earth_bands, detail_slope, detail_origin, detail_gain, moving_from,
+        }
+        MotionRecord { centre, angle, axis, pad0, shift, pad1 }
+        CameraRecord {
+            world_from_optical, inverse_focal, principal, size, sun_samples, bounce_rays, seed, lens, reach,
+            pixel_reach, coefficients, motion, moves, samples, exposure_share, row_share, first_row, pad0, pad1, pad2,
+        }
+        PixelRecord { radiance, depth, scattered, code }
+        TruthRecord { normal, albedo, sun_share, pad }
+        BeamRecord { origin, code, direction, pad }
+        ReturnRecord { range, cos_incidence, reflectance, code }
+    }
+}
+
+/// What kernels hand to one another, on one side only: where the fields lie does not matter.
+fn handed_on() -> BTreeMap<String, Layout> {
+    layouts! {
+        Ray { origin, direction }
+        Hit { t, instance, part }
+        Slant { cos, sin, e1, e2 }
+        Surface { point, normal, clearance, material, code, shade, least_alpha }
+        Lamplight { irradiance, distance, direction }
+        Sunlight { share, direction }
+    }
+}
+
+/// Constants of the kernels and of what they are given.
+fn constants() -> BTreeMap<String, Vec<Literal>> {
+    values! {
+        std::f32::consts::PI, crate::lamp::LAMPS_MAX, crate::light::SAMPLES_MAX, crate::record::LEVELS_MAX,
+        kernel::SUN_BAND, kernel::LAMBERT, kernel::HAPKE, kernel::FAR, kernel::GROUND, kernel::CAMERA_GROUP,
+        kernel::BEAM_GROUP,
+        chance::GOLDEN, chance::PLASTIC,
+        detail::FINEST_OCTAVE, detail::COARSEST_OCTAVE, detail::VALUE_SCALE, detail::SLOPE_SCALE, detail::GRAZING,
+        hapke::LEAST,
+        heights::ENTRY_MIP, heights::STILL,
+        lamp::FAINTEST, lamp::FAINTEST_OF_SUN, lamp::SMALL, lamp::BEFORE, lamp::NEAREST2, lamp::FIRST_LAMP_NUMBER,
+        lens::PINHOLE, lens::POLYNOMIALS, lens::FIELD_OF_VIEW, lens::EQUIDISTANT, lens::STEREOGRAPHIC,
+        lens::RADIAL_STEPS, lens::PLANE_STEPS, lens::LAST_STEP,
+        principled::DIFFUSE_GAIN,
+        scatter::LEAST_COS, scatter::BLUR_ALPHA, scatter::FIRST_NUMBER,
+        sky::POINTS, sky::LIMB_EXPONENT,
+        sunlight::LIMB_ROOT,
+        surface::SENSOR_MIP, surface::SURFACE_MIP, surface::GRAZING_COS, surface::GROUND_CODE,
+        trace::SHIFT_NUMBER, trace::SEED_STEP,
+    }
+}
+
+fn module() -> Module {
+    naga::front::wgsl::parse_str(WGSL).unwrap_or_else(|e| panic!("{}", e.emit_to_string(WGSL)))
+}
+
+/// Layouts of all structs in WGSL.
+fn wgsl_layouts(module: &Module) -> BTreeMap<String, Layout> {
+    let named = |ty: &Type| Some((ty.name.clone()?, wgsl_layout(module, &ty.inner)?));
+    module.types.iter().filter_map(|(_, ty)| named(ty)).collect()
+}
+
+fn wgsl_layout(module: &Module, inner: &TypeInner) -> Option<Layout> {
+    let TypeInner::Struct { members, span } = inner else { return None };
+    Some(Layout { bytes: *span as usize, fields: members.iter().map(|member| wgsl_field(module, member)).collect() })
+}
+
+fn wgsl_field(module: &Module, member: &StructMember) -> Field {
+    Field {
+        name: member.name.clone().unwrap_or_default(),
+        offset: member.offset as usize,
+        bytes: module.types[member.ty].inner.size(module.to_ctx()) as usize,
+        kind: kind(module, member.ty),
+    }
+}
+
+/// The kind of a type's numbers; of the first field's in a struct.
+fn kind(module: &Module, ty: Handle<Type>) -> ScalarKind {
+    match &module.types[ty].inner {
+        TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar.kind,
+        TypeInner::Array { base, .. } => kind(module, *base),
+        TypeInner::Struct { members, .. } => kind(module, members[0].ty),
+        other => panic!("a field may not be {other:?}"),
+    }
+}
+
+/// Values of all constants in WGSL.
+fn wgsl_constants(module: &Module) -> BTreeMap<String, Vec<Literal>> {
+    let named = |constant: &naga::Constant| (constant.name.clone().expect("a name"), literals(module, constant.init));
+    module.constants.iter().map(|(_, constant)| named(constant)).collect()
+}
+
+/// The numbers of a constant expression.
+fn literals(module: &Module, expression: Handle<Expression>) -> Vec<Literal> {
+    match &module.global_expressions[expression] {
+        Expression::Literal(literal) => vec![*literal],
+        Expression::Constant(constant) => literals(module, module.constants[*constant].init),
+        Expression::Compose { components, .. } => components.iter().flat_map(|part| literals(module, *part)).collect(),
+        other => panic!("a constant may not be {other:?}"),
+    }
+}
+
+/// The records' and all kernels' text in Rust.
+fn rust_text() -> String {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let entries = std::fs::read_dir(sources.join("kernel")).expect("the kernels' folder");
+    let files = entries.map(|entry| entry.expect("a file").path()).chain([sources.join("record.rs")]);
+    let in_rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    in_rust.map(|path| std::fs::read_to_string(path).expect("text")).collect()
+}
+
+/// Names of what a text declares at the start of a line, public or not, by a word.
+fn declared(text: &str, word: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in text.lines() {
+        let private = if line.starts_with("pub") { line.split_once(' ').map_or("", |(_, rest)| rest) } else { line };
+        let Some(rest) = private.strip_prefix(word) else { continue };
+        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        if name.starts_with(char::is_uppercase) {
+            assert!(names.insert(name.trim_end_matches("Record").to_owned()), "{name} is there twice");
+        }
+    }
+    names
+}
+
+/// Holds that of some names those and no others have no twin.
+fn assert_alone(names: &BTreeSet<String>, twins: &BTreeSet<String>, singles: &[Single]) {
+    let expected: Vec<_> = singles.iter().map(|[name, _]| *name).collect();
+    let alone: Vec<_> = names.difference(twins).map(String::as_str).collect();
+    assert_eq!(alone, expected);
+}
+
+/// A layout's fields without their places.
+fn unplaced(layout: &Layout) -> Vec<(&str, usize, ScalarKind)> {
+    layout.fields.iter().map(|field| (field.name.as_str(), field.bytes, field.kind)).collect()
+}
+
+#[test]
+fn records_have_the_same_bytes_in_rust_and_wgsl() {
+    let wgsl = wgsl_layouts(&module());
+    for (name, layout) in &records() {
+        assert_eq!(wgsl.get(name), Some(layout), "{name}");
+    }
+}
+
+#[test]
+fn structs_that_kernels_hand_on_have_the_same_fields_in_rust_and_wgsl() {
+    let wgsl = wgsl_layouts(&module());
+    for (name, layout) in &handed_on() {
+        assert_eq!(wgsl.get(name).map(unplaced), Some(unplaced(layout)), "{name}");
+    }
+}
+
+#[test]
+fn constants_have_the_same_values_in_rust_and_wgsl() {
+    let wgsl = wgsl_constants(&module());
+    for (name, value) in &constants() {
+        assert_eq!(wgsl.get(name), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn no_struct_is_on_one_side_alone() {
+    let twins: BTreeSet<_> = records().into_keys().chain(handed_on().into_keys()).collect();
+    let in_wgsl: BTreeSet<_> = wgsl_layouts(&module()).into_keys().collect();
+    assert_eq!(in_wgsl, declared(WGSL, "struct "));
+    assert_alone(&in_wgsl, &twins, &STRUCTS_OF_WGSL);
+    assert_alone(&declared(&rust_text(), "struct "), &twins, &STRUCTS_OF_RUST);
+}
+
+#[test]
+fn no_constant_is_on_one_side_alone() {
+    let twins: BTreeSet<_> = constants().into_keys().collect();
+    let in_wgsl: BTreeSet<_> = wgsl_constants(&module()).into_keys().collect();
+    // naga leaves out a constant that has no type.
+    assert_eq!(in_wgsl, declared(WGSL, "const "));
+    assert_alone(&in_wgsl, &twins, &CONSTANTS_OF_WGSL);
+    assert_alone(&declared(&rust_text(), "const "), &twins, &CONSTANTS_OF_RUST);
+}
