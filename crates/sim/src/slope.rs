@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
+use selene_soil::rig::coarsest_grid_m;
 use selene_soil::{
     Conditions, Law, MemoryPatch, Scratch, SoilContext, Soils, WheelContact, WheelMemory, WheelShape, slip_ratio,
 };
@@ -22,6 +23,9 @@ use crate::wheels::{press_wheels, wheel_shapes};
 const POSTS_MAX: f64 = 4096.0;
 /// Steps of a run at most.
 const STEPS_MAX: f64 = 1e7;
+/// Longest step, s: with longer ones a light rover slips more for them alone, and slides
+/// back where it climbs.
+const STEP_MAX_S: f64 = 2e-3;
 /// Time to settle with the wheels held, s.
 const SETTLE_S: f64 = 1.0;
 /// Way of the rim over which means are taken, in wheel radii; before it every wheel has
@@ -33,6 +37,20 @@ const STALL_SHARE: f64 = 0.02;
 const MARGIN_M: f64 = 1.5;
 /// A rover that leans from the plane by more than 60° has fallen over.
 const FALLEN_COS: f64 = 0.5;
+/// Lengths of a run, over the usual one, that are tried one after the other where its end is
+/// not settled: under little gravity a rover sinks and gains speed slowly.
+const LONGER: [f64; 2] = [3.0, 10.0];
+/// The plane carries a settled rover's weight but for this share.
+const CARRIED_TOLERANCE: f64 = 0.05;
+/// Of the weight of a rover that fell over or slid away, the plane had carried at least this
+/// share on the average; under another the ground was never stood on.
+const CARRIED_MIN: f64 = 0.5;
+/// A rover whose speed grows by more than this share of itself, from one half of the end to
+/// the other, has not come to its speed: at an even acceleration from rest it is a fifth.
+const GAIN_MAX: f64 = 0.1;
+/// Growth by less than this share of the commanded speed is that of a motor that hunts about a
+/// stall.
+const GAIN_MIN: f64 = 1e-3;
 
 /// The rig.
 #[derive(Clone, Debug)]
@@ -81,9 +99,48 @@ pub enum SlopeError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// Too few of the ground's posts lie under the smallest wheel.
+    #[error(
+        "a grid of {grid_m} m is too coarse: must be at most {most_m} m, half of the smallest wheel's width and a \
+         quarter of its radius"
+    )]
+    TooCoarse {
+        /// Spacing, m.
+        grid_m: f64,
+        /// Coarsest spacing that is taken, m.
+        most_m: f64,
+    },
     /// The rover cannot be built.
     #[error(transparent)]
     Vehicle(#[from] VehicleError),
+    /// The wheels do not carry the rover's weight at the end of the longest run that was tried.
+    #[error(
+        "on {slope_deg}° not settled after {time_s:.1} s: the ground carries {percent:.0} % of the rover's weight; \
+         take more gravity or a finer grid"
+    )]
+    NotCarried {
+        /// The slope.
+        slope_deg: f64,
+        /// Length of the run, s.
+        time_s: f64,
+        /// Share that is carried, %.
+        percent: f64,
+    },
+    /// The rover still gains speed at the end of the longest run that was tried.
+    #[error(
+        "on {slope_deg}° not settled after {time_s:.1} s: the rover still gains speed, {from_m_s:.4} to {to_m_s:.4} \
+         m/s; command a lower speed"
+    )]
+    StillFaster {
+        /// The slope.
+        slope_deg: f64,
+        /// Length of the run, s.
+        time_s: f64,
+        /// Mean speed over the first half of the end, m/s.
+        from_m_s: f64,
+        /// Mean speed over the second, m/s.
+        to_m_s: f64,
+    },
     /// The state is no longer finite.
     #[error("on {slope_deg}° the rover's state is no longer finite after {time_s:.3} s; a smaller step may help")]
     NotFinite {
@@ -102,28 +159,49 @@ impl SlopeRig {
         Self { rover, law, gravity_m_s2: 1.62, speed_m_s, grid_m: 0.01, step_s: 5e-4 }
     }
 
-    /// Drives up a slope of `slope_deg`; downhill when negative.
+    /// Drives up a slope of `slope_deg`, up to ten times as long as usual until the end is
+    /// settled; downhill when negative.
     ///
     /// # Errors
-    /// When a value is out of range, the rover cannot be built or its state left the
-    /// numbers.
+    /// When a value is out of range, the grid too coarse, the rover cannot be built, does not
+    /// settle or its state left the numbers.
     pub fn climb(&self, slope_deg: f64) -> Result<Climb, SlopeError> {
-        self.check(slope_deg)?;
-        let mut run = Run::new(self, slope_deg)?;
-        let (steps, counted) = (run.steps(self.drive_s()), run.steps(self.average_s()));
-        for _ in 0..run.steps(SETTLE_S) {
+        self.check(slope_deg, 1.0)?;
+        let mut end = self.drive(slope_deg, 1.0)?;
+        for times in LONGER {
+            if end.unsettled(self.speed_m_s).is_none() || self.check(slope_deg, times).is_err() {
+                break;
+            }
+            end = self.drive(slope_deg, times)?;
+        }
+        match end.unsettled(self.speed_m_s) {
+            // After the longest run a stall is one, however its speed wavers.
+            Some(SlopeError::StillFaster { .. }) if end.climb.stalled => Ok(end.climb),
+            Some(why) => Err(why),
+            None => Ok(end.climb),
+        }
+    }
+
+    /// Drives for `times` as long as usual.
+    fn drive(&self, slope_deg: f64, times: f64) -> Result<End, SlopeError> {
+        let mut run = Run::new(self, slope_deg, times)?;
+        let (steps, counted) = (run.steps(self.drive_s(times)), run.steps(self.average_s(times)));
+        for _ in 0..run.steps(SETTLE_S * times) {
             run.step(0.0)?;
         }
         for _ in 0..steps {
             run.step(self.speed_m_s)?;
             if run.has_fallen() || run.has_left() {
-                return Ok(Climb { stalled: true, ..run.sums.mean(slope_deg, &self.rover, self.speed_m_s) });
+                return Ok(run.broken_off(self));
             }
             if run.driven_steps == steps - counted {
                 run.sums = Sums::new(self.rover.wheels().len());
             }
+            if run.driven_steps == steps - counted / 2 {
+                run.first_half = (run.sums.speed_m_s, run.sums.steps);
+            }
         }
-        Ok(run.sums.mean(slope_deg, &self.rover, self.speed_m_s))
+        Ok(run.end(self))
     }
 
     /// The largest wheel's radius, m.
@@ -138,15 +216,16 @@ impl SlopeRig {
         (high - low).max(0.0)
     }
 
-    fn average_s(&self) -> f64 {
-        AVERAGE_RADII * self.radius_m() / self.speed_m_s
+    fn average_s(&self, times: f64) -> f64 {
+        times * (AVERAGE_RADII * self.radius_m() / self.speed_m_s)
     }
 
-    fn drive_s(&self) -> f64 {
-        2.0 * self.average_s() + self.wheelbase_m() / self.speed_m_s
+    fn drive_s(&self, times: f64) -> f64 {
+        2.0 * self.average_s(times) + times * (self.wheelbase_m() / self.speed_m_s)
     }
 
-    fn check(&self, slope_deg: f64) -> Result<(), SlopeError> {
+    /// Whether a run of `times` the usual length can be driven.
+    fn check(&self, slope_deg: f64, times: f64) -> Result<(), SlopeError> {
         let value = |what, value: f64, good: bool, allowed| {
             if good { Ok(()) } else { Err(SlopeError::Value { what, value, allowed }) }
         };
@@ -155,28 +234,65 @@ impl SlopeRig {
         {
             value(what, number, number.is_finite() && number > 0.0, "more than 0")?;
         }
+        value("step", self.step_s, self.step_s <= STEP_MAX_S, "at most 0.002, in s")?;
         let limit = self.rover.spec().limits.speed_m_s;
         value("speed", self.speed_m_s, self.speed_m_s <= limit, "at most the rover's limits: speed_m_s")?;
         value("slope", slope_deg, slope_deg.abs() <= 45.0, "-45 to 45")?;
-        let steps = (SETTLE_S + self.drive_s()) / self.step_s;
+        self.check_grid()?;
+        let steps = (SETTLE_S * times + self.drive_s(times)) / self.step_s;
         value("duration over step", steps, steps <= STEPS_MAX, "at most 10 million steps")?;
-        let posts = self.side_m() / self.grid_m;
+        let posts = self.side_m(times) / self.grid_m;
         value("posts a side of the ground", posts, posts <= POSTS_MAX, "at most 4096; take a coarser grid")
     }
 
-    fn side_m(&self) -> f64 {
-        self.drive_s() * self.speed_m_s + self.wheelbase_m() + 2.0 * self.radius_m() + 2.0 * MARGIN_M
+    fn check_grid(&self) -> Result<(), SlopeError> {
+        let most_m = wheel_shapes(&self.rover).iter().map(coarsest_grid_m).fold(f64::INFINITY, f64::min);
+        let grid_m = self.grid_m;
+        if grid_m <= most_m { Ok(()) } else { Err(SlopeError::TooCoarse { grid_m, most_m }) }
+    }
+
+    fn side_m(&self, times: f64) -> f64 {
+        self.drive_s(times) * self.speed_m_s + self.wheelbase_m() + 2.0 * self.radius_m() + 2.0 * MARGIN_M
     }
 
     /// A plane that rises along x, with room behind and ahead of the origin, where the
     /// rover starts.
-    fn ground(&self, slope_deg: f64) -> GroundPatch {
-        let side_m = self.side_m();
+    fn ground(&self, slope_deg: f64, times: f64) -> GroundPatch {
+        let side_m = self.side_m(times);
         let posts = (side_m / self.grid_m).ceil() as usize + 1;
         let rise = slope_deg.to_radians().tan();
         let behind_m = 0.5 * self.wheelbase_m() + self.radius_m() + MARGIN_M;
         let level = Level::sample([-behind_m, -0.5 * side_m], self.grid_m, posts, |x, _| rise * x);
         GroundPatch::of_level(level, Vec::new(), Vec::new())
+    }
+}
+
+/// The end of a run, and what tells whether it is a steady state.
+struct End {
+    climb: Climb,
+    /// Whether the rover drove to the end, and did not fall over or slide away before it.
+    is_whole: bool,
+    /// Mean share of the weight that the ground carried.
+    carried: f64,
+    /// Mean speeds over the first and the second half, m/s.
+    halves_m_s: [f64; 2],
+    /// Length of the run, s.
+    time_s: f64,
+}
+
+impl End {
+    /// Why this is no steady state; none where it is one.
+    fn unsettled(&self, commanded_m_s: f64) -> Option<SlopeError> {
+        let (slope_deg, time_s) = (self.climb.slope_deg, self.time_s);
+        let is_carried =
+            if self.is_whole { (self.carried - 1.0).abs() <= CARRIED_TOLERANCE } else { self.carried >= CARRIED_MIN };
+        if !is_carried {
+            return Some(SlopeError::NotCarried { slope_deg, time_s, percent: 100.0 * self.carried });
+        }
+        let [from_m_s, to_m_s] = self.halves_m_s;
+        let gain_m_s = to_m_s - from_m_s;
+        let gains = gain_m_s > GAIN_MAX * self.climb.speed_m_s.abs() && gain_m_s > GAIN_MIN * commanded_m_s;
+        gains.then_some(SlopeError::StillFaster { slope_deg, time_s, from_m_s, to_m_s })
     }
 }
 
@@ -198,11 +314,15 @@ struct Run {
     time_s: f64,
     driven_steps: usize,
     sums: Sums,
+    /// Sum of the speed over the first half of the end, m/s, and its steps.
+    first_half: (f64, usize),
+    /// Sum of the force along the normal over the whole run, N, and its steps.
+    whole: (f64, usize),
 }
 
 impl Run {
-    fn new(rig: &SlopeRig, slope_deg: f64) -> Result<Self, SlopeError> {
-        let ground = rig.ground(slope_deg);
+    fn new(rig: &SlopeRig, slope_deg: f64, times: f64) -> Result<Self, SlopeError> {
+        let ground = rig.ground(slope_deg, times);
         let shapes = wheel_shapes(&rig.rover);
         let rotation = UnitQuaternion::from_euler_angles(0.0, -slope_deg.to_radians(), 0.0);
         let (ahead, normal) = (rotation * Vector3::x(), rotation * Vector3::z());
@@ -227,6 +347,8 @@ impl Run {
             normal,
             time_s: 0.0,
             driven_steps: 0,
+            first_half: (0.0, 0),
+            whole: (0.0, 0),
         })
     }
 
@@ -245,6 +367,9 @@ impl Run {
         self.sums.speed_m_s += self.rover.base_twist().linear.dot(&self.ahead);
         self.sums.torque_nm += self.rover.drive_torques_nm().iter().sum::<f64>();
         self.sums.steps += 1;
+        let carried_n: f64 = self.contacts.iter().map(|contact| contact.wrench.force.dot(&self.normal)).sum();
+        self.sums.carried_n += carried_n;
+        self.whole = (self.whole.0 + carried_n, self.whole.1 + 1);
         if self.rover.is_finite() {
             return Ok(());
         }
@@ -263,6 +388,37 @@ impl Run {
             self.sums.rim_m_s[i] += motion.angular.dot(&axle) * self.shapes[i].radius_m;
             self.sums.sinkage_m += self.contacts[i].sinkage_m;
         }
+    }
+
+    /// The end of a run that went to its end.
+    fn end(&self, rig: &SlopeRig) -> End {
+        let (sums, (first_m_s, first)) = (&self.sums, self.first_half);
+        let second = sums.steps - first;
+        let mean = |sum_m_s: f64, steps: usize| sum_m_s / steps.max(1) as f64;
+        End {
+            climb: sums.mean(self.slope_deg, &rig.rover, rig.speed_m_s),
+            is_whole: true,
+            carried: mean(sums.carried_n, sums.steps) / self.weight_n(rig),
+            halves_m_s: [mean(first_m_s, first), mean(sums.speed_m_s - first_m_s, second)],
+            time_s: self.time_s,
+        }
+    }
+
+    /// The end of a run in which the rover fell over or left the ground.
+    fn broken_off(&self, rig: &SlopeRig) -> End {
+        let (carried_n, steps) = self.whole;
+        End {
+            climb: Climb { stalled: true, ..self.sums.mean(self.slope_deg, &rig.rover, rig.speed_m_s) },
+            is_whole: false,
+            carried: carried_n / steps.max(1) as f64 / self.weight_n(rig),
+            halves_m_s: [0.0; 2],
+            time_s: self.time_s,
+        }
+    }
+
+    /// What of the weight the plane has to carry, N.
+    fn weight_n(&self, rig: &SlopeRig) -> f64 {
+        rig.rover.mass_kg() * rig.gravity_m_s2 * self.normal.z
     }
 
     fn has_fallen(&self) -> bool {
@@ -287,12 +443,21 @@ struct Sums {
     rim_m_s: Vec<f64>,
     sinkage_m: f64,
     torque_nm: f64,
+    carried_n: f64,
 }
 
 impl Sums {
     fn new(wheels: usize) -> Self {
         let zeros = vec![0.0; wheels];
-        Self { steps: 0, speed_m_s: 0.0, ahead_m_s: zeros.clone(), rim_m_s: zeros, sinkage_m: 0.0, torque_nm: 0.0 }
+        Self {
+            steps: 0,
+            speed_m_s: 0.0,
+            ahead_m_s: zeros.clone(),
+            rim_m_s: zeros,
+            sinkage_m: 0.0,
+            torque_nm: 0.0,
+            carried_n: 0.0,
+        }
     }
 
     /// Slip is that of the mean speeds: a motor that hunts about a stall has a slip
@@ -314,7 +479,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::SlopeRig;
+    use super::{Climb, End, SlopeError, SlopeRig};
     use selene_soil::{Law, SoilSpec};
     use selene_vehicle::RoverModel;
     use std::path::Path;
@@ -361,9 +526,42 @@ mod tests {
             (rig.clone(), f64::NAN, "-45 to 45"),
             (SlopeRig { speed_m_s: 5.0, ..rig.clone() }, 0.0, "rover's limits"),
             (SlopeRig { grid_m: 1e-5, ..rig.clone() }, 0.0, "coarser grid"),
+            (SlopeRig { grid_m: 5.0, ..rig.clone() }, 0.0, "5 m is too coarse: must be at most 0.025 m"),
             (SlopeRig { step_s: f64::INFINITY, ..rig.clone() }, 0.0, "more than 0"),
+            (SlopeRig { step_s: 0.005, ..rig.clone() }, 0.0, "step is 0.005: must be at most 0.002"),
         ] {
             assert!(rig.climb(slope_deg).is_err_and(|refusal| refusal.to_string().contains(part)), "{part}");
         }
+    }
+    /// Friction of 0.7 gives the truck 1.1 m/s² on the Moon: 1 m/s soon, and 10 m/s not within
+    /// a run that is long enough for means at that speed.
+    #[test]
+    fn a_rover_that_still_gains_speed_is_not_told_as_one_that_slips() {
+        let truck = SlopeRig { grid_m: 0.05, ..rig("truck", "rigid") };
+        let refusal = truck.climb(0.0).expect_err("does not reach 10 m/s").to_string();
+        assert!(refusal.contains("on 0° not settled after"), "{refusal}");
+        let slow = SlopeRig { speed_m_s: 1.0, ..truck }.climb(0.0).expect("runs");
+        assert!(!slow.stalled && (slow.speed_m_s - 1.0).abs() < 0.01, "{slow:?}");
+    }
+
+    #[test]
+    fn an_end_is_steady_where_the_ground_carries_the_rover_and_its_speed_stays() {
+        let climb = Climb { speed_m_s: 0.1, ..Climb::default() };
+        let steady = || End { climb, is_whole: true, carried: 1.01, halves_m_s: [0.1, 0.1], time_s: 16.0 };
+        let why = |end: End| end.unsettled(0.1);
+        assert!(why(steady()).is_none());
+        for carried in [0.3, 0.9, 1.1, f64::NAN] {
+            let end = End { carried, ..steady() };
+            assert!(matches!(why(end), Some(SlopeError::NotCarried { .. })), "{carried}");
+        }
+        let gains = why(End { halves_m_s: [0.09, 0.11], ..steady() });
+        assert!(matches!(gains, Some(SlopeError::StillFaster { .. })), "{gains:?}");
+        // Sliding back ever faster, hunting about a stall, falling over.
+        let slides = Climb { speed_m_s: -1.0, stalled: true, ..climb };
+        assert!(why(End { climb: slides, halves_m_s: [-0.5, -1.5], ..steady() }).is_none());
+        let hunts = Climb { speed_m_s: 1e-5, stalled: true, ..climb };
+        assert!(why(End { climb: hunts, halves_m_s: [-2e-5, 4e-5], ..steady() }).is_none());
+        assert!(why(End { is_whole: false, carried: 0.8, halves_m_s: [0.0; 2], ..steady() }).is_none());
+        assert!(why(End { is_whole: false, carried: 0.1, ..steady() }).is_some());
     }
 }

@@ -240,6 +240,34 @@ fn check_refuses_a_stage_that_only_a_users_own_program_has() {
 }
 
 #[test]
+fn a_rig_on_a_grid_too_coarse_for_what_it_carries_is_refused_with_what_is_allowed() {
+    let slope = ["rig", "slope", "config/rover/sorato.yaml", "--soil", "lunar", "--grid", "5"];
+    assert_refused(&run(&slope), &["--grid", "5 m is too coarse", "at most 0.025 m"]);
+    let wheel = ["rig", "wheel", "--soil", "lunar", "--grid", "0.07"];
+    assert_refused(&run(&wheel), &["--grid", "0.07 m is too coarse", "at most 0.0625 m"]);
+    let plate = ["rig", "plate", "--soil", "lunar", "--size", "0.2x0.1", "--grid", "0.03"];
+    assert_refused(&run(&plate), &["--grid", "0.03 m is too coarse", "at most 0.025 m"]);
+}
+
+#[test]
+fn a_rig_whose_law_has_no_answer_is_refused() {
+    let wheel = ["rig", "wheel", "--soil", "tohoku_silica5_ex1", "--load", "8.72"];
+    assert_refused(&run(&wheel), &["law data", "scm, slip_map or rigid"]);
+}
+
+#[test]
+fn a_wheel_that_does_not_settle_fails_its_run_in_a_sweep_too() {
+    let rig = ["rig", "wheel", "--soil", "lunar", "--grid", "0.05", "--gravity"];
+    for (gravity, of) in [("0.0001", "not settled"), ("1.62,0.0001", "--gravity 0.0001: not settled")] {
+        let output = run(&[&rig[..], &[gravity]].concat());
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(of) && message.contains(" N of 100 N; take more gravity"), "{message}");
+        assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    }
+}
+
+#[test]
 fn the_wheel_rig_prints_its_five_figures() {
     let arguments = ["rig", "wheel", "--soil", "lunar", "--load", "100", "--slip", "0.2", "--grid", "0.02"];
     let output = run(&arguments);

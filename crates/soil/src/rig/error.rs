@@ -37,8 +37,8 @@ pub enum RigError {
     },
     /// A wheel that passes over the soil's nodes in too few steps.
     #[error(
-        "the wheel goes {way_m:.5} m in a step of {step_s} s: must be at most {most_m:.5} m, a twentieth of its contact \
-         with the soil; take a slower wheel, or a slip farther from -1"
+        "the wheel goes {way_m:.5} m in a step of {step_s} s: must be at most {most_m:.5} m, a twentieth of its \
+         contact with the soil; take a slower wheel, or a slip farther from -1"
     )]
     TooFast {
         /// Its way in a step, m.

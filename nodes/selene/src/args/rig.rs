@@ -26,7 +26,8 @@ const WHEEL_EXAMPLES: &str = "Examples:
 
 A single run prints {\"sinkage_m\", \"drawbar_n\", \"lateral_n\", \"normal_n\", \"torque_nm\"}: means over the end of the \
 run. The drawbar force is positive where the wheel pulls; the torque is the soil's about the axle, negative where it \
-resists the drive.
+resists the drive. A run is 7 s long; a wheel that has not settled by then is run up to ten times as long, and refused \
+where it still has not.
 
 --soil, --load, --slip, --slip-angle, --omega or --speed, and --gravity take one value, a list (0.1,0.2,0.5) or a range \
 with its step (0:0.8:0.1, both ends). All combinations are run, on all cores; --out DIR leaves DIR/wheel.csv and \
@@ -71,7 +72,7 @@ pub(crate) struct WheelArgs {
     /// Gravity, m/s²
     #[arg(long, value_name = "M/S²,…", default_value = "1.62", value_parser = positives, allow_negative_numbers = true)]
     pub(crate) gravity: Sweep,
-    /// Distance between the soil's nodes, m
+    /// Distance between the soil's nodes, m; at most half of the width and a quarter of the radius
     #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) grid: f64,
     /// Let displaced soil pile up beside the rut
@@ -108,7 +109,7 @@ pub(crate) struct PlateArgs {
     /// Depth at which it turns back, m
     #[arg(long, value_name = "M", default_value = "0.03", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) depth: f64,
-    /// Distance between the soil's nodes, m
+    /// Distance between the soil's nodes, m; at most a quarter of the plate's shorter side
     #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) grid: f64,
 }
@@ -119,7 +120,8 @@ const SLOPE_EXAMPLES: &str = "Examples:
 
 Columns: slope_deg, speed_m_s (up the slope), slip and sinkage_m (means of the wheels), drive_torque_nm (mean of the \
 wheels, at the wheel), stalled. The slopes are taken from the flattest to the steepest; the first on which the rover no \
-longer advances is the last that is told.";
+longer advances is the last that is told. A rover that still gains speed at the end is driven up to ten times as long, \
+and refused where it still does.";
 
 /// `selene rig slope`.
 #[derive(Debug, Args)]
@@ -139,10 +141,10 @@ pub(crate) struct SlopeArgs {
     /// Gravity, m/s²
     #[arg(long, value_name = "M/S²", default_value = "1.62", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) gravity: f64,
-    /// Distance between the soil's nodes, m
+    /// Distance between the soil's nodes, m; at most half of the smallest wheel's width and a quarter of its radius
     #[arg(long, value_name = "M", default_value = "0.01", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) grid: f64,
-    /// Physics step, s
+    /// Physics step, s; at most 0.002
     #[arg(long, value_name = "S", default_value = "0.0005", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) step: f64,
     /// Folder for slope.csv and slope.png; without it the CSV is printed

@@ -30,11 +30,18 @@ fn soil(name: &str, bulldozing: bool) -> Result<Law, Fault> {
     Law::try_from(&spec).map_err(|refusal| Fault::input(format!("--soil {name}: {refusal}")))
 }
 
-/// What was typed cannot be run, or it ran and its result would not be true.
-fn fault(error: RigError) -> Fault {
+/// What was typed cannot be run, or it ran and its result would not be true; `of` tells of
+/// which run, where there are several.
+fn fault(of: &str, error: &RigError) -> Fault {
     match error {
-        RigError::Value { .. } | RigError::TooFine { .. } => Fault::input(error),
-        _ => Fault::run(error),
+        RigError::TooCoarse { .. } => Fault::input(format!("{of}--grid: {error}")),
+        RigError::Value { .. } | RigError::TooFine { .. } | RigError::TooFast { .. } | RigError::NoPull => {
+            Fault::input(format!("{of}{error}"))
+        }
+        RigError::Diverged { .. }
+        | RigError::Buried { .. }
+        | RigError::NotSettled { .. }
+        | RigError::ModulusFloored { .. } => Fault::run(format!("{of}{error}")),
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn plate(args: &PlateArgs) -> Result<(), Fault> {
     };
     let rig = PlateRig { grid_m: args.grid, ..PlateRig::new(soil, args.size.0, args.speed, args.depth) };
     let mut csv = String::from("time_s,sinkage_m,force_n\n");
-    for sample in rig::plate(&rig).map_err(fault)? {
+    for sample in rig::plate(&rig).map_err(|error| fault("", &error))? {
         let (sinkage_m, force_n) = (finite("sinkage_m", sample.sinkage_m)?, finite("force_n", sample.force_n)?);
         csv += &format!("{},{sinkage_m},{force_n}\n", finite("time_s", sample.time_s)?);
     }

@@ -62,8 +62,12 @@ fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64]) -> Result<Vec<Climb>, Fau
 
 fn fault(error: SlopeError) -> Fault {
     match error {
+        SlopeError::TooCoarse { .. } => Fault::input(format!("--grid: {error}")),
         SlopeError::Value { .. } => Fault::input(error),
-        SlopeError::Vehicle(_) | SlopeError::NotFinite { .. } => Fault::run(error),
+        SlopeError::Vehicle(_)
+        | SlopeError::NotCarried { .. }
+        | SlopeError::StillFaster { .. }
+        | SlopeError::NotFinite { .. } => Fault::run(error),
     }
 }
 

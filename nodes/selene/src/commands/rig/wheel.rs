@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use selene_base::output::{CSV, PNG};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
-use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
+use selene_soil::rig::{self, SteadyState, WheelRig};
 use selene_soil::{Law, WheelShape};
 use serde::Serialize;
 
@@ -135,26 +135,20 @@ fn run(args: &WheelArgs, laws: &[Law], cases: &[Case]) -> Result<Vec<SteadyState
             grid_m: args.grid,
             ..WheelRig::new(laws[case.soil].clone(), shape(args), load_n, slip)
         };
-        rig::wheel(&rig).map_err(|error| told(args, case, cases.len(), error)).and_then(all_finite)
+        rig::wheel(&rig).map_err(|error| fault(&told(args, case, cases.len()), &error)).and_then(all_finite)
     };
     let results: Vec<_> = cases.par_iter().map(run_one).collect();
     results.into_iter().collect()
 }
 
-/// An error with the combination that it is of, where there are several.
-fn told(args: &WheelArgs, case: &Case, runs: usize, error: RigError) -> Fault {
+/// The combination that an error is of, where there are several.
+fn told(args: &WheelArgs, case: &Case, runs: usize) -> String {
     if runs == 1 {
-        return fault(error);
+        return String::new();
     }
     let [slip, load, angle, omega, gravity] = case.values;
     let soil = &args.soil.0[case.soil];
-    let of = format!(
-        "--soil {soil} --slip {slip} --load {load} --slip-angle {angle} --omega {omega} --gravity {gravity}: {error}"
-    );
-    match error {
-        RigError::Value { .. } | RigError::TooFine { .. } => Fault::input(of),
-        _ => Fault::run(of),
-    }
+    format!("--soil {soil} --slip {slip} --load {load} --slip-angle {angle} --omega {omega} --gravity {gravity}: ")
 }
 
 fn all_finite(state: SteadyState) -> Result<SteadyState, Fault> {
