@@ -8,6 +8,7 @@ mod images;
 mod land;
 mod latency;
 mod physics;
+mod processes;
 mod rays;
 mod run_line;
 mod setting;
@@ -73,13 +74,14 @@ enum Name {
     ImagePipelineOverTracing,
     TenVipers2cmRtf,
     SharedVehicles5cm,
+    TwoProcessRtf,
     WorldCloneS,
     CheckpointS,
     ResumeS,
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 26] = [
+const FIGURES: [(Name, &str, &str, Asked); 27] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -103,6 +105,7 @@ const FIGURES: [(Name, &str, &str, Asked); 26] = [
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
     (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Asked::AtMost(0.6)),
     (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Asked::AtLeast(100.0)),
+    (Name::TwoProcessRtf, "two_process_rtf", "of one process", Asked::AtMost(1.2)),
     (Name::WorldCloneS, "world_clone_s", "s", Asked::AtMost(0.002)),
     (Name::CheckpointS, "checkpoint_s", "s", Asked::AtMost(0.2)),
     (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
@@ -212,6 +215,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
         Name::TenVipers2cmRtf => convoy::ten_vipers(setting)?,
         Name::SharedVehicles5cm => convoy::shared_vehicles(setting)?,
+        Name::TwoProcessRtf => processes::two_over_one(setting)?,
         Name::WorldCloneS => measured.state(setting)?.clone_s,
         Name::CheckpointS => measured.state(setting)?.checkpoint_s,
         Name::ResumeS => measured.state(setting)?.resume_s,
