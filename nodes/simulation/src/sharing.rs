@@ -9,7 +9,7 @@
 //! - Of two that name one rover the one that runs already stays, else the one whose name is first; the other
 //!   ends with an error.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -24,8 +24,10 @@ use selene_sim::{EntityId, Model, Part, Share, Snapshot, State, Unreadable, Worl
 const SAY_EVERY: Duration = Duration::from_millis(200);
 /// A process that says nothing for so long is given up (wall time).
 const LOST_AFTER: Duration = Duration::from_secs(5);
-/// Parts kept for whom the network finds late.
+/// Parts that the network keeps for a slow reader.
 const PARTS_KEPT: usize = 200;
+/// Parts that are told again while others are waited for: nobody lacks an older one, since it told its own.
+const PARTS_AGAIN: usize = 2;
 /// Bytes of a state in one message.
 const STATE_PART_BYTES: usize = 48 << 10;
 
@@ -58,6 +60,8 @@ pub(crate) struct Sharing {
     joined: Vec<String>,
     lost: Vec<String>,
     told: u64,
+    /// The last parts told, oldest first.
+    recent: VecDeque<selene_msgs::SharedPart>,
     is_running: bool,
     /// With whom it began, itself included.
     founders: Vec<String>,
@@ -91,7 +95,7 @@ impl Sharing {
         let own = numbers(model, &shared.own)?;
         let (sender, arrived) = channel();
         let transport = links.internal.as_ref();
-        let parts_qos = Qos { depth: PARTS_KEPT, ..Qos::latched() };
+        let parts_qos = Qos { depth: PARTS_KEPT, ..Qos::reliable() };
         // The channel closes with the node: nobody is left then to be told.
         let [to_members, to_parts, to_states] = [sender.clone(), sender.clone(), sender];
         let subscriptions = [
@@ -113,6 +117,7 @@ impl Sharing {
             joined: Vec::new(),
             lost: Vec::new(),
             told: 0,
+            recent: VecDeque::new(),
             is_running: false,
             founders: Vec::new(),
             said: Instant::now(),
@@ -223,7 +228,17 @@ impl Sharing {
         self.active.extend(joined.iter().cloned());
         let (process, data) = (self.process.clone(), own.to_bytes());
         let part = selene_msgs::SharedPart { process, sequence: own.sequence, joined, lost, data };
-        Ok(self.parts.publish(&part, time)?)
+        self.parts.publish(&part, time)?;
+        self.recent.push_back(part);
+        if self.recent.len() > PARTS_AGAIN {
+            self.recent.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Tells the last parts again: the network may not have known of a reader yet.
+    fn tell_again(&self) -> Result<(), NodeError> {
+        self.recent.iter().try_for_each(|part| Ok(self.parts.publish(part, SimTime::ZERO)?))
     }
 
     /// The parts of all others that take part in heartbeat `sequence`.
@@ -320,7 +335,7 @@ impl Sharing {
         self.stay_alive()?;
         match self.arrived.recv_timeout(SAY_EVERY) {
             Ok(arrived) => self.note(arrived, on_state),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.tell_again(),
         }
     }
 
