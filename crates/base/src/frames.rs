@@ -35,6 +35,7 @@ pub struct Wrench {
 
 impl Wrench {
     /// Adds `force` acting at `arm` from the wrench's reference point.
+    #[inline]
     pub fn add_force_at(&mut self, force: Vector3<f64>, arm: Vector3<f64>) {
         self.force += force;
         self.torque += arm.cross(&force);

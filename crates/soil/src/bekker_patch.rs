@@ -17,7 +17,8 @@ pub(crate) struct BekkerPatches {
     columns: usize,
     labels: Vec<u16>,
     todo: Vec<u32>,
-    members: Vec<u32>,
+    /// Of the patch at hand: in each row its least and greatest column; none where the first is beyond the last.
+    ends: Vec<[u32; 2]>,
     hull: Vec<[f64; 2]>,
     inverse_b_per_m: Vec<f64>,
 }
@@ -65,14 +66,16 @@ impl BekkerPatches {
     fn flood(&mut self, seed: usize) {
         // More patches than labels share the last one: a window has far fewer.
         let label = (self.inverse_b_per_m.len() + 1).min(usize::from(LOOSE) - 1) as u16;
-        self.members.clear();
+        self.ends.clear();
+        self.ends.resize(self.labels.len() / self.columns, [u32::MAX, 0]);
         self.labels[seed] = label;
         self.todo.push(seed as u32);
         while let Some(node) = self.todo.pop() {
-            self.members.push(node);
+            let (row, column) = (node as usize / self.columns, node % self.columns as u32);
+            let [least, greatest] = &mut self.ends[row];
+            (*least, *greatest) = (column.min(*least), column.max(*greatest));
             self.spread(node as usize, label);
         }
-        self.members.sort_unstable();
     }
 
     fn spread(&mut self, node: usize, label: u16) {
@@ -107,24 +110,18 @@ impl BekkerPatches {
         (perimeter + 4.0) / (2.0 * area * spacing_m)
     }
 
-    /// Andrew's monotone chain over the sorted members; columns and rows as units.
+    /// Andrew's monotone chain over the ends of the rows, which have all corners; columns and rows as units.
     fn build_hull(&mut self) {
-        let point = |node: u32| [(node as usize % self.columns) as f64, (node as usize / self.columns) as f64];
+        let rows = self.ends.iter().enumerate().filter(|(_, [least, greatest])| least <= greatest);
+        let points = rows.flat_map(|(row, ends)| ends.map(|column| [f64::from(column), row as f64]));
         self.hull.clear();
-        chain(&mut self.hull, self.members.iter().map(|&node| point(node)));
-        let lower = self.hull.len();
-        let mut upper = std::mem::take(&mut self.hull);
-        let tail_start = lower - 1;
-        chain_from(&mut upper, tail_start, self.members.iter().rev().skip(1).map(|&node| point(node)));
-        if upper.len() > 1 {
-            upper.pop();
+        chain_from(&mut self.hull, 0, points.clone());
+        let tail_start = self.hull.len() - 1;
+        chain_from(&mut self.hull, tail_start, points.rev().skip(1));
+        if self.hull.len() > 1 {
+            self.hull.pop();
         }
-        self.hull = upper;
     }
-}
-
-fn chain(hull: &mut Vec<[f64; 2]>, points: impl Iterator<Item = [f64; 2]>) {
-    chain_from(hull, 0, points);
 }
 
 /// Adds points, keeping right turns out of what lies after `start`. Sorted by row

@@ -36,17 +36,21 @@ struct Facing {
     normal: Vector3<f64>,
     /// Of the angle between the two.
     cosine: f64,
+    /// (terrain + normal) / (1 + cosine): what a turn of one takes away per component along the other.
+    halfway: Vector3<f64>,
 }
 
 impl Facing {
+    fn new(terrain: Vector3<f64>, normal: Vector3<f64>, cosine: f64) -> Self {
+        Self { terrain, normal, cosine, halfway: (terrain + normal) * (1.0 / (1.0 + cosine)) }
+    }
+
     fn to_surface(&self, in_terrain: Vector3<f64>) -> Vector3<f64> {
-        let turned = in_terrain.dot(&self.normal) / (1.0 + self.cosine);
-        in_terrain - (self.terrain + self.normal) * turned
+        in_terrain - self.halfway * in_terrain.dot(&self.normal)
     }
 
     fn to_terrain(&self, in_surface: Vector3<f64>) -> Vector3<f64> {
-        let turned = in_surface.dot(&self.terrain) / (1.0 + self.cosine);
-        in_surface - (self.terrain + self.normal) * turned
+        in_surface - self.halfway * in_surface.dot(&self.terrain)
     }
 }
 
@@ -127,16 +131,16 @@ impl Law<'_> {
 
     /// Along what pressure and shear act on a point of the solid.
     fn facing(&self, solid: &impl Profile, point_m: Vector3<f64>) -> Facing {
-        let surface = match self.scm.pressure {
-            Pressure::Terrain => self.normal,
-            Pressure::Surface => solid.inward(point_m).unwrap_or(self.normal),
-        };
-        let cosine = surface.dot(&self.normal);
         let terrain = self.normal;
+        let surface = match self.scm.pressure {
+            Pressure::Terrain => terrain,
+            Pressure::Surface => solid.inward(point_m).unwrap_or(terrain),
+        };
+        let cosine = surface.dot(&terrain);
         if cosine < STEEPEST_COSINE {
-            return Facing { terrain, normal: terrain, cosine: 1.0 };
+            return Facing::new(terrain, terrain, 1.0);
         }
-        Facing { terrain, normal: surface, cosine }
+        Facing::new(terrain, surface, cosine)
     }
 
     /// What the soil beside a sunk side wall resists with when the wall moves into it.

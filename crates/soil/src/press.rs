@@ -189,7 +189,8 @@ impl Scratch {
                 weighted[1] += weight * slope_x;
                 weighted[2] += weight * slope_y;
                 if hit.touch == Touch::Free && hit.plastic_m - hit.depth_m > SEPARATION_M {
-                    forget_shear(memory, hit.node);
+                    // Shear relaxes where contact is lost.
+                    memory.forget_shear(hit.node);
                 }
                 if hit.touch != Touch::Free || hit.plastic_m != 0.0 {
                     self.hits.push(hit);
@@ -237,12 +238,5 @@ impl Scratch {
         }
         let soil = self.hits.iter().filter(|hit| hit.touch == Touch::Soil);
         self.patches.find(soil.map(|hit| hit.at), spacing_m);
-    }
-}
-
-/// Shear relaxes where contact is lost.
-fn forget_shear(memory: &mut MemoryPatch, node: Node) {
-    if let Some(node) = memory.get_mut(node) {
-        node.set_mobilised([0.0; 2]);
     }
 }

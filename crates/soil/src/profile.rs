@@ -53,6 +53,9 @@ pub(crate) struct Cylinder {
     pub(crate) half_width_m: f64,
     /// Half of a cell's width along the axle.
     pub(crate) edge_m: f64,
+    /// Square of the cosine of the axle's tilt, and one over it.
+    level: f64,
+    per_level: f64,
 }
 
 /// Below this sine of its tilt an axle is level, and upright when the cosine's square is.
@@ -71,7 +74,8 @@ impl Cylinder {
         spacing_m: f64,
     ) -> Self {
         let edge_m = 0.5 * spacing_m * (axle.x.abs() + axle.y.abs());
-        Self { centre_m, axle, radius_m, half_width_m, edge_m }
+        let level = 1.0 - axle.z * axle.z;
+        Self { centre_m, axle, radius_m, half_width_m, edge_m, level, per_level: 1.0 / level }
     }
 
     /// Where the vertical is between the end caps: least and greatest height above
@@ -102,15 +106,14 @@ impl Cylinder {
     /// The lowest point above the centre, `ceiling` too being above the centre.
     fn lowest_from_centre(&self, dx: f64, dy: f64, ceiling: f64) -> Option<Low> {
         let along = dx * self.axle.x + dy * self.axle.y;
-        // a t² − 2 b t + c ≤ 0 within the barrel, t above the centre.
-        let a = 1.0 - self.axle.z * self.axle.z;
+        // level t² − 2 axle.z along t + c ≤ 0 within the barrel, t above the centre.
         let c = dx * dx + dy * dy - along * along - self.radius_m * self.radius_m;
-        if a < TILT_MIN {
+        if self.level < TILT_MIN {
             let (height_m, _) = self.between_caps(along)?;
             return (c <= 0.0).then_some(Low { height_m, share: 1.0 });
         }
-        let middle = self.axle.z * along / a;
-        let square = middle * middle - c / a;
+        let middle = self.axle.z * along * self.per_level;
+        let square = middle * middle - c * self.per_level;
         let below = middle - ceiling;
         // Told without a root where the ceiling is below the barrel.
         if square < 0.0 || (below > self.edge_m && (below - self.edge_m).powi(2) > square) {

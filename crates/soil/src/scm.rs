@@ -204,11 +204,13 @@ pub(crate) fn mobilise(
     if speed == 0.0 {
         return (mobilised, mobilised);
     }
-    let push = slide_m_s / -speed;
-    let after = mobilised + (push - mobilised) * one_minus_exp(speed * dt_s / janosi_m);
+    // Few divisions: every node of every wheel comes here in every step.
+    let per_janosi = 1.0 / janosi_m;
+    let push = slide_m_s * (-1.0 / speed);
+    let after = mobilised + (push - mobilised) * one_minus_exp(speed * dt_s * per_janosi);
     let ahead_m = AHEAD_M * speed / (speed + AHEAD_SPEED_M_S)
-        + undoing(&after, &push) * BACK_M * speed / (speed + BACK_SPEED_M_S);
-    let acting = after + (push - after) * one_minus_exp(ahead_m / janosi_m);
+        + undoing(&after, &push) * (BACK_M * speed / (speed + BACK_SPEED_M_S));
+    let acting = after + (push - after) * one_minus_exp(ahead_m * per_janosi);
     (after, acting)
 }
 
@@ -223,7 +225,7 @@ fn one_minus_exp(x: f64) -> f64 {
     if x > 0.1 {
         return 1.0 - (-x).exp();
     }
-    x * (1.0 - x / 2.0 * (1.0 - x / 3.0 * (1.0 - x / 4.0 * (1.0 - x / 5.0))))
+    x * (1.0 - x * (1.0 / 2.0) * (1.0 - x * (1.0 / 3.0) * (1.0 - x * (1.0 / 4.0) * (1.0 - x * (1.0 / 5.0)))))
 }
 
 #[cfg(test)]

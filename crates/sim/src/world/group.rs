@@ -191,8 +191,6 @@ impl Group {
         self.edits = self.scratch.ground.take_edits();
         if shared {
             self.nodes = self.scratch.memory.take_written();
-        } else {
-            self.scratch.memory.forget_written();
         }
     }
 

@@ -41,7 +41,7 @@ enum MemoryTile {
 /// All nodes of a tile.
 #[derive(Clone, Debug)]
 struct OpenTile {
-    nodes: [NodeMemory; TILE_AREA],
+    nodes: Box<[NodeMemory; TILE_AREA]>,
     /// Displaced soil too little to change a stored height, m³.
     crumbs_m3: f64,
 }
@@ -100,7 +100,7 @@ impl SoilMemory {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let bytes = |tile: &MemoryTile| match tile {
-            MemoryTile::Open(_) => size_of::<OpenTile>(),
+            MemoryTile::Open(open) => size_of_val(&*open.nodes),
             MemoryTile::Packed(packed) => {
                 size_of::<Marks>() + size_of_val(&packed.known[..]) + size_of_val(&packed.mobilised[..])
             }
@@ -170,7 +170,7 @@ impl MemoryTile {
 
 impl Default for OpenTile {
     fn default() -> Self {
-        Self { nodes: [NodeMemory::UNTOUCHED; TILE_AREA], crumbs_m3: 0.0 }
+        Self { nodes: Box::new([NodeMemory::UNTOUCHED; TILE_AREA]), crumbs_m3: 0.0 }
     }
 }
 

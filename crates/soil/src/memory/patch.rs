@@ -13,9 +13,24 @@ use super::{KnownNode, Marks, NodeMemory, OpenTile, SoilMemory};
 pub struct MemoryPatch {
     rect: TileRect,
     /// By place in the rectangle.
-    tiles: Vec<Option<Arc<OpenTile>>>,
-    /// Nodes whose memory may have changed since they were last told, likewise.
-    fresh: Vec<Option<Box<Marks>>>,
+    tiles: Vec<Option<BorrowedTile>>,
+}
+
+/// A tile at hand. Its first write makes it this patch's own, so that wheels, which write some nodes
+/// thousands of times a heartbeat, ask only then whether somebody shares it.
+#[derive(Debug)]
+enum BorrowedTile {
+    /// Only read so far.
+    Shared(Arc<OpenTile>),
+    /// Of this patch alone.
+    Own(OwnTile),
+}
+
+#[derive(Debug)]
+struct OwnTile {
+    tile: OpenTile,
+    /// Nodes whose memory may have changed since they were last told.
+    fresh: Box<Marks>,
 }
 
 impl MemoryPatch {
@@ -23,7 +38,7 @@ impl MemoryPatch {
     #[must_use]
     pub fn new(ground: &GroundPatch) -> Self {
         let rect = *ground.rect();
-        Self { rect, tiles: vec![None; rect.area()], fresh: vec![None; rect.area()] }
+        Self { rect, tiles: std::iter::repeat_with(|| None).take(rect.area()).collect() }
     }
 
     /// The part of a memory that lies on a patch of ground, until `give_back`.
@@ -41,24 +56,27 @@ impl MemoryPatch {
         }
         for tile in memory.tiles_within(&self.rect) {
             let Some(at) = self.rect.index(tile).filter(|_| ground.has(tile)) else { continue };
-            self.tiles[at] = memory.lend(tile);
+            self.tiles[at] = memory.lend(tile).map(BorrowedTile::Shared);
         }
     }
 
     /// Gives back all that was borrowed, with what has been pressed since.
     pub fn give_back(&mut self, memory: &mut SoilMemory) {
         let tiles = self.rect.tiles().zip(&mut self.tiles);
-        tiles.filter_map(|(at, tile)| Some((at, tile.take()?))).for_each(|(at, tile)| memory.give_back(at, tile));
+        tiles.filter_map(|(at, tile)| Some((at, tile.take()?))).for_each(|(at, tile)| {
+            memory.give_back(at, tile.shared());
+        });
     }
 
     /// What the nodes remember that were written since the last call, in order of tile and node.
     pub fn take_written(&mut self) -> Vec<KnownNode> {
         let mut written = Vec::new();
-        for ((tile, kept), fresh) in self.rect.tiles().zip(&self.tiles).zip(&mut self.fresh) {
-            let (Some(kept), Some(marks)) = (kept, fresh.take()) else { continue };
-            for (word, row) in marks.iter().zip(0..) {
+        for (tile, kept) in self.rect.tiles().zip(&mut self.tiles) {
+            let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, .. }, fresh })) = kept else { continue };
+            for (word, row) in fresh.iter_mut().zip(0..).filter(|(word, _)| **word != 0) {
+                let word = std::mem::take(word);
                 let columns = (0..TILE_NODES).filter(|column| word >> column & 1 == 1);
-                let node = |column: usize| (row * TILE_NODES + column, kept.nodes[row * TILE_NODES + column]);
+                let node = |column: usize| (row * TILE_NODES + column, nodes[row * TILE_NODES + column]);
                 let touched = columns.map(node).filter(|(_, memory)| memory.is_touched());
                 written.extend(touched.map(|(within, memory)| KnownNode { tile, within: within as u16, memory }));
             }
@@ -66,34 +84,28 @@ impl MemoryPatch {
         written
     }
 
-    /// Forgets which nodes were written: nobody asks.
-    pub fn forget_written(&mut self) {
-        self.fresh.iter_mut().flatten().for_each(|marks| marks.fill(0));
-    }
-
     /// What a node remembers; none if no wheel has touched it.
     #[must_use]
     pub fn node(&self, node: Node) -> Option<NodeMemory> {
-        let tile = self.tiles[self.rect.index(node.tile())?].as_ref()?;
+        let tile = self.tiles[self.rect.index(node.tile())?].as_ref()?.open();
         Some(tile.nodes[node.within()]).filter(NodeMemory::is_touched)
     }
 
     /// The node's memory, made at height `surface_m` on first touch; none off the patch.
     pub(crate) fn touch(&mut self, node: Node, surface_m: f32) -> Option<&mut NodeMemory> {
-        self.mark(node);
-        let memory = &mut self.tile_mut(node.tile())?.nodes[node.within()];
+        let memory = self.own(node.tile())?.write(node.within());
         if !memory.is_touched() {
             memory.initial_m = surface_m;
         }
         Some(memory)
     }
 
-    /// The node's memory if it has been touched.
-    pub(crate) fn get_mut(&mut self, node: Node) -> Option<&mut NodeMemory> {
-        self.mark(node);
-        let at = self.rect.index(node.tile())?;
-        let tile = Arc::make_mut(self.tiles[at].as_mut()?);
-        Some(&mut tile.nodes[node.within()]).filter(|memory| memory.is_touched())
+    /// Shear strength that a node has mobilised is lost.
+    pub(crate) fn forget_shear(&mut self, node: Node) {
+        let is_mobilised = self.node(node).is_some_and(|memory| memory.mobilised_units() != [0; 2]);
+        if is_mobilised && let Some(own) = self.own(node.tile()) {
+            own.write(node.within()).set_mobilised([0.0; 2]);
+        }
     }
 
     /// Raises (or lowers) a node that nothing presses, as loose soil. What rounding to a
@@ -101,16 +113,18 @@ impl MemoryPatch {
     pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {
         let cell_m2 = ground.spacing_m().powi(2);
         let before_m = ground.node_height_m(node);
-        self.mark(node);
-        let Some(tile) = self.tile_mut(node.tile()).filter(|_| before_m.is_finite()) else { return };
-        let height_m = (before_m + by_m + tile.crumbs_m3 / cell_m2) as f32;
-        let touched = &mut tile.nodes[node.within()];
+        if !before_m.is_finite() {
+            return;
+        }
+        let Some(own) = self.own(node.tile()) else { return };
+        let height_m = (before_m + by_m + own.tile.crumbs_m3 / cell_m2) as f32;
+        let touched = own.write(node.within());
         if !touched.is_touched() {
             touched.initial_m = before_m as f32;
         }
         touched.plastic_m = touched.initial_m - height_m;
         let height_m = f64::from(touched.initial_m - touched.plastic_m);
-        tile.crumbs_m3 += (before_m + by_m - height_m) * cell_m2;
+        own.tile.crumbs_m3 += (before_m + by_m - height_m) * cell_m2;
         if height_m != before_m {
             ground.set_node_height(node, height_m);
         }
@@ -125,7 +139,7 @@ impl MemoryPatch {
             let within = node.within();
             let count = (TILE_NODES - within % TILE_NODES).min(surface_m.len() - done);
             if let Some(tile) = self.rect.index(node.tile()).and_then(|at| self.tiles[at].as_ref()) {
-                for (i, memory) in tile.nodes[within..within + count].iter().enumerate() {
+                for (i, memory) in tile.open().nodes[within..within + count].iter().enumerate() {
                     if memory.is_touched() {
                         surface_m[done + i] = memory.initial_m;
                         plastic_m[done + i] = memory.plastic_m;
@@ -136,16 +150,42 @@ impl MemoryPatch {
         }
     }
 
-    fn mark(&mut self, node: Node) {
-        if let Some(at) = self.rect.index(node.tile()) {
-            let marks = self.fresh[at].get_or_insert_with(|| Box::new([0; TILE_NODES]));
-            marks[node.within() / TILE_NODES] |= 1 << (node.within() % TILE_NODES);
+    /// A tile to be written, copied first where somebody else has it too; none off the patch.
+    fn own(&mut self, tile: TileIndex) -> Option<&mut OwnTile> {
+        let at = self.rect.index(tile)?;
+        let kept = &mut self.tiles[at];
+        if !matches!(kept, Some(BorrowedTile::Own(_))) {
+            let tile = kept.take().map(|tile| Arc::unwrap_or_clone(tile.shared())).unwrap_or_default();
+            *kept = Some(BorrowedTile::Own(OwnTile { tile, fresh: Box::new([0; TILE_NODES]) }));
+        }
+        match kept {
+            Some(BorrowedTile::Own(own)) => Some(own),
+            Some(BorrowedTile::Shared(_)) | None => None,
+        }
+    }
+}
+
+impl BorrowedTile {
+    fn open(&self) -> &OpenTile {
+        match self {
+            Self::Shared(tile) => tile,
+            Self::Own(OwnTile { tile, .. }) => tile,
         }
     }
 
-    fn tile_mut(&mut self, tile: TileIndex) -> Option<&mut OpenTile> {
-        let at = self.rect.index(tile)?;
-        Some(Arc::make_mut(self.tiles[at].get_or_insert_default()))
+    fn shared(self) -> Arc<OpenTile> {
+        match self {
+            Self::Shared(tile) => tile,
+            Self::Own(OwnTile { tile, .. }) => Arc::new(tile),
+        }
+    }
+}
+
+impl OwnTile {
+    /// A node's memory, which others are told of.
+    fn write(&mut self, within: usize) -> &mut NodeMemory {
+        self.fresh[within / TILE_NODES] |= 1 << (within % TILE_NODES);
+        &mut self.tile.nodes[within]
     }
 }
 
@@ -181,6 +221,6 @@ mod tests {
     fn off_the_patch_nothing_is_remembered() {
         let mut memory = MemoryPatch::new(&GroundPatch::flat(0.02, 1.0));
         let off = Node { column: -1, row: 0 };
-        assert!(memory.touch(off, 0.0).is_none() && memory.node(off).is_none() && memory.get_mut(off).is_none());
+        assert!(memory.touch(off, 0.0).is_none() && memory.node(off).is_none());
     }
 }

@@ -181,11 +181,13 @@ impl GroundPatch {
     }
 
     /// Height of a node, m; not a number off the patch.
+    #[inline]
     #[must_use]
     pub fn node_height_m(&self, node: Node) -> f64 {
         f64::from(self.height_of(node))
     }
 
+    #[inline]
     fn height_of(&self, node: Node) -> f32 {
         let Some(at) = self.around.rect.index(node.tile()) else { return f32::NAN };
         match &self.driven[at] {

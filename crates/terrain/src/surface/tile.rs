@@ -56,6 +56,7 @@ pub struct TileRect {
 
 impl Node {
     /// The tile that has it; of a node beyond all that have numbers, one at their border.
+    #[inline]
     #[must_use]
     pub fn tile(self) -> TileIndex {
         let last = i32::from(i16::MAX);
@@ -64,6 +65,7 @@ impl Node {
     }
 
     /// Its number within its tile.
+    #[inline]
     #[must_use]
     pub fn within(self) -> usize {
         let within = |post: i32| (post as usize) & (TILE_NODES - 1);
@@ -122,6 +124,7 @@ impl TileRect {
     }
 
     /// Place of a tile in a table by rows; none outside.
+    #[inline]
     #[must_use]
     pub fn index(&self, tile: TileIndex) -> Option<usize> {
         let along = |tile: i16, first: i16, count: usize| {
