@@ -19,7 +19,7 @@ const WAY_M: f64 = 2e-3;
 
 fn sharing(own: &[&str], awaited: &[&str], pace: Pace) -> SimulationOptions {
     let names = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect();
-    let shared = Some(SharedRovers { own: names(own), awaited: names(awaited) });
+    let shared = Some(SharedRovers { own: names(own), awaited: names(awaited), is_free: false });
     SimulationOptions { shared, pace, ..options(SIMULATED, &[]) }
 }
 

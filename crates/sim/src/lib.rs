@@ -26,5 +26,5 @@ pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
     AllowedFolders, DrivenGround, Entity, EntityId, Inputs, Model, NoSuchRover, Notices, ObjectKind, ObjectPose, Part,
     ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot, Scratch, Share, Snapshot, Spawn, SpawnError,
-    SpawnPlace, StartError, State, Unreadable, WheelTruth, World, WorldError,
+    SpawnPlace, StartError, State, WheelTruth, World, WorldError,
 };

@@ -92,6 +92,24 @@ pub enum NodeError {
         /// The run.
         run: RunId,
     },
+    /// Another process of a shared world is there and cannot be called.
+    #[error(
+        "process {process} of run {run} cannot be called ({why}); TCP connections must be allowed between the processes"
+    )]
+    OutOfReach {
+        /// The other process.
+        process: String,
+        /// Why.
+        why: String,
+        /// The run.
+        run: RunId,
+    },
+    /// Other processes of a shared world cannot be listened to.
+    #[error("no TCP port can be opened for the other processes of this world: {error}")]
+    SharedListener {
+        /// Why.
+        error: std::io::Error,
+    },
     /// What another process of a shared world told cannot be read.
     #[error("what process {process} of a shared world told cannot be read ({what}); all must be of one version")]
     SharedWorld {

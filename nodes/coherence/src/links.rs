@@ -64,18 +64,6 @@ impl Links {
         self.run.topic("shared_members")
     }
 
-    /// What each of them did in a heartbeat.
-    #[must_use]
-    pub fn shared_parts(&self) -> String {
-        self.run.topic("shared_parts")
-    }
-
-    /// The world's state for one that joins late.
-    #[must_use]
-    pub fn shared_state(&self) -> String {
-        self.run.topic("shared_state")
-    }
-
     /// What was added to the world.
     #[must_use]
     pub fn entities(&self) -> String {

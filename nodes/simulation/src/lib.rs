@@ -40,7 +40,7 @@ pub struct SimulationOptions {
     pub twist_unstamped: bool,
     /// Where the driven ground is saved at the end, however the run ends.
     pub save_ruts: Option<PathBuf>,
-    /// Checkpoints on the way; not of a world that several processes share.
+    /// Checkpoints on the way.
     pub checkpoints: Option<CheckpointOptions>,
     /// Which rovers this process simulates of a world that several share; none where it simulates all.
     pub shared: Option<SharedRovers>,

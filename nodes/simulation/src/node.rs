@@ -53,19 +53,23 @@ impl Node {
         options: &SimulationOptions,
         stop: &AtomicBool,
     ) -> Result<Self, NodeError> {
-        let mut sharing = options.shared.as_ref().map(|shared| Sharing::open(context, shared)).transpose()?;
-        let arrival = match (&mut sharing, &options.shared) {
-            (Some(sharing), Some(shared)) => sharing.arrive(&context.model, shared, stop)?,
-            _ => Arrival::AtTheStart,
-        };
-        let (mut world, recent) = match begin {
-            _ if matches!(arrival, Arrival::Late(_)) => (late_world(context, arrival)?, None),
+        let (mut world, mut recent) = match begin {
             Begin::Start(driven) => (World::begin(Arc::clone(&context.model), driven.as_ref())?, None),
             Begin::Resume(checkpoint) => {
                 let Checkpoint { state, recent } = *checkpoint;
                 (World::resume(&context.model, state, &context.folders)?, Some(recent))
             }
         };
+        let mut sharing = match &options.shared {
+            Some(shared) => Some(Sharing::open(context, shared, place(&world))?),
+            None => None,
+        };
+        if let (Some(sharing), Some(shared)) = (&mut sharing, &options.shared)
+            && let Arrival::Late(state) = sharing.arrive(&context.model, shared, stop)?
+        {
+            world = World::resume(&context.model, *state, &context.folders)?;
+            recent = None;
+        }
         sharing.iter_mut().try_for_each(|sharing| sharing.begin(&mut world))?;
         let links = &context.links;
         let mut maps = Maps::start(&links.public)?;
@@ -259,10 +263,10 @@ impl Node {
     }
 }
 
-/// The world of a process that comes late: as the others have it.
-fn late_world(context: &NodeContext, arrival: Arrival) -> Result<World, NodeError> {
-    match arrival {
-        Arrival::Late(state) => Ok(World::resume(&context.model, *state, &context.folders)?),
-        Arrival::AtTheStart => Ok(World::begin(Arc::clone(&context.model), None)?),
+/// Where a world begins, for those who are to begin at the same place.
+fn place(world: &World) -> String {
+    match world.state().sequence {
+        0 => format!("the start, state {:016x}", world.hash()),
+        sequence => format!("heartbeat {sequence}"),
     }
 }

@@ -1,13 +1,19 @@
 //! One world in several simulation processes. Each names the rovers that it steps (`Member`), tells after every
-//! heartbeat what it did (`Part`), and goes on when it has heard from all. The process that has the rover of the
-//! lowest number leads: it tells the world to everybody else.
+//! heartbeat what it did (`Part`), and goes on when it has heard from all, or freely with what has come. The
+//! process that has the rover of the lowest number leads: it tells the world to everybody else.
 //!
-//! - A world begins when every rover that is waited for has a process.
+//! - A world begins when every rover that is waited for has a process. All must be of one world: scenario, seed
+//!   and data.
 //! - A process that comes later gets the whole state from the one that leads and takes part from the next
 //!   heartbeat on; until then its rovers stand.
-//! - One that is silent for `LOST_AFTER` is given up, and its rovers stand from then on.
+//! - One whose connection ends, or that is silent for `LOST_AFTER`, is given up, and its rovers stand from then
+//!   on. What it did last counts if any process has it: who lacks it asks the others before it goes on, so that
+//!   all stay in one world.
 //! - Of two that name one rover the one that runs already stays, else the one whose name is first; the other
 //!   ends with an error.
+
+mod members;
+mod streams;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,21 +21,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
-use selene_coherence::{NodeContext, NodeError, RunId, terrain_qos};
+use selene_coherence::{NodeContext, NodeError, RunId};
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
-use selene_sim::{EntityId, Model, Part, Share, Snapshot, State, Unreadable, World};
+use selene_sim::{EntityId, Fingerprint, Model, Part, Share, Snapshot, State, World};
+use selene_terrain::TileIndex;
+
+use members::Others;
+use streams::{Arrived, Frame, Greeting, Streams, Told, ToldPart};
 
 /// How often a process says that it is there (wall time).
 const SAY_EVERY: Duration = Duration::from_millis(200);
-/// A process that says nothing for so long is given up (wall time).
-const LOST_AFTER: Duration = Duration::from_secs(5);
-/// Parts that the network keeps for a slow reader.
-const PARTS_KEPT: usize = 200;
-/// Parts that are told again while others are waited for: nobody lacks an older one, since it told its own.
-const PARTS_AGAIN: usize = 2;
-/// Bytes of a state in one message.
-const STATE_PART_BYTES: usize = 48 << 10;
+/// How often one that waits for others says for whom (wall time).
+const WARN_EVERY: Duration = Duration::from_secs(5);
+/// Own parts that are kept for one that joins: it takes part from the next heartbeat on.
+const PARTS_KEPT: usize = 2;
+/// Without waiting, parts come this much late at most: a node that was written since then takes only what is
+/// lower (simulated time).
+const FREE_DELAY: SimTime = SimTime::from_nanos(1_000_000_000);
 
 /// Which rovers a process simulates, and for which it waits before it begins.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +47,8 @@ pub struct SharedRovers {
     pub own: Vec<String>,
     /// Names of those that must have a process before the world begins; all when none is named.
     pub awaited: Vec<String>,
+    /// Whether it goes on without waiting for the others' heartbeats.
+    pub is_free: bool,
 }
 
 /// How a process comes into its world.
@@ -53,79 +64,66 @@ pub(crate) struct Sharing {
     process: String,
     own: BTreeSet<EntityId>,
     names: BTreeMap<EntityId, String>,
-    others: BTreeMap<String, Other>,
+    others: Others,
     /// Those of them whose parts are waited for.
     active: BTreeSet<String>,
     /// To be told with the next part.
     joined: Vec<String>,
-    lost: Vec<String>,
+    /// Who is gone, and the heartbeat of which its part is lacking.
+    lacking: BTreeMap<String, u64>,
     told: u64,
     /// The last parts told, oldest first.
-    recent: VecDeque<selene_msgs::SharedPart>,
+    recent: VecDeque<Frame>,
     is_running: bool,
+    is_free: bool,
+    /// Where it is free: the nodes that it wrote a little while ago, and when.
+    written: BTreeMap<(TileIndex, u16), SimTime>,
     /// With whom it began, itself included.
     founders: Vec<String>,
+    /// The world that it was given when it came late, and who takes part in it.
+    given: Option<(Vec<String>, Box<State>)>,
     said: Instant,
     arrived: Receiver<Arrived>,
+    streams: Streams,
     members: Publisher<selene_msgs::SharedMember>,
-    parts: Publisher<selene_msgs::SharedPart>,
-    states: Publisher<selene_msgs::SharedState>,
-    _subscriptions: [Subscription; 3],
-}
-
-/// Another process.
-struct Other {
-    rovers: BTreeSet<EntityId>,
-    is_running: bool,
-    founders: Vec<String>,
-    has_left: bool,
-    heard: Instant,
-    parts: BTreeMap<u64, selene_msgs::SharedPart>,
-}
-
-enum Arrived {
-    Member(selene_msgs::SharedMember),
-    Part(selene_msgs::SharedPart),
-    State(selene_msgs::SharedState),
+    _subscription: Subscription,
 }
 
 impl Sharing {
-    pub(crate) fn open(context: &NodeContext, shared: &SharedRovers) -> Result<Self, NodeError> {
+    /// `begins` says where this process begins: all of one world begin at the same place.
+    pub(crate) fn open(context: &NodeContext, shared: &SharedRovers, begins: String) -> Result<Self, NodeError> {
         let NodeContext { links, model, .. } = context;
         let own = numbers(model, &shared.own)?;
         let (sender, arrived) = channel();
+        let process = RunId::random().to_string();
+        let mut world = Fingerprint::of(model.scenario(), model.terrain());
+        world.parts.insert("begins".to_owned(), begins);
+        let greeting = Greeting { run: links.run.to_string(), process: process.clone(), world };
+        let streams = Streams::open(greeting, sender.clone())?;
         let transport = links.internal.as_ref();
-        let parts_qos = Qos { depth: PARTS_KEPT, ..Qos::reliable() };
         // The channel closes with the node: nobody is left then to be told.
-        let [to_members, to_parts, to_states] = [sender.clone(), sender.clone(), sender];
-        let subscriptions = [
-            subscribe(transport, &links.shared_members(), Qos::latched(), move |m| {
-                drop(to_members.send(Arrived::Member(m)))
-            })?,
-            subscribe(transport, &links.shared_parts(), parts_qos, move |m| drop(to_parts.send(Arrived::Part(m))))?,
-            subscribe(transport, &links.shared_state(), terrain_qos(), move |m| {
-                drop(to_states.send(Arrived::State(m)))
-            })?,
-        ];
+        let note = move |member| drop(sender.send(Arrived::Member(member)));
         Ok(Self {
             run: links.run.clone(),
-            process: RunId::random().to_string(),
+            process,
             own,
             names: model.rovers().iter().map(|(id, kind)| (*id, kind.setup().name.clone())).collect(),
-            others: BTreeMap::new(),
+            others: Others::default(),
             active: BTreeSet::new(),
             joined: Vec::new(),
-            lost: Vec::new(),
+            lacking: BTreeMap::new(),
             told: 0,
             recent: VecDeque::new(),
             is_running: false,
+            is_free: shared.is_free,
+            written: BTreeMap::new(),
             founders: Vec::new(),
+            given: None,
             said: Instant::now(),
             arrived,
+            streams,
             members: Publisher::new(transport, &links.shared_members(), Qos::latched())?,
-            parts: Publisher::new(transport, &links.shared_parts(), parts_qos)?,
-            states: Publisher::new(transport, &links.shared_state(), terrain_qos())?,
-            _subscriptions: subscriptions,
+            _subscription: subscribe(transport, &links.shared_members(), Qos::latched(), note)?,
         })
     }
 
@@ -141,40 +139,35 @@ impl Sharing {
             names => numbers(model, names)?,
         };
         self.say()?;
-        let mut state = StateParts::default();
+        let mut warned = Instant::now();
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(NodeError::Stopped { run: self.run.clone() });
             }
-            self.listen(|told| state.take(told))?;
-            if let Some(told) = state.whole(&self.process)? {
-                self.active = told.members.into_iter().collect();
-                return Ok(Arrival::Late(Box::new(told.state)));
+            self.listen()?;
+            if let Some((members, state)) = self.given.take() {
+                self.active = members.into_iter().collect();
+                return Ok(Arrival::Late(state));
             }
-            if let Some(founders) = self.founders_of(&awaited) {
+            if let Some(founders) = self.others.founders_with((&self.process, &self.own), &awaited) {
                 self.active = founders.iter().filter(|name| **name != self.process).cloned().collect();
                 self.founders = founders;
                 return Ok(Arrival::AtTheStart);
             }
+            if warned.elapsed() >= WARN_EVERY {
+                warned = Instant::now();
+                self.warn_of_missing(&awaited);
+            }
         }
     }
 
-    /// With whom the world begins: the processes that have the rovers that are waited for, once all have one. None
-    /// where that is not so yet, and for who comes to a world that runs without it.
-    fn founders_of(&self, awaited: &BTreeSet<EntityId>) -> Option<Vec<String>> {
-        let mut running = self.others.values().filter(|other| other.is_running && !other.has_left).peekable();
-        let runs_with_us = |other: &Other| other.founders.contains(&self.process);
-        if running.peek().is_some() {
-            return running.find(|other| runs_with_us(other)).map(|other| other.founders.clone());
-        }
-        let is_founder = |rovers: &BTreeSet<EntityId>| !rovers.is_disjoint(awaited);
-        let others = self.others.iter().filter(|(_, other)| is_founder(&other.rovers) && !other.has_left);
-        let founders: Vec<_> =
-            others.map(|(name, other)| (name, &other.rovers)).chain([(&self.process, &self.own)]).collect();
-        let all_taken = awaited.iter().all(|id| founders.iter().any(|(_, rovers)| rovers.contains(id)));
-        let mut names: Vec<_> = founders.into_iter().map(|(name, _)| name.clone()).collect();
-        names.sort();
-        (all_taken && is_founder(&self.own)).then_some(names)
+    fn warn_of_missing(&self, awaited: &BTreeSet<EntityId>) {
+        let has_process =
+            |id: &EntityId| self.own.contains(id) || self.others.iter().any(|(_, other)| other.rovers.contains(id));
+        let missing: Vec<_> =
+            awaited.iter().filter(|id| !has_process(id)).filter_map(|id| self.names.get(id)).collect();
+        let missing = missing.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        tracing::warn!("run {} waits for a process that simulates {missing}", self.run);
     }
 
     /// Takes part from now on.
@@ -201,7 +194,7 @@ impl Sharing {
         if self.said.elapsed() >= SAY_EVERY { self.say() } else { Ok(()) }
     }
 
-    /// Tells what this process did in a heartbeat, waits for what the others did, and puts it together.
+    /// Tells what this process did in a heartbeat, and puts it together with what the others did.
     pub(crate) fn exchange(
         &mut self,
         world: &mut World,
@@ -209,113 +202,128 @@ impl Sharing {
         stop: &AtomicBool,
     ) -> Result<Snapshot, NodeError> {
         let own = world.part(&snapshot);
-        self.tell(&own, snapshot.time)?;
-        let mut parts = self.await_parts(world, own.sequence, stop)?;
-        parts.push(own);
-        let merged = world.merge(snapshot, &parts);
+        let sequence = own.sequence;
+        let told = Told::Part(ToldPart { joined: std::mem::take(&mut self.joined), part: own });
+        self.tell(&told, sequence);
+        let Told::Part(ToldPart { joined, part: own }) = told else { return Ok(snapshot) };
+        self.active.extend(joined);
+        let merged = if self.is_free {
+            self.merge_what_came(world, snapshot, &own)?
+        } else {
+            let mut parts = self.await_parts(world, sequence, stop)?;
+            parts.push(own);
+            world.merge(snapshot, &parts)
+        };
         self.welcome(world)?;
         Ok(merged)
     }
 
     /// Says that this process has ended.
     pub(crate) fn leave(&mut self) -> Result<(), NodeError> {
+        self.streams.tell_all(&Frame::of(&Told::Leaves));
+        self.streams.close();
         self.tell_member(true)
     }
 
-    fn tell(&mut self, own: &Part, time: SimTime) -> Result<(), NodeError> {
-        self.told = own.sequence;
-        let (joined, lost) = (std::mem::take(&mut self.joined), std::mem::take(&mut self.lost));
-        self.active.extend(joined.iter().cloned());
-        let (process, data) = (self.process.clone(), own.to_bytes());
-        let part = selene_msgs::SharedPart { process, sequence: own.sequence, joined, lost, data };
-        self.parts.publish(&part, time)?;
-        self.recent.push_back(part);
-        if self.recent.len() > PARTS_AGAIN {
+    fn tell(&mut self, part: &Told, sequence: u64) {
+        self.told = sequence;
+        let frame = Frame::of(part);
+        self.streams.tell_all(&frame);
+        self.recent.push_back(frame);
+        if self.recent.len() > PARTS_KEPT {
             self.recent.pop_front();
         }
-        Ok(())
-    }
-
-    /// Tells the last parts again: the network may not have known of a reader yet.
-    fn tell_again(&self) -> Result<(), NodeError> {
-        self.recent.iter().try_for_each(|part| Ok(self.parts.publish(part, SimTime::ZERO)?))
     }
 
     /// The parts of all others that take part in heartbeat `sequence`.
     fn await_parts(&mut self, world: &mut World, sequence: u64, stop: &AtomicBool) -> Result<Vec<Part>, NodeError> {
         loop {
             self.take_in_joined(sequence);
-            self.give_up_silent(world, sequence);
-            let has_told =
-                |name: &String| self.others.get(name).is_some_and(|other| other.parts.contains_key(&sequence));
+            self.give_up_gone(world, sequence);
+            let has_told = |name: &String| self.others.get(name).is_some_and(|other| other.part(sequence).is_some());
             if self.active.iter().all(has_told) || stop.load(Ordering::Relaxed) {
                 break;
             }
-            self.listen(|_| ())?;
+            self.listen()?;
         }
         self.share_out(world);
-        let mut parts = Vec::new();
-        for name in &self.active {
-            let Some(other) = self.others.get_mut(name) else { continue };
-            let told = other.parts.remove(&sequence);
-            other.parts.retain(|kept, _| *kept > sequence);
-            if let Some(told) = told {
-                parts.push(Part::from_bytes(&told.data).map_err(|error| unreadable(name, &error))?);
-            }
-        }
-        Ok(parts)
+        let others = &mut self.others;
+        let part = |name: &String| others.get_mut(name)?.take_part(sequence).map(|told| told.part);
+        Ok(self.active.iter().filter_map(part).collect())
     }
 
     /// Waits from this heartbeat on for those whom another's part of it names as new.
     fn take_in_joined(&mut self, sequence: u64) {
-        let parts = self.others.values().filter_map(|other| other.parts.get(&sequence));
+        let parts = self.others.iter().filter_map(|(_, other)| other.part(sequence));
         let new: Vec<_> = parts.flat_map(|part| part.joined.iter().cloned()).collect();
         self.active.extend(new.into_iter().filter(|name| *name != self.process));
     }
 
-    /// Goes on without those who have left or are silent: their rovers stand.
-    fn give_up_silent(&mut self, world: &mut World, sequence: u64) {
+    /// Goes on without those who are gone once nobody has their part of this heartbeat: their rovers stand.
+    fn give_up_gone(&mut self, world: &mut World, sequence: u64) {
         let is_gone = |name: &&String| {
-            self.others.get(*name).is_some_and(|other| {
-                !other.parts.contains_key(&sequence) && (other.has_left || other.heard.elapsed() > LOST_AFTER)
-            })
+            self.others.get(name).is_some_and(|other| other.part(sequence).is_none() && !other.is_there())
         };
         let gone: Vec<String> = self.active.iter().filter(is_gone).cloned().collect();
         for name in gone {
-            self.active.remove(&name);
-            let Some(other) = self.others.get_mut(&name) else { continue };
-            other.is_running = false;
-            world.halt(&other.rovers);
-            if !other.has_left {
-                let rovers: Vec<_> = other.rovers.iter().filter_map(|id| self.names.get(id).cloned()).collect();
-                tracing::warn!("process {name} is silent: {} stand from heartbeat {sequence} on", rovers.join(", "));
-                self.lost.push(name);
+            if self.lacking.insert(name.clone(), sequence) != Some(sequence) {
+                self.streams.tell_all(&Frame::of(&Told::Lacks { process: name.clone(), sequence }));
+            }
+            let lacks = |other: &String| {
+                *other == name
+                    || self.others.get(other).is_none_or(|other| other.lacks(&name, sequence) || !other.is_there())
+            };
+            if self.active.iter().all(lacks) {
+                self.give_up(world, &name, sequence);
             }
         }
+    }
+
+    fn give_up(&mut self, world: &mut World, name: &str, sequence: u64) {
+        self.active.remove(name);
+        let Some(other) = self.others.get_mut(name) else { return };
+        other.is_running = false;
+        world.halt(&other.rovers);
+        let rovers: Vec<_> = other.rovers.iter().filter_map(|id| self.names.get(id).cloned()).collect();
+        tracing::warn!("process {name} is gone: {} stand from heartbeat {sequence} on", rovers.join(", "));
+    }
+
+    /// Puts together what has come until now; nobody is waited for.
+    fn merge_what_came(&mut self, world: &mut World, snapshot: Snapshot, own: &Part) -> Result<Snapshot, NodeError> {
+        while let Ok(arrived) = self.arrived.try_recv() {
+            self.note(arrived)?;
+        }
+        self.stay_alive()?;
+        let running = self.others.iter().filter(|(_, other)| other.is_there() && other.is_running);
+        self.active.extend(running.map(|(name, _)| name.clone()));
+        let is_gone = |name: &&String| self.others.get(name).is_none_or(|other| !other.is_there());
+        let gone: Vec<_> = self.active.iter().filter(is_gone).cloned().collect();
+        gone.iter().for_each(|name| self.give_up(world, name, own.sequence));
+        self.share_out(world);
+        let parts: Vec<Part> = self.others.take_parts(&self.active).into_iter().map(|told| told.part).collect();
+        let now = snapshot.time;
+        let nodes = own.edits.iter().map(|edit| (edit.tile_index(), edit.node));
+        self.written.extend(nodes.map(|at| (at, now)));
+        self.written.retain(|_, written| now - *written <= FREE_DELAY);
+        Ok(world.merge_free(snapshot, own, &parts, |tile, node| self.written.contains_key(&(tile, node))))
     }
 
     /// Gives the state to those who came while the world runs, if this process leads.
     fn welcome(&mut self, world: &World) -> Result<(), NodeError> {
         while let Ok(arrived) = self.arrived.try_recv() {
-            self.note(arrived, |_| ())?;
+            self.note(arrived)?;
         }
-        let is_new = |(name, other): &(&String, &Other)| {
-            !other.is_running && !other.has_left && !self.active.contains(*name) && other.heard.elapsed() < LOST_AFTER
+        let is_new = |(name, other): &(&String, &members::Other)| {
+            !other.is_running && other.is_there() && !other.rovers.is_empty() && !self.active.contains(*name)
         };
         let new: Vec<String> = self.others.iter().filter(is_new).map(|(name, _)| name.clone()).collect();
         if new.is_empty() || !self.leads() {
             return Ok(());
         }
-        let state = world.state();
-        let bytes = state.to_bytes();
         for name in new {
-            let members = self.active.iter().chain([&self.process]).chain(&self.joined).cloned().collect::<Vec<_>>();
-            let parts = bytes.len().div_ceil(STATE_PART_BYTES) as u32;
-            for (part, data) in (0..).zip(bytes.chunks(STATE_PART_BYTES)) {
-                let (receiver, members, data) = (name.clone(), members.clone(), data.to_vec());
-                let told = selene_msgs::SharedState { receiver, members, sequence: state.sequence, part, parts, data };
-                self.states.publish(&told, state.time)?;
-            }
+            let members = self.active.iter().chain([&self.process]).chain(&self.joined).cloned().collect();
+            let state = Box::new(world.state().clone());
+            self.streams.tell(&name, Frame::of(&Told::World { members, state }));
             if let Some(other) = self.others.get_mut(&name) {
                 other.is_running = true;
             }
@@ -331,53 +339,86 @@ impl Sharing {
     }
 
     /// Takes in what has come, or waits a while for something.
-    fn listen(&mut self, on_state: impl FnMut(selene_msgs::SharedState)) -> Result<(), NodeError> {
+    fn listen(&mut self) -> Result<(), NodeError> {
         self.stay_alive()?;
         match self.arrived.recv_timeout(SAY_EVERY) {
-            Ok(arrived) => self.note(arrived, on_state),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.tell_again(),
+            Ok(arrived) => self.note(arrived),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),
         }
     }
 
-    fn note(&mut self, arrived: Arrived, mut on_state: impl FnMut(selene_msgs::SharedState)) -> Result<(), NodeError> {
+    fn note(&mut self, arrived: Arrived) -> Result<(), NodeError> {
         match arrived {
-            Arrived::Member(told) if told.process != self.process => self.note_member(told),
-            Arrived::Part(told) if told.process != self.process => self.note_part(told),
-            Arrived::State(told) => {
-                on_state(told);
+            Arrived::Member(told) if told.process == self.process => Ok(()),
+            Arrived::Member(told) => self.note_member(told),
+            Arrived::Told { process, told } => self.note_told(process, told),
+            Arrived::Closed { process } => {
+                self.others.note_gone(&process);
                 Ok(())
             }
-            Arrived::Member(_) | Arrived::Part(_) => Ok(()),
+            Arrived::OutOfReach { process, why } => self.note_out_of_reach(process, why),
+            // Who runs already stays; the newcomer ends by itself.
+            Arrived::OtherWorld { process, .. } if self.is_running => {
+                self.others.forget(&process);
+                Ok(())
+            }
+            Arrived::OtherWorld { difference, .. } => Err(NodeError::OtherWorld { run: self.run.clone(), difference }),
+            Arrived::Unreadable { process, what } => Err(NodeError::SharedWorld { process, what }),
         }
     }
 
     fn note_member(&mut self, told: selene_msgs::SharedMember) -> Result<(), NodeError> {
-        let rovers: BTreeSet<EntityId> = told.rovers.iter().copied().map(EntityId).collect();
-        if let Some(rover) = rovers.intersection(&self.own).next().filter(|_| !told.left) {
+        let taken = told.rovers.iter().map(|id| EntityId(*id)).find(|id| self.own.contains(id));
+        if let Some(rover) = taken.filter(|_| !told.left) {
             let it_stays = if told.running == self.is_running { told.process < self.process } else { told.running };
             if it_stays {
-                let rover = self.names.get(rover).cloned().unwrap_or_default();
+                let rover = self.names.get(&rover).cloned().unwrap_or_default();
                 return Err(NodeError::RoverTaken { rover, process: told.process, run: self.run.clone() });
             }
             return Ok(());
         }
-        let other = self.others.entry(told.process).or_insert_with(Other::new);
-        other.rovers = rovers;
-        other.is_running |= told.running;
-        other.founders = told.founders;
-        other.has_left |= told.left;
-        other.heard = Instant::now();
+        if !told.left {
+            self.streams.connect(&told.process, &told.addresses, self.recent.iter().cloned());
+        }
+        self.others.note_member(told);
         Ok(())
     }
 
-    fn note_part(&mut self, told: selene_msgs::SharedPart) -> Result<(), NodeError> {
-        if told.lost.contains(&self.process) {
-            return Err(NodeError::GivenUp { process: self.process.clone(), run: self.run.clone() });
+    fn note_told(&mut self, process: String, told: Told) -> Result<(), NodeError> {
+        match told {
+            // Who was told that it is lacking goes on without it.
+            Told::Part(part) if self.lacking.get(&process).is_some_and(|of| part.part.sequence >= *of) => {}
+            Told::Part(part) => self.others.note_part(&process, part),
+            Told::Passed { process: of, part } => self.others.note_part_of_gone(&of, part),
+            Told::Lacks { process: of, .. } if of == self.process => {
+                return Err(NodeError::GivenUp { process: of, run: self.run.clone() });
+            }
+            Told::Lacks { process: of, sequence } => self.note_lack(&process, of, sequence),
+            Told::World { members, state } => self.given = Some((members, state)),
+            Told::Leaves => self.others.note_gone(&process),
         }
-        let other = self.others.entry(told.process.clone()).or_insert_with(Other::new);
-        other.heard = Instant::now();
-        other.parts.insert(told.sequence, told);
         Ok(())
+    }
+
+    /// Another process lacks a part of one that is gone: it gets it from here if it is here.
+    fn note_lack(&mut self, process: &str, of: String, sequence: u64) {
+        self.others.note_gone(&of);
+        if let Some(part) = self.others.get(&of).and_then(|gone| gone.part(sequence)) {
+            let passed = Told::Passed { process: of.clone(), part: part.clone() };
+            self.streams.tell(process, Frame::of(&passed));
+        }
+        self.others.note_lack(process, of, sequence);
+    }
+
+    /// A process that cannot be called and says nothing more is forgotten.
+    fn note_out_of_reach(&mut self, process: String, why: String) -> Result<(), NodeError> {
+        match self.others.get(&process) {
+            Some(other) if other.is_there() => Err(NodeError::OutOfReach { process, why, run: self.run.clone() }),
+            _ => {
+                self.others.note_gone(&process);
+                Ok(())
+            }
+        }
     }
 
     fn say(&mut self) -> Result<(), NodeError> {
@@ -386,60 +427,17 @@ impl Sharing {
 
     fn tell_member(&mut self, left: bool) -> Result<(), NodeError> {
         self.said = Instant::now();
-        let (process, rovers) = (self.process.clone(), self.own.iter().map(|id| id.0).collect());
-        let (running, founders, sequence) = (self.is_running, self.founders.clone(), self.told);
-        let member = selene_msgs::SharedMember { process, rovers, running, founders, left, sequence };
+        let member = selene_msgs::SharedMember {
+            process: self.process.clone(),
+            addresses: self.streams.addresses().to_vec(),
+            rovers: self.own.iter().map(|id| id.0).collect(),
+            running: self.is_running,
+            founders: self.founders.clone(),
+            left,
+            sequence: self.told,
+        };
         Ok(self.members.publish(&member, SimTime::ZERO)?)
     }
-}
-
-impl Other {
-    fn new() -> Self {
-        Self {
-            rovers: BTreeSet::new(),
-            is_running: false,
-            founders: Vec::new(),
-            has_left: false,
-            heard: Instant::now(),
-            parts: BTreeMap::new(),
-        }
-    }
-}
-
-/// The parts of a state that have come.
-#[derive(Default)]
-struct StateParts {
-    parts: BTreeMap<u32, selene_msgs::SharedState>,
-}
-
-/// A state that is whole, and who takes part in its world.
-struct ToldState {
-    members: Vec<String>,
-    state: State,
-}
-
-impl StateParts {
-    fn take(&mut self, told: selene_msgs::SharedState) {
-        self.parts.retain(|_, kept| kept.sequence == told.sequence || kept.receiver != told.receiver);
-        self.parts.insert(told.part, told);
-    }
-
-    fn whole(&mut self, receiver: &str) -> Result<Option<ToldState>, NodeError> {
-        self.parts.retain(|_, part| part.receiver == receiver);
-        let Some(first) = self.parts.values().next() else { return Ok(None) };
-        if self.parts.len() != first.parts as usize {
-            return Ok(None);
-        }
-        let members = first.members.clone();
-        let bytes: Vec<u8> = self.parts.values().flat_map(|part| part.data.iter().copied()).collect();
-        let process = members.first().cloned().unwrap_or_default();
-        let state = State::from_bytes(&bytes).map_err(|error| unreadable(&process, &error))?;
-        Ok(Some(ToldState { members, state }))
-    }
-}
-
-fn unreadable(process: &str, error: &Unreadable) -> NodeError {
-    NodeError::SharedWorld { process: process.to_owned(), what: error.to_string() }
 }
 
 /// The numbers of rovers by name.

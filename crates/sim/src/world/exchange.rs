@@ -9,6 +9,10 @@
 //!
 //! Within a heartbeat a ghost goes on as it went, so rovers in different processes feel each other's motion a
 //! heartbeat late.
+//!
+//! Processes that do not wait for each other put together what has come by then ([`World::merge_free`]). A node
+//! that this process wrote a little while ago then takes another's height only if that is lower: what the
+//! other pressed is not raised again, though it was told late.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::world::entity::EntityId;
 use crate::world::snapshot::{RockPose, RoverSnapshot, Snapshot};
-use crate::world::state::{RoverEntityState, State};
+use crate::world::state::RoverEntityState;
 use crate::world::world::World;
 
 /// What one process did in a heartbeat.
@@ -35,44 +39,6 @@ pub struct Part {
     pub edits: Vec<Edit>,
     /// Soil memory that it wrote.
     pub nodes: Vec<KnownNode>,
-}
-
-/// Bytes of another process that are no part or state of this version.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unreadable(String);
-
-impl Part {
-    /// It as bytes, for another process of the same version.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        // Plain data can always be written.
-        postcard::to_allocvec(self).unwrap_or_default()
-    }
-
-    /// The part that bytes are.
-    ///
-    /// # Errors
-    /// When they are none.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        postcard::from_bytes(bytes).map_err(|error| Unreadable(error.to_string()))
-    }
-}
-
-impl State {
-    /// It as bytes, for another process of the same version.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_allocvec(self).unwrap_or_default()
-    }
-
-    /// The state that bytes are.
-    ///
-    /// # Errors
-    /// When they are none.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
-        postcard::from_bytes(bytes).map_err(|error| Unreadable(error.to_string()))
-    }
 }
 
 /// Which rovers a process steps.
@@ -91,8 +57,24 @@ pub(crate) struct Written {
     pub(crate) nodes: Vec<KnownNode>,
 }
 
-/// Height and memory that some process gave a node.
-type Given = (Option<f32>, Option<NodeMemory>);
+/// A node of the ground: its tile, and its number there.
+type At = (TileIndex, u16);
+
+/// What some process gave a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Given {
+    height_m: Option<f32>,
+    memory: Option<NodeMemory>,
+}
+
+/// A node that somebody wrote.
+#[derive(Clone, Copy, Debug)]
+struct GivenNode {
+    at: At,
+    given: Given,
+    /// Whether this world has it already.
+    is_here: bool,
+}
 
 impl World {
     /// Says which rovers are stepped elsewhere; none for a world in one process.
@@ -112,7 +94,7 @@ impl World {
             rovers: snapshot.rovers.iter().filter(own).filter_map(rover).collect(),
             rocks: written.rocks.iter().filter_map(|id| Some((*id, state.rocks.get(id)?.clone()))).collect(),
             edits: snapshot.edits.clone(),
-            nodes: written.nodes.clone(),
+            nodes: in_order(&written.nodes),
         }
     }
 
@@ -121,13 +103,46 @@ impl World {
     pub fn merge(&mut self, snapshot: Snapshot, parts: &[Part]) -> Snapshot {
         let mut parts: Vec<&Part> = parts.iter().collect();
         parts.sort_by_key(|part| part.rovers.first().map(|(rover, _)| rover.id));
-        let given = given(&parts);
-        let mut merged = Snapshot { edits: heights(&given), ..snapshot };
+        let given = parts.iter().map(|part| given(part, self.is_own(part))).reduce(merged).unwrap_or_default();
+        self.take_in(snapshot, &parts, &given)
+    }
+
+    /// Puts together what other processes did that did not wait for this one; the snapshot that is told then.
+    /// `own` is what this process did now, `recent` says of a node whether it wrote it a little while ago.
+    #[must_use]
+    pub fn merge_free(
+        &mut self,
+        snapshot: Snapshot,
+        own: &Part,
+        others: &[Part],
+        recent: impl Fn(TileIndex, u16) -> bool,
+    ) -> Snapshot {
+        let parts: Vec<&Part> = others.iter().collect();
+        let theirs = parts.iter().map(|part| given(part, false)).reduce(merged).unwrap_or_default();
+        let (ruts, of_own) = (&self.state().ruts, given(own, true));
+        let stays = |node: &GivenNode| {
+            let now_m = || ruts.of_tile(node.at.0).find(|(within, _)| *within == usize::from(node.at.1));
+            recent(node.at.0, node.at.1)
+                && now_m().is_some_and(|(_, now_m)| node.given.height_m.is_none_or(|height_m| height_m >= now_m))
+        };
+        let theirs = theirs.into_iter().filter(|node| !stays(node)).collect();
+        self.take_in(snapshot, &parts, &merged(of_own, theirs))
+    }
+
+    /// Whether a part is what this process did.
+    fn is_own(&self, part: &Part) -> bool {
+        let is_ghost = |id: &EntityId| self.share().is_some_and(|share| share.ghosts.contains(id));
+        part.rovers.first().is_some_and(|(rover, _)| !is_ghost(&rover.id))
+    }
+
+    fn take_in(&mut self, snapshot: Snapshot, parts: &[&Part], given: &[GivenNode]) -> Snapshot {
+        let mut merged = Snapshot { edits: heights(given.iter()), ..snapshot };
         let before = merged.terrain_sequence;
         let (model, state, _) = self.parts_mut();
         state.terrain_sequence = before + merged.edits.len() as u64;
-        state.ruts.apply(&merged.edits);
-        state.soil.apply(&memories(&given));
+        let foreign = || given.iter().filter(|node| !node.is_here);
+        state.ruts.apply(&heights(foreign()));
+        state.soil.apply(&memories(foreign()));
         for (told, of) in parts.iter().flat_map(|part| &part.rovers) {
             if let Ok(at) = merged.rovers.binary_search_by_key(&told.id, |rover| rover.id) {
                 merged.rovers[at] = told.clone();
@@ -141,7 +156,7 @@ impl World {
             }
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
-        let tiles = given.keys().map(|(tile, _)| *tile).collect();
+        let tiles = foreign().map(|node| node.at.0).collect();
         self.pack_foreign(tiles);
         merged
     }
@@ -156,47 +171,89 @@ impl World {
     }
 }
 
-/// What is given to each node, by tile and node.
-fn given(parts: &[&Part]) -> BTreeMap<(TileIndex, u16), Given> {
-    let mut given: BTreeMap<(TileIndex, u16), Given> = BTreeMap::new();
-    for part in parts {
-        let mut own: BTreeMap<(TileIndex, u16), Given> = BTreeMap::new();
-        for edit in part.edits.iter().filter(|edit| edit.is_sound()) {
-            own.entry((edit.tile_index(), edit.node)).or_default().0 = Some(edit.height_m);
+/// What a part gives to each node, in order; of several values for one node the last.
+fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
+    let height = |edit: &Edit| GivenNode {
+        at: (edit.tile_index(), edit.node),
+        given: Given { height_m: Some(edit.height_m), memory: None },
+        is_here,
+    };
+    let memory = |node: &KnownNode| GivenNode {
+        at: (node.tile, node.within),
+        given: Given { height_m: None, memory: Some(node.memory) },
+        is_here,
+    };
+    let edits = part.edits.iter().filter(|edit| edit.is_sound()).map(height);
+    let mut all: Vec<_> = edits.chain(part.nodes.iter().map(memory)).collect();
+    // Both lists are in order already, so that this stable sort is one pass.
+    all.sort_by_key(|node| node.at);
+    all.dedup_by(|next, kept| {
+        let is_same = next.at == kept.at;
+        if is_same {
+            kept.given.height_m = next.given.height_m.or(kept.given.height_m);
+            kept.given.memory = next.given.memory.or(kept.given.memory);
         }
-        for node in &part.nodes {
-            own.entry((node.tile, node.within)).or_default().1 = Some(node.memory);
-        }
-        for (at, new) in own {
-            let known = given.entry(at).or_default();
-            if comes_before(&new, known) {
-                *known = new;
+        is_same
+    });
+    all
+}
+
+/// What two processes, or some and another, gave to nodes; both lists are in order.
+fn merged(ours: Vec<GivenNode>, theirs: Vec<GivenNode>) -> Vec<GivenNode> {
+    let mut all = Vec::with_capacity(ours.len() + theirs.len());
+    let (mut ours, mut theirs) = (ours.into_iter().peekable(), theirs.into_iter().peekable());
+    loop {
+        let next = match (ours.peek(), theirs.peek()) {
+            (Some(a), Some(b)) if a.at == b.at => {
+                let both = of_both(a, b);
+                theirs.next();
+                ours.next().map(|_| both)
             }
+            (Some(a), Some(b)) if b.at < a.at => theirs.next(),
+            (Some(_), _) => ours.next(),
+            (None, _) => theirs.next(),
+        };
+        match next {
+            Some(node) => all.push(node),
+            None => return all,
         }
     }
-    given
+}
+
+/// What becomes of a node that two wrote. Who only wrote its memory left its height as it was: it lies
+/// higher than who pressed it.
+fn of_both(a: &GivenNode, b: &GivenNode) -> GivenNode {
+    let (first, other) = if comes_before(&b.given, &a.given) { (b, a) } else { (a, b) };
+    let given = Given { memory: first.given.memory.or(other.given.memory), ..first.given };
+    GivenNode { at: a.at, given, is_here: [a, b].into_iter().any(|node| node.is_here && node.given == given) }
 }
 
 /// Whether a node becomes what `new` says and not what `known` says.
 fn comes_before(new: &Given, known: &Given) -> bool {
-    // Who only wrote the memory of a node left its height as it was: it lies higher than who pressed it.
-    let height = |(height_m, _): &Given| height_m.unwrap_or(f32::INFINITY);
-    let memory = |(_, memory): &Given| memory.map_or([u32::MAX; 4], |memory| memory.bits());
+    let height = |given: &Given| given.height_m.unwrap_or(f32::INFINITY);
+    let memory = |given: &Given| given.memory.map_or([u32::MAX; 4], |memory| memory.bits());
     height(new).total_cmp(&height(known)).then_with(|| memory(new).cmp(&memory(known))).is_lt()
 }
 
-fn heights(given: &BTreeMap<(TileIndex, u16), Given>) -> Vec<Edit> {
-    let edit = |((tile, node), (height_m, _)): (&(TileIndex, u16), &Given)| {
-        height_m.map(|height_m| Edit::new(*tile, usize::from(*node), height_m))
+fn heights<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<Edit> {
+    let edit = |GivenNode { at: (tile, node), given, .. }: &GivenNode| {
+        given.height_m.map(|height_m| Edit::new(*tile, usize::from(*node), height_m))
     };
-    given.iter().filter_map(edit).collect()
+    given.filter_map(edit).collect()
 }
 
-fn memories(given: &BTreeMap<(TileIndex, u16), Given>) -> Vec<KnownNode> {
-    let known = |((tile, within), (_, memory)): (&(TileIndex, u16), &Given)| {
-        memory.map(|memory| KnownNode { tile: *tile, within: *within, memory })
+fn memories<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<KnownNode> {
+    let known = |GivenNode { at: (tile, within), given, .. }: &GivenNode| {
+        given.memory.map(|memory| KnownNode { tile: *tile, within: *within, memory })
     };
-    given.iter().filter_map(known).collect()
+    given.filter_map(known).collect()
+}
+
+/// In order of tile and node: groups, each of which is, come one after the other.
+fn in_order(nodes: &[KnownNode]) -> Vec<KnownNode> {
+    let mut nodes = nodes.to_vec();
+    nodes.sort_by_key(|node| (node.tile, node.within));
+    nodes
 }
 
 fn of_state(told: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockPose {

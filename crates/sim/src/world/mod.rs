@@ -17,7 +17,7 @@ mod world;
 
 pub use driven::DrivenGround;
 pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
-pub use exchange::{Part, Share, Unreadable};
+pub use exchange::{Part, Share};
 pub use model::{Model, ObjectKind, RoverKind};
 pub use resume::ResumeError;
 pub use snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};

@@ -86,11 +86,14 @@ pub(crate) struct SimulationArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,
     /// Simulate these rovers alone, by name, separated by commas; other processes of the same --run simulate the others
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "run", conflicts_with_all = ["resume", "checkpoint_dir", "ruts"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "run")]
     pub(crate) own: Vec<String>,
     /// Rovers that must have a process before the world begins; others stand until theirs comes [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "own")]
     pub(crate) await_rovers: Vec<String>,
+    /// Go on without waiting for the other processes' heartbeats: each keeps its own pace, and no two runs are the same
+    #[arg(long, requires = "own")]
+    pub(crate) free: bool,
 }
 
 /// Any node.

@@ -32,7 +32,7 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
     parts.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))));
     let options = simulation_options(&args.pacing, &args.ruts, &args.checkpoints, args.participants.clone());
-    let shared = SharedRovers { own: args.own.clone(), awaited: args.await_rovers.clone() };
+    let shared = SharedRovers { own: args.own.clone(), awaited: args.await_rovers.clone(), is_free: args.free };
     let options = SimulationOptions { shared: (!args.own.is_empty()).then_some(shared), ..options };
     let context = context(&meter, args.node.run.run.clone().unwrap_or_else(RunId::random), model, None);
     let scenario = Arc::clone(context.model.scenario());

@@ -1,0 +1,144 @@
+//! What a process knows of the other processes of its world.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use selene_ros::selene_msgs;
+use selene_sim::EntityId;
+
+use super::streams::ToldPart;
+
+/// A process that says nothing for so long is given up (wall time).
+pub(super) const LOST_AFTER: Duration = Duration::from_secs(5);
+
+/// Another process.
+pub(super) struct Other {
+    pub(super) rovers: BTreeSet<EntityId>,
+    pub(super) is_running: bool,
+    /// With whom it began, itself included.
+    founders: Vec<String>,
+    /// It said so, or nothing more can come from it.
+    pub(super) has_left: bool,
+    heard: Instant,
+    /// What it did, by heartbeat, from the last one that was put together on.
+    parts: BTreeMap<u64, ToldPart>,
+    /// The heartbeat of which it lacks the part of another one that is gone.
+    lacks: BTreeMap<String, u64>,
+}
+
+impl Other {
+    fn new() -> Self {
+        Self {
+            rovers: BTreeSet::new(),
+            is_running: false,
+            founders: Vec::new(),
+            has_left: false,
+            heard: Instant::now(),
+            parts: BTreeMap::new(),
+            lacks: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it was heard of a short while ago.
+    pub(super) fn is_there(&self) -> bool {
+        !self.has_left && self.heard.elapsed() <= LOST_AFTER
+    }
+
+    pub(super) fn part(&self, sequence: u64) -> Option<&ToldPart> {
+        self.parts.get(&sequence)
+    }
+
+    /// Takes what it did in a heartbeat; older ones but this are needed no more.
+    pub(super) fn take_part(&mut self, sequence: u64) -> Option<ToldPart> {
+        self.parts.retain(|kept, _| *kept >= sequence);
+        self.parts.get(&sequence).cloned()
+    }
+
+    pub(super) fn lacks(&self, process: &str, sequence: u64) -> bool {
+        self.lacks.get(process) == Some(&sequence)
+    }
+}
+
+/// All other processes by name.
+#[derive(Default)]
+pub(super) struct Others(BTreeMap<String, Other>);
+
+impl Others {
+    pub(super) fn get(&self, process: &str) -> Option<&Other> {
+        self.0.get(process)
+    }
+
+    pub(super) fn get_mut(&mut self, process: &str) -> Option<&mut Other> {
+        self.0.get_mut(process)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Other)> {
+        self.0.iter()
+    }
+
+    fn heard(&mut self, process: &str) -> &mut Other {
+        let other = self.0.entry(process.to_owned()).or_insert_with(Other::new);
+        other.heard = Instant::now();
+        other
+    }
+
+    pub(super) fn note_member(&mut self, told: selene_msgs::SharedMember) {
+        let other = self.heard(&told.process);
+        other.rovers = told.rovers.into_iter().map(EntityId).collect();
+        other.is_running |= told.running;
+        other.founders = told.founders;
+        // Who takes part says so after its last part; what comes another way may come before it.
+        other.has_left |= told.left && !other.is_running;
+    }
+
+    pub(super) fn note_part(&mut self, process: &str, part: ToldPart) {
+        self.heard(process).parts.insert(part.part.sequence, part);
+    }
+
+    /// What one did that is gone, as another passed it on: that is no sign of life.
+    pub(super) fn note_part_of_gone(&mut self, process: &str, part: ToldPart) {
+        if let Some(other) = self.0.get_mut(process) {
+            other.parts.insert(part.part.sequence, part);
+        }
+    }
+
+    pub(super) fn note_lack(&mut self, process: &str, of: String, sequence: u64) {
+        self.heard(process).lacks.insert(of, sequence);
+    }
+
+    pub(super) fn note_gone(&mut self, process: &str) {
+        if let Some(other) = self.0.get_mut(process) {
+            other.has_left = true;
+        }
+    }
+
+    /// Takes all that these processes did and that has come, of each in order.
+    pub(super) fn take_parts(&mut self, of: &BTreeSet<String>) -> Vec<ToldPart> {
+        let theirs = self.0.iter_mut().filter(|(name, _)| of.contains(*name));
+        theirs.flat_map(|(_, other)| std::mem::take(&mut other.parts).into_values()).collect()
+    }
+
+    pub(super) fn forget(&mut self, process: &str) {
+        self.0.remove(process);
+    }
+
+    /// With whom the world of process `own` begins: the processes that have the rovers that are waited for, once
+    /// all have one. None where that is not so yet, and for who comes to a world that runs without it.
+    pub(super) fn founders_with(
+        &self,
+        own: (&String, &BTreeSet<EntityId>),
+        awaited: &BTreeSet<EntityId>,
+    ) -> Option<Vec<String>> {
+        let mut running = self.0.values().filter(|other| other.is_running && other.is_there()).peekable();
+        if running.peek().is_some() {
+            return running.find(|other| other.founders.contains(own.0)).map(|other| other.founders.clone());
+        }
+        let is_founder = |rovers: &BTreeSet<EntityId>| !rovers.is_disjoint(awaited);
+        let others = self.0.iter().filter(|(_, other)| is_founder(&other.rovers) && other.is_there());
+        let founders: Vec<_> = others.map(|(name, other)| (name, &other.rovers)).chain([own]).collect();
+        let all_taken = awaited.iter().all(|id| founders.iter().any(|(_, rovers)| rovers.contains(id)));
+        let mut names: Vec<_> = founders.into_iter().map(|(name, _)| name.clone()).collect();
+        names.sort();
+        (all_taken && is_founder(own.1)).then_some(names)
+    }
+}
