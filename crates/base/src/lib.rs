@@ -5,6 +5,7 @@
 
 pub mod frames;
 pub mod input;
+mod one_of;
 pub mod output;
 mod phase;
 pub mod random;
@@ -13,6 +14,7 @@ mod time;
 
 pub use frames::{Pose, Twist, Wrench};
 pub use input::InputError;
+pub use one_of::{NotOneOf, one_of};
 pub use output::OutputError;
 pub use phase::lambert_phase;
 pub use table::Table;

@@ -13,7 +13,7 @@
 
 use nalgebra::Vector3;
 use selene_base::random::stream_at;
-use selene_base::{Pose, SimTime};
+use selene_base::{Pose, SimTime, one_of};
 use selene_scene::{Beam, BeamReturn};
 use serde::Deserialize;
 
@@ -137,10 +137,8 @@ impl UniformChannels {
 
 /// A garde check: one of the two ways to give channels, and not both.
 fn one_way(channels: &Channels, (): &()) -> garde::Result {
-    if channels.elevations_deg.is_some() != channels.uniform.is_some() {
-        return Ok(());
-    }
-    Err(garde::Error::new("must have exactly one of the keys elevations_deg, uniform"))
+    let (table, uniform) = (channels.elevations_deg.as_ref().map(drop), channels.uniform.map(drop));
+    one_of([("elevations_deg", table), ("uniform", uniform)]).map_err(garde::Error::new)
 }
 
 /// A garde check: a table of elevations.

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use garde::Validate;
-use selene_base::SimTime;
-use selene_base::input::{InputError, load_yaml, within};
+use selene_base::input::{load_yaml, within};
+use selene_base::{InputError, NotOneOf, SimTime, one_of};
 use serde::Deserialize;
 
 use crate::{CameraSpec, ImuSpec, Lidar, LidarSpec, PositionSpec, Schedule};
@@ -41,8 +41,7 @@ pub enum SensorSpec {
     Position(PositionSpec),
 }
 
-/// A sensor's file: the kind is its single top-level key. (A struct, since behind an
-/// enum the YAML reader no longer knows the line of a value out of range.)
+/// A sensor's file: the kind is its single top-level key.
 #[derive(Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 struct SensorFile {
@@ -57,16 +56,15 @@ struct SensorFile {
 }
 
 impl TryFrom<SensorFile> for SensorSpec {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(file: SensorFile) -> Result<Self, Self::Error> {
-        match (file.camera, file.lidar, file.imu, file.position) {
-            (Some(spec), None, None, None) => Ok(Self::Camera(spec)),
-            (None, Some(spec), None, None) => Ok(Self::Lidar(spec)),
-            (None, None, Some(spec), None) => Ok(Self::Imu(spec)),
-            (None, None, None, Some(spec)) => Ok(Self::Position(spec)),
-            _ => Err("line 1: must have exactly one of the keys camera, lidar, imu, position: one sensor a file"),
-        }
+    fn try_from(file: SensorFile) -> Result<Self, NotOneOf> {
+        one_of([
+            ("camera", file.camera.map(Self::Camera)),
+            ("lidar", file.lidar.map(Self::Lidar)),
+            ("imu", file.imu.map(Self::Imu)),
+            ("position", file.position.map(Self::Position)),
+        ])
     }
 }
 
@@ -77,7 +75,8 @@ impl SensorSpec {
     /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let file: SensorFile = load_yaml(path)?;
-        file.try_into().map_err(|why| InputError::content(path, why))
+        let refuse = |refusal: NotOneOf| InputError::content(path, format!("line 1: {refusal}: one sensor a file"));
+        Self::try_from(file).map_err(refuse)
     }
 
     /// The sensor's name: the prefix of its topics and of its random streams.
@@ -288,7 +287,7 @@ mod tests {
         let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
         for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {
             let message = refusal(name, text);
-            assert!(message.contains("exactly one of the keys camera, lidar, imu, position"), "{message}");
+            assert!(message.contains("exactly one of camera, lidar, imu, position: one sensor a file"), "{message}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use garde::Validate;
 use selene_base::input::{finite, finite_array, positive, within};
+use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -174,8 +175,7 @@ pub struct PatchesSpec {
     pub variant: u64,
 }
 
-/// An area as the file has it. A mapping and not serde's enum, whose values lose their
-/// lines.
+/// An area as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AreaKeys {
@@ -189,22 +189,18 @@ struct AreaKeys {
 }
 
 impl TryFrom<AreaKeys> for AreaSpec {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(keys: AreaKeys) -> Result<Self, Self::Error> {
-        let shapes = [
-            keys.circle.map(ShapeSpec::Circle),
-            keys.rectangle.map(ShapeSpec::Rectangle),
-            keys.polygon.map(ShapeSpec::Polygon),
-            keys.half_plane.map(ShapeSpec::HalfPlane),
-            keys.image.map(ShapeSpec::Image),
-            keys.patches.map(ShapeSpec::BekkerPatches),
-        ];
-        let mut given = shapes.into_iter().flatten();
-        match (given.next(), given.next()) {
-            (Some(shape), None) => Ok(Self { soil: keys.soil, shape }),
-            _ => Err("an area must have exactly one of circle, rectangle, polygon, half_plane, image and patches"),
-        }
+    fn try_from(keys: AreaKeys) -> Result<Self, NotOneOf> {
+        let shape = one_of([
+            ("circle", keys.circle.map(ShapeSpec::Circle)),
+            ("rectangle", keys.rectangle.map(ShapeSpec::Rectangle)),
+            ("polygon", keys.polygon.map(ShapeSpec::Polygon)),
+            ("half_plane", keys.half_plane.map(ShapeSpec::HalfPlane)),
+            ("image", keys.image.map(ShapeSpec::Image)),
+            ("patches", keys.patches.map(ShapeSpec::BekkerPatches)),
+        ])?;
+        Ok(Self { soil: keys.soil, shape })
     }
 }
 

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use garde::Validate;
-use selene_base::InputError;
 use selene_base::input::{load_yaml, within};
+use selene_base::{InputError, NotOneOf, one_of};
 use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
@@ -60,8 +60,7 @@ impl SoilLaw {
     }
 }
 
-/// The law as the file has it. A mapping and not serde's enum, whose values lose
-/// their lines.
+/// The law as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LawKeys {
@@ -72,16 +71,15 @@ struct LawKeys {
 }
 
 impl TryFrom<LawKeys> for SoilLaw {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(keys: LawKeys) -> Result<Self, Self::Error> {
-        match keys {
-            LawKeys { scm: Some(scm), data: None, rigid: None, slip_map: None } => Ok(Self::Scm(scm)),
-            LawKeys { scm: None, data: Some(data), rigid: None, slip_map: None } => Ok(Self::Data(data)),
-            LawKeys { scm: None, data: None, rigid: Some(rigid), slip_map: None } => Ok(Self::Rigid(rigid)),
-            LawKeys { scm: None, data: None, rigid: None, slip_map: Some(map) } => Ok(Self::SlipMap(map)),
-            _ => Err("law must be exactly one of scm, data, rigid and slip_map"),
-        }
+    fn try_from(keys: LawKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("scm", keys.scm.map(Self::Scm)),
+            ("data", keys.data.map(Self::Data)),
+            ("rigid", keys.rigid.map(Self::Rigid)),
+            ("slip_map", keys.slip_map.map(Self::SlipMap)),
+        ])
     }
 }
 

@@ -6,6 +6,7 @@
 
 use garde::Validate;
 use selene_base::input::within;
+use selene_base::one_of;
 use serde::Deserialize;
 
 use super::shot::RowWork;
@@ -18,7 +19,7 @@ const ALL_M: f64 = 550e-9;
 /// Wavelengths of photons of red, green and blue, m.
 const RGB_M: [f64; 3] = [650e-9, 550e-9, 450e-9];
 
-/// `aggregator`: exactly one of the two quantum efficiencies.
+/// `aggregator`, with one of the two quantum efficiencies.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AggregatorSpec {
@@ -42,10 +43,8 @@ fn one() -> f64 {
 
 fn one_of_two(other: &Option<[f64; 3]>) -> impl FnOnce(&Option<f64>, &()) -> garde::Result + '_ {
     move |value, ()| {
-        if value.is_some() != other.is_some() {
-            return Ok(());
-        }
-        Err(garde::Error::new("must have exactly one of quantum_efficiency and quantum_efficiency_rgb"))
+        let given = [("quantum_efficiency", value.map(drop)), ("quantum_efficiency_rgb", other.map(drop))];
+        one_of(given).map_err(garde::Error::new)
     }
 }
 

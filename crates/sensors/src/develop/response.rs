@@ -5,6 +5,7 @@
 
 use garde::Validate;
 use selene_base::input::{finite, positive, within};
+use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
 use super::shot::RowWork;
@@ -72,7 +73,7 @@ pub struct SigmoidSpec {
     pub b: f64,
 }
 
-/// The stage as the file has it. A mapping and not serde's enum, whose values lose their lines.
+/// The stage as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ResponseKeys {
@@ -84,15 +85,14 @@ struct ResponseKeys {
 }
 
 impl TryFrom<ResponseKeys> for ResponseSpec {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(keys: ResponseKeys) -> Result<Self, Self::Error> {
-        let curve = match (keys.linear, keys.gamma, keys.sigmoid) {
-            (Some(linear), None, None) => Curve::Linear(linear),
-            (None, Some(gamma), None) => Curve::Gamma(gamma),
-            (None, None, Some(sigmoid)) => Curve::Sigmoid(sigmoid),
-            _ => return Err("response must have exactly one of linear, gamma and sigmoid"),
-        };
+    fn try_from(keys: ResponseKeys) -> Result<Self, NotOneOf> {
+        let curve = one_of([
+            ("linear", keys.linear.map(Curve::Linear)),
+            ("gamma", keys.gamma.map(Curve::Gamma)),
+            ("sigmoid", keys.sigmoid.map(Curve::Sigmoid)),
+        ])?;
         Ok(Self { iso: keys.iso.unwrap_or(1.0), white_balance_rgb: keys.white_balance_rgb, curve })
     }
 }

@@ -2,6 +2,7 @@
 //! quantity it takes and the one it gives (table in `stages`).
 
 use garde::Validate;
+use selene_base::one_of;
 use serde::Deserialize;
 
 use super::aggregator::AggregatorSpec;
@@ -48,7 +49,7 @@ pub enum StageSpec {
     Own(OwnSpec),
 }
 
-/// A stage as the file has it. A mapping and not serde's enum, whose values lose their lines.
+/// A stage as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StageKeys {
@@ -67,29 +68,25 @@ struct StageKeys {
 }
 
 impl TryFrom<StageKeys> for StageSpec {
-    type Error = &'static str;
+    type Error = String;
 
-    fn try_from(keys: StageKeys) -> Result<Self, Self::Error> {
-        let stages = [
-            keys.defocus.map(Self::Defocus),
-            keys.vignetting.map(Self::Vignetting),
-            keys.flare.map(Self::Flare),
-            keys.dust.map(Self::Dust),
-            keys.aggregator.map(Self::Aggregator),
-            keys.noise.map(Self::Noise),
-            keys.response.map(Self::Response),
-            keys.intensity_noise.map(Self::IntensityNoise),
-            keys.bayer.map(Self::Bayer),
-            keys.quantise.map(Self::Quantise),
-            keys.jpeg.map(Self::Jpeg),
-            keys.own.map(Self::Own),
-        ];
-        let mut stages = stages.into_iter().flatten();
-        match (stages.next(), stages.next()) {
-            (Some(stage), None) => Ok(stage),
-            _ => Err("a stage must be exactly one of defocus, vignetting, flare, dust, aggregator, noise, response, \
-                      intensity_noise, bayer, quantise, jpeg and own, with its keys ({} for none)"),
-        }
+    fn try_from(keys: StageKeys) -> Result<Self, String> {
+        let stage = one_of([
+            ("defocus", keys.defocus.map(Self::Defocus)),
+            ("vignetting", keys.vignetting.map(Self::Vignetting)),
+            ("flare", keys.flare.map(Self::Flare)),
+            ("dust", keys.dust.map(Self::Dust)),
+            ("aggregator", keys.aggregator.map(Self::Aggregator)),
+            ("noise", keys.noise.map(Self::Noise)),
+            ("response", keys.response.map(Self::Response)),
+            ("intensity_noise", keys.intensity_noise.map(Self::IntensityNoise)),
+            ("bayer", keys.bayer.map(Self::Bayer)),
+            ("quantise", keys.quantise.map(Self::Quantise)),
+            ("jpeg", keys.jpeg.map(Self::Jpeg)),
+            ("own", keys.own.map(Self::Own)),
+        ]);
+        // Some stages need no keys, and a name with nothing behind it is as good as left out.
+        stage.map_err(|refusal| format!("{refusal}, with its keys ({{}} for none)"))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use garde::Validate;
 use selene_base::input::within;
+use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
 /// Coefficients a₀ … a₁₁ of log₁₀ N = Σ aⱼ (log₁₀ D)ʲ, D in km, N per km² and 10⁹ years
@@ -63,7 +64,7 @@ pub enum CraterSizes {
     Power(CraterPowerSpec),
 }
 
-/// A law as the file has it: a mapping and not serde's enum, whose values lose their lines.
+/// A law as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CraterSizesKeys {
@@ -79,17 +80,24 @@ enum CraterPreset {
     Trask,
 }
 
-impl TryFrom<CraterSizesKeys> for CraterSizes {
-    type Error = &'static str;
-
-    fn try_from(keys: CraterSizesKeys) -> Result<Self, Self::Error> {
-        match (keys.preset, keys.neukum, keys.power) {
-            (Some(CraterPreset::Viper), None, None) => Ok(Self::Viper),
-            (Some(CraterPreset::Trask), None, None) => Ok(Self::Trask),
-            (None, Some(neukum), None) => Ok(Self::Neukum(neukum)),
-            (None, None, Some(power)) => Ok(Self::Power(power)),
-            _ => Err("a law of craters must be one of preset (viper or trask), neukum and power"),
+impl From<CraterPreset> for CraterSizes {
+    fn from(preset: CraterPreset) -> Self {
+        match preset {
+            CraterPreset::Viper => Self::Viper,
+            CraterPreset::Trask => Self::Trask,
         }
+    }
+}
+
+impl TryFrom<CraterSizesKeys> for CraterSizes {
+    type Error = NotOneOf;
+
+    fn try_from(keys: CraterSizesKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("preset (viper or trask)", keys.preset.map(Self::from)),
+            ("neukum", keys.neukum.map(Self::Neukum)),
+            ("power", keys.power.map(Self::Power)),
+        ])
     }
 }
 

@@ -5,6 +5,7 @@
 
 use garde::Validate;
 use selene_base::input::within;
+use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
 use crate::procedural::crater::Crater;
@@ -72,7 +73,7 @@ pub enum RockSizes {
     Power(RockPowerSpec),
 }
 
-/// A law as the file has it: a mapping and not serde's enum, whose values lose their lines.
+/// A law as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RockSizesKeys {
@@ -88,17 +89,24 @@ enum RockPreset {
     Haworth,
 }
 
-impl TryFrom<RockSizesKeys> for RockSizes {
-    type Error = &'static str;
-
-    fn try_from(keys: RockSizesKeys) -> Result<Self, Self::Error> {
-        match (keys.preset, keys.power) {
-            (Some(RockPreset::BetweenCraters), None) => Ok(Self::BetweenCraters),
-            (Some(RockPreset::Viper), None) => Ok(Self::Viper),
-            (Some(RockPreset::Haworth), None) => Ok(Self::Haworth),
-            (None, Some(power)) => Ok(Self::Power(power)),
-            _ => Err("a law of rocks must be one of preset (between_craters, viper or haworth) and power"),
+impl From<RockPreset> for RockSizes {
+    fn from(preset: RockPreset) -> Self {
+        match preset {
+            RockPreset::BetweenCraters => Self::BetweenCraters,
+            RockPreset::Viper => Self::Viper,
+            RockPreset::Haworth => Self::Haworth,
         }
+    }
+}
+
+impl TryFrom<RockSizesKeys> for RockSizes {
+    type Error = NotOneOf;
+
+    fn try_from(keys: RockSizesKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("preset (between_craters, viper or haworth)", keys.preset.map(Self::from)),
+            ("power", keys.power.map(Self::Power)),
+        ])
     }
 }
 

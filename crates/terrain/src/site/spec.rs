@@ -3,6 +3,7 @@
 
 use garde::Validate;
 use selene_base::input::within;
+use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
 
 use crate::procedural::crater_law::CraterLaw;
@@ -102,8 +103,7 @@ pub enum ElevationSpec {
     File(FileSpec),
 }
 
-/// Elevation as the file has it. A mapping and not serde's enum, whose values lose
-/// their lines.
+/// Elevation as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ElevationKeys {
@@ -113,15 +113,14 @@ struct ElevationKeys {
 }
 
 impl TryFrom<ElevationKeys> for ElevationSpec {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(keys: ElevationKeys) -> Result<Self, Self::Error> {
-        match (keys.procedural, keys.raster, keys.file) {
-            (Some(procedural), None, None) => Ok(Self::Procedural(procedural)),
-            (None, Some(raster), None) => Ok(Self::Raster(raster)),
-            (None, None, Some(file)) => Ok(Self::File(file)),
-            _ => Err("elevation must be one of procedural, raster and file"),
-        }
+    fn try_from(keys: ElevationKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("procedural", keys.procedural.map(Self::Procedural)),
+            ("raster", keys.raster.map(Self::Raster)),
+            ("file", keys.file.map(Self::File)),
+        ])
     }
 }
 
@@ -161,7 +160,7 @@ pub enum LandformSpec {
     Crater(CraterSpec),
 }
 
-/// A landform as the file has it; see `ElevationKeys`.
+/// A landform as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LandformKeys {
@@ -171,15 +170,14 @@ struct LandformKeys {
 }
 
 impl TryFrom<LandformKeys> for LandformSpec {
-    type Error = &'static str;
+    type Error = NotOneOf;
 
-    fn try_from(keys: LandformKeys) -> Result<Self, Self::Error> {
-        match (keys.rise, keys.ridge, keys.crater) {
-            (Some(rise), None, None) => Ok(Self::Rise(rise)),
-            (None, Some(ridge), None) => Ok(Self::Ridge(ridge)),
-            (None, None, Some(crater)) => Ok(Self::Crater(crater)),
-            _ => Err("a landform must be one of rise, ridge and crater"),
-        }
+    fn try_from(keys: LandformKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("rise", keys.rise.map(Self::Rise)),
+            ("ridge", keys.ridge.map(Self::Ridge)),
+            ("crater", keys.crater.map(Self::Crater)),
+        ])
     }
 }
 
