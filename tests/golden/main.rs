@@ -59,10 +59,10 @@ fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> Dynamic
 fn with_small(rover: EntityId, scenario: &Scenario, cameras: &[&str]) -> Scenario {
     let mut scenario = scenario.clone();
     let sensors = &mut scenario.rovers[rover.0 as usize - 1].sensors;
-    sensors.retain(|sensor| cameras.contains(&sensor.spec.name()));
+    sensors.retain(|sensor| cameras.contains(&sensor.spec.header().name));
     assert_eq!(sensors.len(), cameras.len(), "{cameras:?} are no cameras of {}", scenario.name);
     for sensor in sensors {
-        let SensorSpec::Camera(spec) = &mut sensor.spec else { panic!("{} is no camera", sensor.spec.name()) };
+        let SensorSpec::Camera(spec) = &mut sensor.spec else { panic!("{} is no camera", sensor.spec.header().name) };
         (spec.width, spec.height) = SIZE;
         spec.stages = spec.stages.clone().without("noise");
     }

@@ -160,7 +160,7 @@ fn run(model: &Arc<Model>, [eye, beam]: [Device; 2]) -> (Heard, [Vec<String>; 2]
 fn world_with_normals() -> Arc<Model> {
     let mut scenario = selene_tests::scenario("polar", None);
     let sensors = &mut scenario.rovers[0].sensors;
-    let left = sensors.iter_mut().find(|sensor| sensor.spec.name() == "navcam_left").expect("a camera");
+    let left = sensors.iter_mut().find(|sensor| sensor.spec.header().name == "navcam_left").expect("a camera");
     let SensorSpec::Camera(left) = &mut left.spec else { panic!("no camera") };
     left.truth.normals = true;
     left.rectified = Some(RectifiedSpec::default());

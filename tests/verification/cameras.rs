@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use nalgebra::{Point3, Vector3};
 use selene_base::Pose;
-use selene_sensors::SensorSpec;
+use selene_sensors::{SensorHeader, SensorSpec};
 use selene_sim::{LoadOptions, Scenario};
 use selene_tests::repository_file;
 use selene_vehicle::{RoverModel, Shape};
@@ -30,8 +30,9 @@ fn sensors() -> Vec<SensorSpec> {
 fn every_shipped_sensor_is_on_a_link_that_a_shipped_rover_has() {
     let rovers = rovers();
     for sensor in sensors() {
-        let carried = rovers.iter().any(|rover| rover.link_index(sensor.link()).is_some());
-        assert!(carried, "{}: no rover has the link {}", sensor.name(), sensor.link());
+        let SensorHeader { name, link, .. } = sensor.header();
+        let carried = rovers.iter().any(|rover| rover.link_index(link).is_some());
+        assert!(carried, "{name}: no rover has the link {link}");
     }
 }
 
@@ -41,7 +42,8 @@ fn no_shipped_camera_sits_inside_a_part_of_a_rover_that_carries_it() {
     for rover in rovers() {
         let base_from_links = rover.base_from_links_at_zero();
         for sensor in sensors() {
-            let (SensorSpec::Camera(camera), Some(link)) = (&sensor, rover.link_index(sensor.link())) else { continue };
+            let link = rover.link_index(sensor.header().link);
+            let (SensorSpec::Camera(camera), Some(link)) = (&sensor, link) else { continue };
             let link_from_optical =
                 camera.mount.as_ref().map_or_else(Pose::identity, |mount| mount.link_from_optical());
             let base_from_optical = base_from_links[link] * link_from_optical;
@@ -82,7 +84,7 @@ fn a_mounted_camera_has_a_frame_of_its_own_that_looks_where_its_file_says() {
     assert!((base_from_optical.translation.vector - Vector3::from(mount.at_m)).norm() < TOLERANCE);
     let ahead = base_from_optical.inverse() * Point3::from(mount.look_at_m);
     assert!(ahead.x.abs() < TOLERANCE && ahead.y.abs() < TOLERANCE && ahead.z > 0.0, "{ahead}");
-    assert!(setup.sensors.iter().any(|sensor| sensor.spec.link() == "viper_wheel_optical"));
+    assert!(setup.sensors.iter().any(|sensor| sensor.spec.header().link == "viper_wheel_optical"));
 }
 
 #[test]

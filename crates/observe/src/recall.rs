@@ -31,8 +31,7 @@ pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
             exposed + SimTime::from_secs_f64(spec.lag_s + between)
         }
         SensorSpec::Lidar(spec) => Lidar::new(spec.clone()).schedule().handed_over(SimTime::ZERO),
-        SensorSpec::Imu(spec) => SimTime::from_secs_f64(spec.lag_s),
-        SensorSpec::Position(spec) => SimTime::from_secs_f64(spec.lag_s),
+        SensorSpec::Imu(_) | SensorSpec::Position(_) => SimTime::from_secs_f64(sensor.header().lag_s),
     };
     let longest = setup.sensors.iter().map(|sensor| span(&sensor.spec)).max().unwrap_or(SimTime::ZERO);
     longest + heartbeat + heartbeat

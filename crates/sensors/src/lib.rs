@@ -32,5 +32,5 @@ pub use rectification::{Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};
 pub use shutter::{RollingShutter, Shutter};
-pub use spec::{Qos, SensorSpec};
+pub use spec::{Qos, SensorHeader, SensorSpec};
 pub use truth::{DepthUnit, TruthImage, TruthSpec};

@@ -41,6 +41,22 @@ pub enum SensorSpec {
     Position(PositionSpec),
 }
 
+/// What every sensor's file says, whatever its kind. The specs have these keys each for itself: of a common
+/// part that serde flattens into them, wrong values would lose their lines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorHeader<'a> {
+    /// The prefix of its topics and of its random streams.
+    pub name: &'a str,
+    /// The URDF link whose frame it measures in.
+    pub link: &'a str,
+    /// Samples a second.
+    pub rate_hz: f64,
+    /// From measurement to hand-over, s.
+    pub lag_s: f64,
+    /// How its topics are offered.
+    pub qos: Qos,
+}
+
 /// A sensor's file: the kind is its single top-level key.
 #[derive(Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
@@ -79,47 +95,26 @@ impl SensorSpec {
         Self::try_from(file).map_err(refuse)
     }
 
-    /// The sensor's name: the prefix of its topics and of its random streams.
+    /// What it has in common with sensors of other kinds.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn header(&self) -> SensorHeader<'_> {
         match self {
-            Self::Camera(s) => &s.name,
-            Self::Lidar(s) => &s.name,
-            Self::Imu(s) => &s.name,
-            Self::Position(s) => &s.name,
-        }
-    }
-
-    /// The URDF link whose frame the sensor measures in.
-    #[must_use]
-    pub fn link(&self) -> &str {
-        match self {
-            Self::Camera(s) => &s.link,
-            Self::Lidar(s) => &s.link,
-            Self::Imu(s) => &s.link,
-            Self::Position(s) => &s.link,
-        }
-    }
-
-    /// How its topics are offered.
-    #[must_use]
-    pub fn qos(&self) -> Qos {
-        match self {
-            Self::Camera(s) => s.qos,
-            Self::Lidar(s) => s.qos,
-            Self::Imu(s) => s.qos,
-            Self::Position(s) => s.qos,
+            Self::Camera(CameraSpec { name, link, rate_hz, lag_s, qos, .. })
+            | Self::Lidar(LidarSpec { name, link, rate_hz, lag_s, qos, .. })
+            | Self::Imu(ImuSpec { name, link, rate_hz, lag_s, qos, .. })
+            | Self::Position(PositionSpec { name, link, rate_hz, lag_s, qos, .. }) => {
+                SensorHeader { name, link, rate_hz: *rate_hz, lag_s: *lag_s, qos: *qos }
+            }
         }
     }
 
     /// When it samples, from the scenario's start on.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
+        let SensorHeader { rate_hz, lag_s, .. } = self.header();
         match self {
-            Self::Camera(s) => s.schedule(),
-            Self::Lidar(s) => Lidar::new(s.clone()).schedule(),
-            Self::Imu(s) => schedule(s.rate_hz, s.lag_s),
-            Self::Position(s) => schedule(s.rate_hz, s.lag_s),
+            Self::Lidar(lidar) => Lidar::new(lidar.clone()).schedule(),
+            Self::Camera(_) | Self::Imu(_) | Self::Position(_) => schedule(rate_hz, lag_s),
         }
     }
 }
@@ -202,8 +197,8 @@ mod tests {
         assert!(files().len() >= 5);
         for file in files() {
             let spec = SensorSpec::load(&file).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(file.file_stem().and_then(|s| s.to_str()), Some(spec.name()));
-            assert!(!spec.link().is_empty());
+            assert_eq!(file.file_stem().and_then(|s| s.to_str()), Some(spec.header().name));
+            assert!(!spec.header().link.is_empty());
         }
     }
 

@@ -10,7 +10,7 @@ use selene_coherence::{NodeContext, WorldWatcher, qos_of};
 use selene_observe::{Imus, Positions, SensorId};
 use selene_ros::sensor_msgs::{Imu, NavSatFix};
 use selene_ros::transport::Publisher;
-use selene_sensors::SensorSpec;
+use selene_sensors::{SensorHeader, SensorSpec};
 use selene_sim::{EntityId, Model};
 
 /// The name under which the node takes part in lockstep.
@@ -61,9 +61,10 @@ impl Publishers {
         self.known.push(rover);
         let transport = context.links.public.as_ref();
         for sensor in &kind.setup().sensors {
-            let topic = |suffix: &str| kind.setup().topic(&format!("{}/{suffix}", sensor.spec.name()));
-            let id = SensorId { rover, name: sensor.spec.name().to_owned() };
-            let qos = qos_of(sensor.spec.qos());
+            let SensorHeader { name, qos, .. } = sensor.spec.header();
+            let topic = |suffix: &str| kind.setup().topic(&format!("{name}/{suffix}"));
+            let id = SensorId { rover, name: name.to_owned() };
+            let qos = qos_of(qos);
             match &sensor.spec {
                 SensorSpec::Imu(_) => drop(self.imus.insert(id, Publisher::new(transport, &topic("data"), qos)?)),
                 SensorSpec::Position(_) => {

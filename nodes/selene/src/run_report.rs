@@ -214,7 +214,7 @@ impl Listener<'_> {
         let mut subscriptions = Vec::new();
         let first = rover.cameras().next().map(|camera| camera.spec.name.as_str());
         for sensor in &rover.sensors {
-            let qos = qos_of(sensor.spec.qos());
+            let qos = qos_of(sensor.spec.header().qos);
             match &sensor.spec {
                 SensorSpec::Camera(spec) if Some(spec.name.as_str()) == first => {
                     let topic = rover.topic(&format!("{}/image_raw", spec.name));

@@ -196,7 +196,7 @@ impl RoverSetup {
     }
 
     fn refuse_repeated_sensors(&self, scenario: &Path) -> Result<(), InputError> {
-        let mut names: Vec<&str> = self.sensors.iter().map(|sensor| sensor.spec.name()).collect();
+        let mut names: Vec<&str> = self.sensors.iter().map(|sensor| sensor.spec.header().name).collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => {

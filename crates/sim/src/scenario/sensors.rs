@@ -20,14 +20,16 @@ pub(crate) fn load(files: &[PathBuf], folder: &Path, rover: &mut RoverModel) -> 
 
 fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputError> {
     let mut sensor = SensorSpec::load(path)?;
-    let Some(link) = rover.link_index(sensor.link()) else {
+    let named = sensor.header().link;
+    let Some(link) = rover.link_index(named) else {
         let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
-        let what = format!("link: '{}' is no link of the rover; it has {}", sensor.link(), links.join(", "));
+        let what = format!("link: '{named}' is no link of the rover; it has {}", links.join(", "));
         return Err(InputError::content(path, what));
     };
     match &mut sensor {
         SensorSpec::Imu(_) if !fixed_to_base(rover, link) => {
-            let what = format!("link: '{}' moves against base_link; an IMU's link must be fixed to it", sensor.link());
+            let link = &rover.links()[link].name;
+            let what = format!("link: '{link}' moves against base_link; an IMU's link must be fixed to it");
             return Err(InputError::content(path, what));
         }
         SensorSpec::Camera(camera) => {
