@@ -47,11 +47,14 @@ pub enum ElevationError {
     },
 }
 
-/// A refusal that does not know its file yet.
-#[derive(Debug, PartialEq)]
-pub(super) struct Refusal {
-    pub(super) field: String,
-    pub(super) what: String,
+/// What is refused of a text, or of a file that is not named yet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {what}")]
+pub struct Refusal {
+    /// Where in it: a tag, a keyword, a post.
+    pub field: String,
+    /// The value and what is allowed.
+    pub what: String,
 }
 
 impl Refusal {

@@ -34,7 +34,7 @@ mod write;
 
 pub use crs::{Crs, GeoPoint, MOON_RADIUS_M, Pole};
 pub use dem::Dem;
-pub use error::ElevationError;
+pub use error::{ElevationError, Refusal};
 pub use file::{ElevationFile, POSTS_AT_ONCE_MAX, ReadOptions};
 pub use format::Format;
 pub use map_frame::MapFrame;

@@ -53,8 +53,8 @@ impl Crs {
     ///
     /// # Errors
     /// What is wrong with it, and what is allowed.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        from_text("coordinate system", text).map_err(|refusal| format!("{}: {}", refusal.field, refusal.what))
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        from_text("coordinate system", text)
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
             (ESRI[..ESRI.len() - 3].to_owned(), "well-known text"),
         ];
         for (text, part) in cases {
-            let refusal = Crs::parse(&text).unwrap_err();
+            let refusal = Crs::parse(&text).unwrap_err().to_string();
             assert!(refusal.contains(part), "{part} is missing in: {refusal}");
         }
     }

@@ -51,7 +51,7 @@ pub use self::quantise::{Align, QuantiseSpec};
 pub use self::response::{Curve, GammaSpec, LinearSpec, ResponseSpec, SigmoidSpec};
 pub use self::shot::{Shot, SunSight};
 pub use self::stage::StageSpec;
-pub use self::stages::Stages;
+pub use self::stages::{StageOrderError, Stages};
 pub use self::vignetting::VignettingSpec;
 
 /// Why a camera cannot develop.

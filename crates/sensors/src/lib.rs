@@ -28,7 +28,7 @@ pub use lidar::{Lidar, LidarPoint, LidarSpec};
 pub use mount::MountSpec;
 pub use noise::DriftSpec;
 pub use position::{Fix, PositionSpec};
-pub use rectification::{Rectification, RectifiedSpec};
+pub use rectification::{PairError, Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};
 pub use shutter::{RollingShutter, Shutter};

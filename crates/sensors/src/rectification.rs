@@ -34,6 +34,40 @@ pub struct Rectification {
     pub baseline_m: f64,
 }
 
+/// Why two cameras are no pair; each is told by its name.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PairError {
+    /// Their images differ in size.
+    #[error(
+        "{left} has {} × {} pixels and {right} {} × {}: must be as many",
+        left_px[0], left_px[1], right_px[0], right_px[1]
+    )]
+    Sizes {
+        /// The left camera.
+        left: String,
+        /// Its columns and rows.
+        left_px: [u32; 2],
+        /// The right camera.
+        right: String,
+        /// Its columns and rows.
+        right_px: [u32; 2],
+    },
+    /// The right one does not lie to the right.
+    #[error(
+        "{right} lies at ({:.3}, {:.3}, {:.3}) m from {left} in between their optical frames: \
+         must lie to its right (x) rather than below or ahead",
+        at_m[0], at_m[1], at_m[2]
+    )]
+    Place {
+        /// The left camera.
+        left: String,
+        /// The right camera.
+        right: String,
+        /// Its place from the left one: right, down and ahead, m.
+        at_m: [f64; 3],
+    },
+}
+
 impl Rectification {
     /// That of a camera by itself.
     #[must_use]
@@ -46,26 +80,20 @@ impl Rectification {
     ///
     /// # Errors
     /// When their images differ in size or the left one does not lie to the left, with what is wrong.
-    pub fn pair(left: &CameraSpec, right: &CameraSpec, left_from_right: &Pose) -> Result<[Self; 2], String> {
-        let sizes = [left, right].map(|camera| [camera.width, camera.height]);
-        if sizes[0] != sizes[1] {
-            let [[w, h], [width, height]] = sizes;
-            return Err(format!(
-                "{} has {w} × {h} pixels and {} {width} × {height}: must be as many",
-                left.name, right.name
-            ));
+    pub fn pair(left: &CameraSpec, right: &CameraSpec, left_from_right: &Pose) -> Result<[Self; 2], PairError> {
+        let names = || [left, right].map(|camera| camera.name.clone());
+        let [left_px, right_px] = [left, right].map(|camera| [camera.width, camera.height]);
+        if left_px != right_px {
+            let [left, right] = names();
+            return Err(PairError::Sizes { left, left_px, right, right_px });
         }
         let half = UnitQuaternion::from_scaled_axis(0.5 * left_from_right.rotation.scaled_axis());
         // The right camera's place between the two axes.
         let across = half.inverse() * left_from_right.translation.vector;
         let baseline_m = across.norm();
         if across.x.is_nan() || across.x <= across.y.hypot(across.z) {
-            let [x, y, z] = across.into();
-            let why = format!(
-                "{} lies at ({x:.3}, {y:.3}, {z:.3}) m from {} in between their optical frames",
-                right.name, left.name
-            );
-            return Err(format!("{why}: must lie to its right (x) rather than below or ahead"));
+            let [left, right] = names();
+            return Err(PairError::Place { left, right, at_m: across.into() });
         }
         // Less than half a turn apart, so there is a shortest way.
         let level = UnitQuaternion::rotation_between(&across, &Vector3::x()).unwrap_or_default();
@@ -216,10 +244,12 @@ mod tests {
         for (at, part) in [([-0.4, 0.0, 0.0], "to its right"), ([0.1, 0.4, 0.0], "below"), ([0.0; 3], "to its right")] {
             let error =
                 Rectification::pair(&left, &right, &Pose::translation(at[0], at[1], at[2])).expect_err("no pair");
+            let error = error.to_string();
             assert!(error.contains(part) && error.contains("navcam_right"), "{error}");
         }
         let small = CameraSpec { height: 100, ..left };
         let error = Rectification::pair(&small, &right, &Pose::translation(0.4, 0.0, 0.0)).expect_err("sizes");
+        let error = error.to_string();
         assert!(error.contains("640 × 100") && error.contains("640 × 360"), "{error}");
     }
 

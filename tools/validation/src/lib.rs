@@ -23,6 +23,11 @@ pub use report::report;
 /// Why a comparison could not be made although its data are there.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// A table that a comparison needs and that is not among the data.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not here")]
+pub struct MissingTable(String);
+
 /// Where things are.
 #[derive(Clone, Debug)]
 pub struct Sources {
@@ -69,11 +74,11 @@ impl Comparison {
         }
     }
 
-    /// Makes the comparison; the reason where its data are not there.
+    /// Makes the comparison, or names the table that it lacks.
     ///
     /// # Errors
     /// When data are there and cannot be used, or a rig does not run.
-    pub fn make(self, sources: &Sources) -> Result<Result<Section, String>, Failure> {
+    pub fn make(self, sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
         match self {
             Self::PeerPlate => peer_plate::compare(sources),
             Self::PeerWheel => peer_wheel::compare(sources),
@@ -128,11 +133,11 @@ impl Sources {
     }
 }
 
-/// The table `name` in `folder`; the reason where it is not there.
-fn table(folder: Option<&Path>, name: &str) -> Result<Result<Table, String>, Failure> {
+/// The table `name` in `folder`, where it is there.
+fn table(folder: Option<&Path>, name: &str) -> Result<Result<Table, MissingTable>, Failure> {
     match folder.map(|folder| folder.join(name)).filter(|file| file.is_file()) {
         Some(file) => Ok(Ok(Table::load(&file)?)),
-        None => Ok(Err(format!("{name} is not here"))),
+        None => Ok(Err(MissingTable(name.to_owned()))),
     }
 }
 

@@ -6,7 +6,7 @@ use selene_base::Table;
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 use selene_soil::{Law, WheelShape, slip_ratio};
 
-use super::{Failure, Figure, Section, Sources, column, line, rms, table};
+use super::{Failure, Figure, MissingTable, Section, Sources, column, line, rms, table};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 const WIDTH_M: f64 = 0.05;
@@ -32,7 +32,7 @@ struct Setting {
     ours: SteadyState,
 }
 
-pub(super) fn compare(sources: &Sources) -> Result<Result<Section, String>, Failure> {
+pub(super) fn compare(sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
     let folder = sources.data.as_ref().map(|data| data.join("wheel"));
     let mut wheels = Vec::new();
     for (file, wheel) in [("cmu_smooth.csv", SMOOTH), ("cmu_grouser_straight.csv", GROUSERED)] {

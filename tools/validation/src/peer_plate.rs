@@ -4,7 +4,7 @@ use selene_base::Table;
 use selene_soil::Law;
 use selene_soil::rig::{self, PlateRig, PlateSample};
 
-use super::{Failure, Figure, Section, Sources, column, line, table};
+use super::{Failure, Figure, MissingTable, Section, Sources, column, line, table};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 const SIZES_M: [[f64; 2]; 2] = [[0.2, 0.1], [0.3, 0.3]];
@@ -18,12 +18,12 @@ struct Curve {
     up: Vec<(f64, f64)>,
 }
 
-pub(super) fn compare(sources: &Sources) -> Result<Result<Section, String>, Failure> {
+pub(super) fn compare(sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
     let table = match table(sources.reference.as_deref(), "plate_lunar.csv")? {
         Ok(table) => table,
         Err(why) => return Ok(Err(why)),
     };
-    let Law::Scm(scm) = sources.law("lunar")? else { return Ok(Err("soil lunar is not of law scm".to_owned())) };
+    let Law::Scm(scm) = sources.law("lunar")? else { return Err("soil lunar is not of law scm".into()) };
     let (mut figures, mut panels) = (Vec::new(), Vec::new());
     for (size_m, names) in SIZES_M.into_iter().zip(NAMES) {
         let ours = curve(rig::plate(&PlateRig::new(scm, size_m, 0.01, DEPTH_M))?);

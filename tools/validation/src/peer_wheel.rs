@@ -9,7 +9,7 @@ use selene_base::Table;
 use selene_soil::WheelShape;
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 
-use super::{Failure, Figure, Section, Sources, column, line, table, worst};
+use super::{Failure, Figure, MissingTable, Section, Sources, column, line, table, worst};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 /// Chrono's law over exact hits; how it was made is told beside it.
@@ -26,7 +26,7 @@ struct Row {
     theirs: SteadyState,
 }
 
-pub(super) fn compare(sources: &Sources) -> Result<Result<Section, String>, Failure> {
+pub(super) fn compare(sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
     let published = match table(sources.reference.as_deref(), "wheel_lunar.csv")? {
         Ok(table) => rows(sources, &table)?,
         Err(why) => return Ok(Err(why)),

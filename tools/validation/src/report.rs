@@ -4,7 +4,7 @@ use std::path::Path;
 
 use selene_base::output::{self, FileKind};
 
-use super::{Comparison, Failure, Figure, Section};
+use super::{Comparison, Failure, Figure, MissingTable, Section};
 
 const HEAD: &str = "# Validation
 
@@ -16,7 +16,7 @@ Wheels and soil beside measurements and beside peers. This page and its plots ar
 const PAGE: FileKind = FileKind { name: "page of `selene validate`", is: |head| head.starts_with(b"# Validation") };
 
 /// Writes validation.md and its images to `folder`.
-pub fn report(folder: &Path, made: &[(Comparison, Result<Section, String>)]) -> Result<(), Failure> {
+pub fn report(folder: &Path, made: &[(Comparison, Result<Section, MissingTable>)]) -> Result<(), Failure> {
     let images = folder.join("images");
     std::fs::create_dir_all(&images).map_err(|e| format!("{}: cannot be made: {e}", images.display()))?;
     let mut page = String::from(HEAD);

@@ -64,7 +64,7 @@ impl Pipeline {
     /// than it is given.
     pub fn with(spec: &CameraSpec, seed: u64, own: &OwnStages) -> Result<Self, DevelopError> {
         let refuse = |at: usize, what| DevelopError::Stages { camera: spec.name.clone(), number: at + 1, what };
-        let encoding = spec.stages.encoding().map_err(|(at, what)| refuse(at, what))?;
+        let encoding = spec.stages.encoding().map_err(|error| refuse(error.index, error.what))?;
         let mut pipeline = Self { spec: spec.clone(), seed, encoding, stages: Vec::new(), outputs: Vec::new() };
         let mut quantity = Quantity::Irradiance;
         let mut channels = spec.stages.channels();

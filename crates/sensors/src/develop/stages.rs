@@ -30,6 +30,16 @@ use super::stage::StageSpec;
 #[serde(transparent)]
 pub struct Stages(pub Vec<StageSpec>);
 
+/// A list of stages whose order makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stage {}: {what}", index + 1)]
+pub struct StageOrderError {
+    /// Place of the stage in the list, from 0.
+    pub index: usize,
+    /// What is wrong and what is allowed.
+    pub what: String,
+}
+
 /// Where a list of stages has come to.
 struct Progress {
     quantity: Quantity,
@@ -73,15 +83,15 @@ impl Stages {
     /// The pixel format that comes out at the end.
     ///
     /// # Errors
-    /// When the order makes no sense: the place in the list, from 0, and why.
-    pub fn encoding(&self) -> Result<Encoding, (usize, String)> {
+    /// When the order makes no sense.
+    pub fn encoding(&self) -> Result<Encoding, StageOrderError> {
         let mut at = Progress { quantity: Quantity::Irradiance, colour: self.channels() == 3, mosaic: None, bits: 0 };
-        for (i, stage) in self.0.iter().enumerate() {
-            at.pass(stage).map_err(|why| (i, why))?;
+        for (index, stage) in self.0.iter().enumerate() {
+            at.pass(stage).map_err(|what| StageOrderError { index, what })?;
         }
         if at.quantity != Quantity::Numbers {
-            let why = format!("the last stage gives {}; a list must have aggregator and quantise", at.quantity);
-            return Err((self.0.len().saturating_sub(1), why));
+            let what = format!("the last stage gives {}; a list must have aggregator and quantise", at.quantity);
+            return Err(StageOrderError { index: self.0.len().saturating_sub(1), what });
         }
         let channels = if at.colour { 3 } else { 1 };
         Ok(Encoding::of(at.mosaic, channels, at.bits > 8))
@@ -127,12 +137,12 @@ impl Validate for Stages {
         for (i, stage) in self.0.iter().enumerate() {
             stage.validate_into(&(), &mut garde::util::nested_path!(parent, i), report);
         }
-        if let Err((i, why)) = self.encoding() {
-            let path = match self.0.get(i) {
-                Some(stage) => parent().join(i).join(stage.key()),
+        if let Err(StageOrderError { index, what }) = self.encoding() {
+            let path = match self.0.get(index) {
+                Some(stage) => parent().join(index).join(stage.key()),
                 None => parent(),
             };
-            report.append(path, garde::Error::new(why));
+            report.append(path, garde::Error::new(what));
         }
     }
 }

@@ -57,7 +57,8 @@ impl RoverSetup {
             let links = [&left, right].map(|of| of.spec.link.as_str()).join(" and ");
             return Err(told(format!("{links} move to one another; must be fixed to one link")));
         };
-        let pair = Rectification::pair(left.spec, right.spec, &left_from_right).map_err(told)?;
+        let pair = Rectification::pair(left.spec, right.spec, &left_from_right);
+        let pair = pair.map_err(|error| told(error.to_string()))?;
         let stated_m = right.spec.stereo_baseline_m;
         if (pair[1].baseline_m - stated_m).abs() < STEREO_TOLERANCE_M {
             return Ok(pair);

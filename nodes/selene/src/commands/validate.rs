@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use selene_validation::{Comparison, Figure, Section, Sources, report};
+use selene_validation::{Comparison, Figure, MissingTable, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
@@ -64,7 +64,7 @@ fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
     Ok(Sources { config: places::config_dir()?, data, reference })
 }
 
-fn printed((comparison, section): &(Comparison, Result<Section, String>)) -> Printed {
+fn printed((comparison, section): &(Comparison, Result<Section, MissingTable>)) -> Printed {
     let figure = |figure: &Figure| PrintedFigure {
         name: figure.name,
         value: figure.value,
@@ -75,12 +75,12 @@ fn printed((comparison, section): &(Comparison, Result<Section, String>)) -> Pri
     };
     let (skipped, figures) = match section {
         Ok(section) => (None, section.figures.iter().map(figure).collect()),
-        Err(why) => (Some(why.clone()), Vec::new()),
+        Err(missing) => (Some(missing.to_string()), Vec::new()),
     };
     Printed { comparison: comparison.title(), skipped, figures }
 }
 
-fn tell((comparison, section): &(Comparison, Result<Section, String>)) {
+fn tell((comparison, section): &(Comparison, Result<Section, MissingTable>)) {
     print_line(comparison.title());
     match section {
         Err(why) => print_line(format_args!("  skipped: {why}")),
