@@ -31,8 +31,6 @@ pub use sky::SkySpec;
 pub use spec::{LampLevelSpec, ObjectSpec, RoverEntrySpec, ScenarioSpec, SingleRoverSpec, StartSpec};
 pub use stereo::StereoError;
 
-use rover::RoverParts;
-
 /// Where to look and what to change when a scenario is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
@@ -138,14 +136,15 @@ impl Scenario {
         Self::of_spec(input::parse_yaml(text, path)?, path, options)
     }
 
-    fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
-        options.replace(&mut spec, path)?;
+    fn of_spec(spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        let mut rovers = spec.rovers_in_full(path)?;
+        options.replace(&mut rovers, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let seed = options.seed.unwrap_or(spec.seed);
         let utc = options.utc.unwrap_or(spec.utc);
         let site_file = folder.join(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
-        let rovers = rover_parts(&spec, path)?.into_iter().map(|rover| rover.load(folder, path, seed));
+        let rovers = rovers.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
         let rovers = rovers.collect::<Result<Vec<_>, _>>()?;
         let objects = spec.objects.iter().map(|object| ObjectSetup::load(object, folder));
         let objects = objects.collect::<Result<Vec<_>, _>>()?;
@@ -247,46 +246,23 @@ impl Scenario {
     }
 }
 
-/// The rovers that a file gives, in short or as a list.
-fn rover_parts<'a>(spec: &'a ScenarioSpec, path: &Path) -> Result<Vec<RoverParts<'a>>, InputError> {
-    let refuse = |what: &str| Err(InputError::content(path, what.to_owned()));
-    match (&spec.rover, &spec.rovers[..]) {
-        (None, []) => refuse("has no rover: give `rover` or `rovers`"),
-        (Some(rover), []) => Ok(vec![RoverParts::of_single(rover, &spec.sensors, &spec.lamps, spec.route.as_ref())]),
-        (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
-        (None, _) if !spec.sensors.is_empty() || !spec.lamps.is_empty() || spec.route.is_some() => refuse(
-            "`sensors`, `lamps` and `route` beside `rovers` belong to none of them: put them into an entry of `rovers`",
-        ),
-        (None, rovers) => Ok(rovers.iter().map(RoverParts::of_entry).collect()),
-    }
-}
-
 impl LoadOptions {
     /// Takes over what the command line says instead, under the same rules.
-    fn replace(&self, spec: &mut ScenarioSpec, path: &Path) -> Result<(), InputError> {
+    fn replace(&self, rovers: &mut [RoverEntrySpec], path: &Path) -> Result<(), InputError> {
         let Self { namespace, start, .. } = self;
         if namespace.is_none() && *start == StartOptions::default() {
             return Ok(());
         }
-        let count = spec.rovers.len() + usize::from(spec.rover.is_some());
-        let namespace = namespace.as_ref().map(|name| name.trim_matches('/').to_owned());
-        match (&mut spec.rover, &mut spec.rovers[..]) {
-            (Some(rover), []) => {
-                let mut place = rover.start();
-                start.replace(&mut place);
-                (rover.x_m, rover.y_m, rover.z_m, rover.yaw_deg) = (place.x_m, place.y_m, place.z_m, place.yaw_deg);
-                rover.namespace = namespace.unwrap_or_else(|| rover.namespace.clone());
-            }
-            (None, [rover]) => {
-                start.replace(&mut rover.start);
-                rover.namespace = namespace.or_else(|| rover.namespace.clone());
-            }
-            _ => {
-                let what = format!("has {count} rovers: a start or namespace on the command line is for one");
-                return Err(InputError::content(path, what));
-            }
+        let count = rovers.len();
+        let [rover] = rovers else {
+            let what = format!("has {count} rovers: a start or namespace on the command line is for one");
+            return Err(InputError::content(path, what));
+        };
+        start.replace(&mut rover.start);
+        if let Some(name) = namespace {
+            rover.namespace = Some(name.trim_matches('/').to_owned());
         }
-        spec.validate().map_err(|report| InputError::content(Path::new("command line"), report.to_string()))
+        rover.validate().map_err(|report| InputError::content(Path::new("command line"), report.to_string()))
     }
 }
 

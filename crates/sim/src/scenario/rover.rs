@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use selene_base::InputError;
 use selene_sensors::{CameraSpec, ImuSpec, LidarSpec, PositionSpec, SensorSpec};
-use selene_soil::{Soils, SoilsSpec};
+use selene_soil::Soils;
 use selene_vehicle::RoverModel;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::driving::RouteSpec;
 use crate::scenario::ScenarioError;
 use crate::scenario::sensors;
-use crate::scenario::spec::{LampLevelSpec, RoverEntrySpec, SingleRoverSpec, StartSpec};
+use crate::scenario::spec::{LampLevelSpec, RoverEntrySpec, StartSpec};
 
 /// One rover of a scenario.
 #[derive(Clone, Debug)]
@@ -77,64 +77,31 @@ impl From<StartSpec> for Start {
     }
 }
 
-/// What a rover of a scenario is made from.
-pub(crate) struct RoverParts<'a> {
-    pub(crate) name: Option<String>,
-    pub(crate) file: PathBuf,
-    pub(crate) namespace: Option<String>,
-    pub(crate) start: StartSpec,
-    pub(crate) soil: Option<&'a SoilsSpec>,
-    pub(crate) sensors: &'a [PathBuf],
-    pub(crate) lamps: &'a [LampLevelSpec],
-    pub(crate) route: Option<&'a RouteSpec>,
-}
-
-impl<'a> RoverParts<'a> {
-    /// The one rover of a scenario in short.
-    pub(crate) fn of_single(
-        rover: &SingleRoverSpec,
-        sensors: &'a [PathBuf],
-        lamps: &'a [LampLevelSpec],
-        route: Option<&'a RouteSpec>,
-    ) -> Self {
-        let (file, start) = (rover.file.clone(), rover.start());
-        let namespace = Some(rover.namespace.clone());
-        Self { name: None, file, namespace, start, soil: None, sensors, lamps, route }
-    }
-
-    /// One of several rovers.
-    pub(crate) fn of_entry(rover: &'a RoverEntrySpec) -> Self {
-        Self {
-            name: Some(rover.name.clone()),
-            file: rover.file.clone(),
-            namespace: rover.namespace.clone(),
-            start: rover.start,
-            soil: rover.soil.as_ref(),
-            sensors: &rover.sensors,
-            lamps: &rover.lamps,
-            route: rover.route.as_ref(),
-        }
-    }
-
+impl RoverSetup {
     /// Reads all files; they are relative to `folder`, `scenario` is named in errors.
-    pub(crate) fn load(self, folder: &Path, scenario: &Path, seed: u64) -> Result<RoverSetup, ScenarioError> {
-        let file = folder.join(&self.file);
+    pub(crate) fn load(
+        spec: &RoverEntrySpec,
+        folder: &Path,
+        scenario: &Path,
+        seed: u64,
+    ) -> Result<Self, ScenarioError> {
+        let file = folder.join(&spec.file);
         let mut model = RoverModel::load(&file)?;
-        light_lamps(&mut model, self.lamps, scenario)?;
-        let sensors = sensors::load(self.sensors, folder, &mut model)?;
-        let soils = self.soil.map(|soil| Soils::load(soil, folder, seed)).transpose()?;
-        let (frame_prefix, sensor_seed) = match &self.name {
+        light_lamps(&mut model, &spec.lamps, scenario)?;
+        let sensors = sensors::load(&spec.sensors, folder, &mut model)?;
+        let soils = spec.soil.as_ref().map(|soil| Soils::load(soil, folder, seed)).transpose()?;
+        let (frame_prefix, sensor_seed) = match &spec.name {
             Some(name) => (format!("{name}/"), xxh3_64_with_seed(name.as_bytes(), seed)),
             None => (String::new(), seed),
         };
-        let setup = RoverSetup {
-            namespace: self.namespace.or_else(|| self.name.clone()).unwrap_or_default(),
-            name: self.name.unwrap_or_else(|| model.spec().name.clone()),
+        let setup = Self {
+            name: spec.name.clone().unwrap_or_else(|| model.spec().name.clone()),
+            namespace: spec.namespace.clone().or_else(|| spec.name.clone()).unwrap_or_default(),
             model: Arc::new(model),
             frame_prefix,
-            start: self.start.into(),
+            start: spec.start.into(),
             sensors,
-            route: self.route.cloned(),
+            route: spec.route.clone(),
             soils,
             sensor_seed,
             file,
@@ -143,9 +110,7 @@ impl<'a> RoverParts<'a> {
         setup.refuse_cameras_that_are_no_pair(scenario)?;
         Ok(setup)
     }
-}
 
-impl RoverSetup {
     /// A topic of the rover: `name` under its namespace, or as it is when it begins
     /// with a slash.
     #[must_use]

@@ -1,12 +1,12 @@
 //! A scenario's file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use garde::Validate;
-use selene_base::{SimTime, input};
+use selene_base::{InputError, SimTime, input};
 use selene_sky::Utc;
 use selene_soil::SoilsSpec;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::driving::RouteSpec;
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
@@ -92,7 +92,8 @@ pub struct ScenarioSpec {
     pub sky: SkySpec,
 }
 
-/// The one rover of a scenario in short.
+/// The one rover of a scenario in short: the keys of its start are its own, since of a part that serde
+/// flattens, wrong values would lose their lines.
 #[derive(Clone, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SingleRoverSpec {
@@ -118,13 +119,15 @@ pub struct SingleRoverSpec {
     pub yaw_deg: f64,
 }
 
-/// One of several rovers.
+/// One rover.
 #[derive(Clone, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RoverEntrySpec {
-    /// Its name, unique in the world: the prefix of its frames.
-    #[garde(length(min = 1, max = 60), custom(ros_namespace))]
-    pub name: String,
+    /// Its name, unique in the world: the prefix of its frames. None for the one rover of a scenario in
+    /// short, which is called as in its file.
+    #[garde(inner(length(min = 1, max = 60), custom(ros_namespace)))]
+    #[serde(deserialize_with = "given")]
+    pub name: Option<String>,
     /// The rover's file.
     #[garde(skip)]
     pub file: PathBuf,
@@ -211,12 +214,41 @@ pub struct LampLevelSpec {
     pub level: f64,
 }
 
-impl SingleRoverSpec {
-    /// Where it starts.
-    #[must_use]
-    pub fn start(&self) -> StartSpec {
-        StartSpec { x_m: self.x_m, y_m: self.y_m, z_m: self.z_m, yaw_deg: self.yaw_deg }
+impl ScenarioSpec {
+    /// Its rovers, given in short or as a list; `path` is named in errors.
+    pub(crate) fn rovers_in_full(&self, path: &Path) -> Result<Vec<RoverEntrySpec>, InputError> {
+        let refuse = |what: &str| Err(InputError::content(path, what));
+        match (&self.rover, &self.rovers[..]) {
+            (None, []) => refuse("has no rover: give `rover` or `rovers`"),
+            (Some(rover), []) => Ok(vec![self.in_full(rover)]),
+            (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
+            (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.route.is_some() => refuse(
+                "`sensors`, `lamps` and `route` beside `rovers` belong to none of them: put them into an entry of \
+                 `rovers`",
+            ),
+            (None, rovers) => Ok(rovers.to_vec()),
+        }
     }
+
+    /// The one rover, given in short, with what the scenario says of it.
+    fn in_full(&self, rover: &SingleRoverSpec) -> RoverEntrySpec {
+        let SingleRoverSpec { file, namespace, x_m, y_m, z_m, yaw_deg } = rover.clone();
+        RoverEntrySpec {
+            name: None,
+            file,
+            namespace: Some(namespace),
+            start: StartSpec { x_m, y_m, z_m, yaw_deg },
+            soil: None,
+            sensors: self.sensors.clone(),
+            lamps: self.lamps.clone(),
+            route: self.route.clone(),
+        }
+    }
+}
+
+/// The name in a list of rovers, where none may be without.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 fn whole_steps(step_s: &f64) -> impl FnOnce(&f64, &()) -> garde::Result {
