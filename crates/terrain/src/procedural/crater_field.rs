@@ -12,7 +12,7 @@ use crate::procedural::crater_age::{survival_yr, wear};
 use crate::procedural::crater_law::CraterLaw;
 
 /// A cell of 16 smallest diameters holds five or six craters of the VIPER law.
-const CELLS: Cells = Cells { name: "terrain/craters", unit_m: 1.0, side: 16.0 };
+pub(crate) const CELLS: Cells = Cells { name: "terrain/craters", unit_m: 1.0, side: 16.0 };
 /// Distance between the rover's start and the nearest rim, m.
 const START_CLEAR_M: f64 = 2.5;
 

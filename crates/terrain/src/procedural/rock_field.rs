@@ -18,7 +18,7 @@ use crate::procedural::rock_law::{CRATER_PER_ROCK, ROCKS_REACH_RADII, RockLaw, R
 use crate::surface::rock::{LEAN_MAX_RAD, SHAPES, Stone};
 
 /// Side of a cell in smallest diameters: half a metre for rocks of 2 to 4 cm.
-const CELL_SIDE: f64 = 25.0;
+pub(crate) const CELL_SIDE: f64 = 25.0;
 /// Smallest diameter of octave 0, m: the smallest a law may ask for.
 const UNIT_M: f64 = 0.02;
 /// Rocks lie anywhere, or around craters.

@@ -8,18 +8,17 @@ use selene_base::input::{finite, within};
 use crate::procedural::crater_law::CraterLaw;
 use crate::procedural::patch::CRATER_POSTS_MIN;
 use crate::procedural::rock_law::RockLaw;
+use crate::procedural::{crater_field, rock_field};
 use crate::site::spec::{ElevationSpec, LevelSpec, POSTS_MAX};
 
 /// Posts that all levels together may have: 400 MB.
 const POSTS_TOTAL_MAX: usize = 100_000_000;
 /// Craters or rocks that the laws may make of a level.
 const DRAWN_MAX: f64 = 200_000.0;
-/// Rocks that a law may make of one octave in one cell on average: their numbers leave
-/// room for 64, more than six standard deviations above.
-const ROCKS_IN_CELL_MAX: f64 = 30.0;
-/// Craters that a law may make of one octave in one cell on average: more would cover
-/// the ground many times over.
-const CRATERS_IN_CELL_MAX: f64 = 100.0;
+/// More in a cell would cover the ground many times over.
+const CRATERS: Scattered = Scattered { what: "craters", cell_side: crater_field::CELLS.side, in_cell_max: 100.0 };
+/// Their numbers leave room for 64 in a cell, more than six standard deviations above.
+const ROCKS: Scattered = Scattered { what: "rocks", cell_side: rock_field::CELL_SIDE, in_cell_max: 30.0 };
 /// Cells that may be drawn for a level, empty ones too: half a minute of drawing.
 const CELLS_MAX: f64 = 1e8;
 /// How much larger than asked for the smallest rock on the finest level may be.
@@ -32,6 +31,15 @@ const LENGTH_MIN_M: f64 = 0.1;
 const RATIO_MAX: f64 = 32.0;
 /// How far from a whole number a ratio of lengths may be, for decimal spacings.
 const WHOLE_TOLERANCE: f64 = 1e-6;
+
+/// What a law scatters over the ground.
+struct Scattered {
+    what: &'static str,
+    /// Side of a cell in smallest diameters of its octave.
+    cell_side: f64,
+    /// How many a law may make of one octave in one cell on average.
+    in_cell_max: f64,
+}
 
 fn refuse_unless(ok: bool, message: impl FnOnce() -> String) -> garde::Result {
     if ok { Ok(()) } else { Err(garde::Error::new(message())) }
@@ -89,18 +97,10 @@ pub(crate) fn crater_count(levels: &[LevelSpec]) -> impl FnOnce(&CraterLaw, &())
         if law.validate().is_err() {
             return Ok(());
         }
-        in_order(law.diameter_min_m, law.diameter_max_m)?;
-        let in_a_cell = law.most_in_a_cell();
-        refuse_unless(in_a_cell <= CRATERS_IN_CELL_MAX, || {
-            format!(
-                "this law gives about {in_a_cell:.0} craters of one octave of sizes on a square 16 of them long; at most \
-                 {CRATERS_IN_CELL_MAX} are allowed: lower the density"
-            )
-        })?;
         let smallest_m = |area: &(f64, f64)| (CRATER_POSTS_MIN * area.0).max(law.diameter_min_m);
         let counts = areas_m2.iter().map(|area| law.density_m2(smallest_m(area)) * area.1);
-        few_enough("craters", counts)?;
-        few_cells("craters", law.cells_on(finest_m), finest_m)
+        CRATERS.are_few([law.diameter_min_m, law.diameter_max_m], law.most_in_a_cell(), counts)?;
+        CRATERS.take_few_cells(law.cells_on(finest_m), finest_m)
     }
 }
 
@@ -108,23 +108,16 @@ pub(crate) fn rock_count(levels: &[LevelSpec]) -> impl FnOnce(&RockLaw, &()) -> 
     let sides_m: Vec<f64> = levels.iter().map(|level| level.side_m).collect();
     let finest_m = sides_m.first().copied().unwrap_or(0.0);
     move |law, ()| {
-        // See above.
+        // As of craters.
         if law.validate().is_err() {
             return Ok(());
         }
-        in_order(law.diameter_min_m, law.diameter_max_m)?;
-        let in_a_cell = law.most_in_a_cell();
-        refuse_unless(in_a_cell <= ROCKS_IN_CELL_MAX, || {
-            format!(
-                "this law gives about {in_a_cell:.0} rocks of one octave of sizes on a square 25 of them long; at most \
-                 {ROCKS_IN_CELL_MAX} are allowed: lower the density"
-            )
-        })?;
-        few_enough("rocks", std::iter::once(law.expected_m2(law.diameter_min_m) * finest_m.powi(2)))?;
+        let on_finest = law.expected_m2(law.diameter_min_m) * finest_m.powi(2);
+        ROCKS.are_few([law.diameter_min_m, law.diameter_max_m], law.most_in_a_cell(), std::iter::once(on_finest))?;
         shows_what_it_asks_for(law, sides_m.len(), finest_m)?;
         let of_level = |(level, &side_m): (usize, &f64)| {
             let smallest_m = law.smallest_on(level, sides_m.len(), side_m);
-            few_cells("rocks", law.cells_on(smallest_m, side_m), side_m)
+            ROCKS.take_few_cells(law.cells_on(smallest_m, side_m), side_m)
         };
         sides_m.iter().enumerate().try_for_each(of_level)
     }
@@ -145,36 +138,50 @@ fn shows_what_it_asks_for(law: &RockLaw, levels: usize, finest_m: f64) -> garde:
     })
 }
 
-fn in_order(diameter_min_m: f64, diameter_max_m: f64) -> garde::Result {
-    refuse_unless(diameter_min_m < diameter_max_m, || {
-        format!("diameter_min_m {diameter_min_m} must be below diameter_max_m {diameter_max_m}")
-    })
+impl Scattered {
+    /// Sizes are in order, and there are not too many in a cell or on a level.
+    fn are_few(
+        &self,
+        [diameter_min_m, diameter_max_m]: [f64; 2],
+        in_a_cell: f64,
+        mut on_levels: impl Iterator<Item = f64>,
+    ) -> garde::Result {
+        let Self { what, cell_side, in_cell_max } = self;
+        refuse_unless(diameter_min_m < diameter_max_m, || {
+            format!("diameter_min_m {diameter_min_m} must be below diameter_max_m {diameter_max_m}")
+        })?;
+        refuse_unless(in_a_cell <= *in_cell_max, || {
+            format!(
+                "this law gives about {in_a_cell:.0} {what} of one octave of sizes on a square {cell_side} of them \
+                 long; at most {in_cell_max} are allowed: lower the density"
+            )
+        })?;
+        let too_many = on_levels.find(|&count| count.is_nan() || count > DRAWN_MAX);
+        too_many.map_or(Ok(()), |count| {
+            Err(garde::Error::new(format!(
+                "this law gives about {count:.0} {what} on one level; at most {DRAWN_MAX} are allowed: raise \
+                 diameter_min_m or lower the density"
+            )))
+        })
+    }
+
+    /// Chance is drawn cell by cell, also where a sparse law leaves nearly all of them empty.
+    fn take_few_cells(&self, cells: f64, side_m: f64) -> garde::Result {
+        let what = self.what;
+        // Of a side that is no number nothing is known; its level tells so.
+        refuse_unless(cells.is_nan() || cells <= CELLS_MAX, || {
+            format!(
+                "about {cells:.0} cells would be drawn for {what} on the level of side {side_m} m; at most {CELLS_MAX} \
+                 are allowed: raise diameter_min_m"
+            )
+        })
+    }
 }
 
 /// Smallest spacing shown and area of each level; the finest shows any size.
 fn areas_m2(levels: &[LevelSpec]) -> Vec<(f64, f64)> {
     let area = |(i, level): (usize, &LevelSpec)| (if i == 0 { 0.0 } else { level.spacing_m }, level.side_m.powi(2));
     levels.iter().enumerate().map(area).collect()
-}
-
-fn few_enough(what: &str, mut counts: impl Iterator<Item = f64>) -> garde::Result {
-    let too_many = counts.find(|&count| count.is_nan() || count > DRAWN_MAX);
-    too_many.map_or(Ok(()), |count| {
-        Err(garde::Error::new(format!(
-            "this law gives about {count:.0} {what} on one level; at most {DRAWN_MAX} are allowed: raise diameter_min_m or lower the density"
-        )))
-    })
-}
-
-/// Chance is drawn cell by cell, also where a sparse law leaves nearly all of them empty.
-fn few_cells(what: &str, cells: f64, side_m: f64) -> garde::Result {
-    // Of a side that is no number nothing is known; its level tells so.
-    refuse_unless(cells.is_nan() || cells <= CELLS_MAX, || {
-        format!(
-            "about {cells:.0} cells would be drawn for {what} on the level of side {side_m} m; at most {CELLS_MAX} are \
-             allowed: raise diameter_min_m"
-        )
-    })
 }
 
 fn sized(level: &LevelSpec) -> garde::Result {
