@@ -94,11 +94,9 @@ impl ElevationFile {
             (Some(_), None, Some(_)) => return Err(twice("origin")),
             (None, spacing_m, origin) => stated_transform(shape, &crs, spacing_m, origin)?,
         };
-        if has_own_scale && options.scale.is_some() {
-            return Err(twice("scale"));
-        }
-        if has_own_scale && options.offset_m.is_some() {
-            return Err(twice("offset"));
+        let stated = [("scale", options.scale), ("offset", options.offset_m)];
+        if let Some((name, _)) = stated.iter().find(|(_, value)| has_own_scale && value.is_some()) {
+            return Err(twice(name));
         }
         if let Some(sample) = options.no_data {
             values.without(sample, true);
@@ -224,16 +222,13 @@ impl ElevationFile {
     /// The post whose pixel holds a place: its column and row.
     #[must_use]
     pub fn post_at(&self, place: &GeoPoint) -> Option<[usize; 2]> {
-        let [column, row] = self.pixel_of(place)?;
-        Some([(column as usize).min(self.shape[0] - 1), (row as usize).min(self.shape[1] - 1)])
+        self.pixel_of(place).map(|pixel| self.post_of(pixel))
     }
 
     /// The post whose pixel holds map coordinates: its column and row.
     #[must_use]
     pub fn post_at_xy(&self, xy: [f64; 2]) -> Option<[usize; 2]> {
-        let [column, row] = self.transform.column_row(xy);
-        let inside = (0.0..=self.shape[0] as f64).contains(&column) && (0.0..=self.shape[1] as f64).contains(&row);
-        inside.then(|| [(column as usize).min(self.shape[0] - 1), (row as usize).min(self.shape[1] - 1)])
+        self.pixel_at(xy).map(|pixel| self.post_of(pixel))
     }
 
     /// Map coordinates of a place as this file counts them, if they lie inside.
@@ -250,21 +245,32 @@ impl ElevationFile {
             self.crs.inverse(self.transform.xy(pixel)).map(|place| place.direction() * crate::MOON_RADIUS_M)
         };
         let apart = |ahead: [f64; 2], back: [f64; 2]| Some((at(ahead)? - at(back)?).norm());
-        let columns_m =
-            apart([column + 0.5, row], [column - 0.5, row]).or_else(|| apart([column + 1.0, row], [column, row]));
-        let rows_m =
-            apart([column, row + 0.5], [column, row - 0.5]).or_else(|| apart([column, row], [column, row - 1.0]));
-        Some([columns_m?, rows_m.or_else(|| apart([column, row + 1.0], [column, row]))?].map(|m| m.max(1e-9)))
+        let spacing_m = |[right, down]: [f64; 2]| {
+            let step = |from: f64| [column + from * right, row + from * down];
+            // About the place; on the edge of the map to one side alone.
+            let mut steps = [-0.5, 0.0, -1.0].into_iter();
+            steps.find_map(|from| apart(step(from + 1.0), step(from))).map(|m| m.max(1e-9))
+        };
+        Some([spacing_m([1.0, 0.0])?, spacing_m([0.0, 1.0])?])
     }
 
+    /// Column and row of a place.
     fn pixel_of(&self, place: &GeoPoint) -> Option<[f64; 2]> {
-        let xy = self.crs.forward(place)?;
+        let [x, y] = self.crs.forward(place)?;
         let turn = self.crs.circumference().unwrap_or(0.0);
-        [0.0, turn, -turn].into_iter().find_map(|turn| {
-            let [column, row] = self.transform.column_row([xy[0] + turn, xy[1]]);
-            let inside = (0.0..=self.shape[0] as f64).contains(&column) && (0.0..=self.shape[1] as f64).contains(&row);
-            inside.then_some([column, row])
-        })
+        [0.0, turn, -turn].into_iter().find_map(|turn| self.pixel_at([x + turn, y]))
+    }
+
+    /// Column and row of map coordinates.
+    fn pixel_at(&self, xy: [f64; 2]) -> Option<[f64; 2]> {
+        let [column, row] = self.transform.column_row(xy);
+        let [columns, rows] = self.shape.map(|count| count as f64);
+        ((0.0..=columns).contains(&column) && (0.0..=rows).contains(&row)).then_some([column, row])
+    }
+
+    /// The post of a column and row of the file.
+    fn post_of(&self, [column, row]: [f64; 2]) -> [usize; 2] {
+        [(column as usize).min(self.shape[0] - 1), (row as usize).min(self.shape[1] - 1)]
     }
 
     /// Looks at single posts until one has data: a radius moves the datum.
