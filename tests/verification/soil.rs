@@ -173,8 +173,8 @@ fn soil_never_pulls_however_fast_the_wheel_leaves() {
     assert!(contacts[199].normal_n > 100.0 && contacts[201].normal_n == 0.0);
 }
 
-/// A free wheel that must not turn, under gravity: symplectic Euler.
-struct Body {
+/// A wheel under gravity that turns as it is told: symplectic Euler.
+struct FreeWheel {
     centre_m: Vector3<f64>,
     velocity_m_s: Vector3<f64>,
     omega_rad_s: f64,
@@ -182,7 +182,7 @@ struct Body {
     gravity_m_s2: Vector3<f64>,
 }
 
-impl Body {
+impl FreeWheel {
     fn new(load_n: f64, x: f64) -> Self {
         let gravity_m_s2 = Vector3::z() * -1.62;
         let (centre_m, velocity_m_s) = (Vector3::new(x, 0.0, WHEEL.radius_m), Vector3::zeros());
@@ -217,17 +217,17 @@ fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre()
     for name in ["lunar", "viper_demo", "soft"] {
         let mut ground = GroundPatch::flat(0.02, 2.0);
         let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
-        let (scm, mut body) = (soil(name), Body::new(100.0, 0.0));
-        body.gravity_m_s2 = Rotation3::from_axis_angle(&Vector3::y_axis(), 15.0_f64.to_radians()) * body.gravity_m_s2;
-        let mut after_settling = body.centre_m;
+        let (scm, mut wheel) = (soil(name), FreeWheel::new(100.0, 0.0));
+        wheel.gravity_m_s2 = Rotation3::from_axis_angle(&Vector3::y_axis(), 15.0_f64.to_radians()) * wheel.gravity_m_s2;
+        let mut after_settling = wheel.centre_m;
         for i in 0..28_000 {
             if i == 8000 {
-                after_settling = body.centre_m;
+                after_settling = wheel.centre_m;
             }
-            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+            wheel.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
-        let crept = (body.centre_m - after_settling).norm();
-        println!("{name}: crept {crept:.2e} m in 10 s, speed {:.2e} m/s", body.velocity_m_s.norm());
+        let crept = (wheel.centre_m - after_settling).norm();
+        println!("{name}: crept {crept:.2e} m in 10 s, speed {:.2e} m/s", wheel.velocity_m_s.norm());
         assert!(crept < 1e-3, "{name} crept {crept} m");
     }
 }
@@ -239,20 +239,20 @@ fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| x * slope.tan());
     let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
     let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
-    let mut body = Body::new(100.0, 0.0);
-    body.centre_m.z = WHEEL.radius_m / slope.cos();
+    let mut wheel = FreeWheel::new(100.0, 0.0);
+    wheel.centre_m.z = WHEEL.radius_m / slope.cos();
     let mut contact = WheelContact::default();
     for _ in 0..8000 {
-        contact = body.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
+        contact = wheel.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
     }
-    let start = body.centre_m;
+    let start = wheel.centre_m;
     for _ in 0..20_000 {
-        contact = body.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
+        contact = wheel.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
     }
-    let forces = contact.forces(&body.motion().world_from_wheel);
+    let forces = contact.forces(&wheel.motion().world_from_wheel);
     assert!((forces.normal_n / (100.0 * slope.cos()) - 1.0).abs() < 0.01, "{forces:?}");
     assert!((forces.drawbar_n / (100.0 * slope.sin()) - 1.0).abs() < 0.01, "{forces:?}");
-    assert!((body.centre_m - start).norm() < 1e-3, "crept {}", (body.centre_m - start).norm());
+    assert!((wheel.centre_m - start).norm() < 1e-3, "crept {}", (wheel.centre_m - start).norm());
 }
 
 /// Rolls over the same 0.6 m, `passes` times, ahead each time; the last depth reached.
@@ -260,13 +260,13 @@ fn rut_depths(passes: usize) -> Vec<f64> {
     let mut ground = GroundPatch::flat(0.02, 3.0);
     let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
     let one_pass = |_| {
-        let mut body = Body::new(100.0, -0.3);
-        body.omega_rad_s = 0.8;
+        let mut wheel = FreeWheel::new(100.0, -0.3);
+        wheel.omega_rad_s = 0.8;
         for _ in 0..6000 {
-            body.velocity_m_s.x = 0.2;
-            body.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
+            wheel.velocity_m_s.x = 0.2;
+            wheel.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
         }
-        WHEEL.radius_m - body.centre_m.z
+        WHEEL.radius_m - wheel.centre_m.z
     };
     (0..passes).map(one_pass).collect()
 }
@@ -301,12 +301,12 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
         let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
         let (before, volume_before_m3) = (heights_m(&ground), volume_m3(&ground));
         let scm = soil(name).with_bulldozing(Some(Bulldozing::default()));
-        let mut body = Body::new(100.0, -0.5);
-        body.centre_m.z += height + 0.01;
-        body.omega_rad_s = 0.8;
+        let mut wheel = FreeWheel::new(100.0, -0.5);
+        wheel.centre_m.z += height + 0.01;
+        wheel.omega_rad_s = 0.8;
         for _ in 0..8000 {
-            body.velocity_m_s.x = 0.2;
-            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+            wheel.velocity_m_s.x = 0.2;
+            wheel.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
         let now = heights_m(&ground);
         let pairs = || now.iter().zip(&before);
@@ -331,13 +331,13 @@ fn moved_soil_lies_at_the_angle_of_repose() {
         let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
         let bulldozing = BulldozingSpec { repose_deg, ..BulldozingSpec::default() };
         let scm = soil("soft").with_bulldozing(Some(Bulldozing::from(&bulldozing)));
-        let mut body = Body::new(100.0, -0.6);
-        body.omega_rad_s = 0.8;
+        let mut wheel = FreeWheel::new(100.0, -0.6);
+        wheel.omega_rad_s = 0.8;
         for _ in 0..8000 {
-            body.velocity_m_s.x = 0.16;
-            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+            wheel.velocity_m_s.x = 0.16;
+            wheel.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
-        let (steepest, highest_m) = (steepest_slope(&ground, body.centre_m.x), highest_m(&ground));
+        let (steepest, highest_m) = (steepest_slope(&ground, wheel.centre_m.x), highest_m(&ground));
         let over = steepest / repose_deg.to_radians().tan() - 1.0;
         println!("repose {repose_deg}°: steepest {:.2}°, highest {highest_m:.4} m", steepest.atan().to_degrees());
         assert!(highest_m > 0.004, "a berm stands: {highest_m}");
@@ -375,11 +375,11 @@ fn highest_m(ground: &GroundPatch) -> f64 {
 fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
     let mut ground = GroundPatch::flat(0.02, 3.0);
     let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
-    let mut body = Body::new(100.0, -0.5);
+    let mut wheel = FreeWheel::new(100.0, -0.5);
     for _ in 0..8000 {
-        body.velocity_m_s.x = 0.2;
-        body.omega_rad_s = 0.8;
-        body.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
+        wheel.velocity_m_s.x = 0.2;
+        wheel.omega_rad_s = 0.8;
+        wheel.fall(&soil("lunar"), &mut ground, &mut memory, &mut scratch);
     }
     let mut ruts = 0;
     for node in ground.nodes().nodes() {
@@ -413,17 +413,17 @@ fn the_same_steps_give_the_same_bytes_with_any_scratch() {
     let run = |fresh: bool| {
         let mut ground = GroundPatch::flat(0.02, 3.0);
         let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
-        let mut body = Body::new(100.0, -0.5);
-        body.omega_rad_s = 1.0;
+        let mut wheel = FreeWheel::new(100.0, -0.5);
+        wheel.omega_rad_s = 1.0;
         for _ in 0..2000 {
             if fresh {
                 scratch = Scratch::default();
             }
-            body.velocity_m_s.x = 0.2;
+            wheel.velocity_m_s.x = 0.2;
             let scm = soil_cached();
-            body.fall(&scm, &mut ground, &mut memory, &mut scratch);
+            wheel.fall(&scm, &mut ground, &mut memory, &mut scratch);
         }
-        (ground.take_edits(), body.centre_m.map(f64::to_bits))
+        (ground.take_edits(), wheel.centre_m.map(f64::to_bits))
     };
     assert_eq!(run(false), run(true));
 }

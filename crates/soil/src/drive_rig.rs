@@ -159,13 +159,14 @@ pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, GroundPatch), RigError
     let mut memory = MemoryPatch::new(&ground);
     let (soils, mut scratch) = (Soils::uniform(rig.law.clone()), Scratch::default());
     let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
-    let mut body = Body::new(rig);
+    let mut wheel = DrivenWheel::new(rig);
     let steps = (rig.duration_s / rig.step_s).round() as usize;
-    let samples = (0..steps).map(|i| body.step(rig, &mut context, i as f64 * rig.step_s)).collect::<Result<_, _>>()?;
+    let samples = (0..steps).map(|i| wheel.step(rig, &mut context, i as f64 * rig.step_s)).collect::<Result<_, _>>()?;
     Ok((samples, ground))
 }
 
-struct Body {
+/// The wheel with the mass that it carries, as it moves.
+struct DrivenWheel {
     world_from_wheel: Pose,
     velocity_m_s: Vector3<f64>,
     rim_m_s: f64,
@@ -173,7 +174,7 @@ struct Body {
     up: Vector3<f64>,
 }
 
-impl Body {
+impl DrivenWheel {
     fn new(rig: &DriveRig) -> Self {
         let pitch = UnitQuaternion::from_euler_angles(0.0, -rig.slope_deg.to_radians(), 0.0);
         let rotation = pitch * UnitQuaternion::from_euler_angles(0.0, 0.0, rig.heading_deg.to_radians());

@@ -18,9 +18,9 @@ pub struct Level {
     pub heights_m: Vec<f32>,
 }
 
-/// A place within a level: the cell's lower-left post and the fractions across it.
+/// Where a place lies within a cell of a level: the cell's lower-left post and the fractions across it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct InCell {
     column: usize,
     row: usize,
     u: f64,
@@ -71,13 +71,13 @@ impl Level {
     /// Whether (x, y) lies on the level.
     #[must_use]
     pub fn contains(&self, x: f64, y: f64) -> bool {
-        self.place(x, y).is_some()
+        self.in_cell(x, y).is_some()
     }
 
     /// Bilinear height at (x, y), m; none outside.
     #[must_use]
     pub fn height_m(&self, x: f64, y: f64) -> Option<f64> {
-        let Place { column, row, u, v } = self.place(x, y)?;
+        let InCell { column, row, u, v } = self.in_cell(x, y)?;
         let low = self.post_m(column, row) * (1.0 - u) + self.post_m(column + 1, row) * u;
         let high = self.post_m(column, row + 1) * (1.0 - u) + self.post_m(column + 1, row + 1) * u;
         Some(low * (1.0 - v) + high * v)
@@ -86,7 +86,7 @@ impl Level {
     /// Unit normal of the bilinear patch at (x, y), pointing up; none outside.
     #[must_use]
     pub fn normal(&self, x: f64, y: f64) -> Option<Vector3<f64>> {
-        let Place { column, row, u, v } = self.place(x, y)?;
+        let InCell { column, row, u, v } = self.in_cell(x, y)?;
         let [a, b] = [self.post_m(column, row), self.post_m(column + 1, row)];
         let [c, d] = [self.post_m(column, row + 1), self.post_m(column + 1, row + 1)];
         let slope_x = ((b - a) * (1.0 - v) + (d - c) * v) / self.spacing_m;
@@ -94,7 +94,7 @@ impl Level {
         Some(Vector3::new(-slope_x, -slope_y, 1.0).normalize())
     }
 
-    fn place(&self, x: f64, y: f64) -> Option<Place> {
+    fn in_cell(&self, x: f64, y: f64) -> Option<InCell> {
         let along = |value: f64, origin: f64| {
             let cells = (value - origin) / self.spacing_m;
             let cell = cells.floor();
@@ -105,7 +105,7 @@ impl Level {
         };
         let (column, u) = along(x, self.origin_m[0])?;
         let (row, v) = along(y, self.origin_m[1])?;
-        Some(Place { column, row, u, v })
+        Some(InCell { column, row, u, v })
     }
 }
 
