@@ -28,8 +28,9 @@ pub use site::spec::{
     RidgeSpec, RiseSpec, SiteSpec,
 };
 pub use site::surface::{DetailSpec, HapkeSpec, SurfaceSpec};
+pub use surface::marks::Marks;
 pub use surface::patch::{GroundPatch, NodeRect};
 pub use surface::rock::{Rock, RockShape};
-pub use surface::ruts::{Ruts, marks_from_bytes, planes};
+pub use surface::ruts::{Ruts, planes};
 pub use surface::tile::{Edit, Node, TILE_NODES, TileIndex, TileRect};
 pub use terrain::Terrain;

@@ -14,7 +14,7 @@ mod stored;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use selene_terrain::{TILE_NODES, TileIndex, TileRect};
+use selene_terrain::{Marks, TILE_NODES, TileIndex};
 use serde::{Deserialize, Serialize};
 
 pub use node::NodeMemory;
@@ -22,8 +22,6 @@ pub use patch::MemoryPatch;
 
 /// Nodes of a tile.
 const TILE_AREA: usize = TILE_NODES * TILE_NODES;
-/// A bit for each node of a tile.
-type Marks = [u64; TILE_NODES];
 
 /// The soil's memory of everything.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,7 +45,7 @@ struct OpenTile {
 }
 
 /// Those nodes of a tile that were touched.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct PackedTile {
     marks: Box<Marks>,
     /// Height before and plastic sinkage of each touched node in order, m.
@@ -123,17 +121,6 @@ impl SoilMemory {
         }
     }
 
-    /// The tiles of a rectangle that were touched, in order.
-    fn tiles_within(&self, rect: &TileRect) -> Vec<TileIndex> {
-        let TileRect { first, columns, rows } = *rect;
-        let of_row = |row: usize| {
-            let first = TileIndex { row: first.row + row as i16, ..first };
-            let last = TileIndex { column: (i32::from(first.column) + columns as i32 - 1) as i16, ..first };
-            self.tiles.range(first..=last).map(|(&tile, _)| tile)
-        };
-        (0..rows).flat_map(of_row).collect()
-    }
-
     /// Hands a tile out, open; none that was never touched.
     fn lend(&mut self, tile: TileIndex) -> Option<Arc<OpenTile>> {
         Some(match self.tiles.remove(&tile)? {
@@ -176,14 +163,9 @@ impl Default for OpenTile {
 
 impl OpenTile {
     fn packed(&self) -> PackedTile {
-        let mut packed = PackedTile {
-            marks: Box::new([0; TILE_NODES]),
-            known: Vec::new(),
-            mobilised: Vec::new(),
-            crumbs_m3: self.crumbs_m3,
-        };
+        let mut packed = PackedTile { crumbs_m3: self.crumbs_m3, ..PackedTile::default() };
         for (within, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
-            packed.marks[within / 64] |= 1 << (within % 64);
+            packed.marks.mark(within);
             packed.known.push([node.initial_m, node.plastic_m]);
             if node.mobilised_units() != [0; 2] {
                 packed.mobilised.push((within as u16, node.mobilised_units()));
@@ -198,14 +180,13 @@ impl OpenTile {
 impl PackedTile {
     /// The touched nodes in order.
     fn nodes(&self) -> Vec<(u16, NodeMemory)> {
-        let touched = (0..TILE_AREA).filter(|within| self.marks[within / 64] >> (within % 64) & 1 == 1);
         let mut mobilised = self.mobilised.iter().peekable();
         let memory = |(within, &[initial_m, plastic_m]): (usize, &[f32; 2])| {
             let within = within as u16;
             let units = mobilised.next_if(|(node, _)| *node == within).map_or([0; 2], |(_, units)| *units);
             (within, NodeMemory::new(initial_m, plastic_m, units))
         };
-        touched.zip(&self.known).map(memory).collect()
+        self.marks.nodes().zip(&self.known).map(memory).collect()
     }
 
     fn opened(&self) -> OpenTile {

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use selene_terrain::{GroundPatch, Node, TILE_NODES, TileIndex, TileRect};
+use selene_terrain::{GroundPatch, Marks, Node, TILE_NODES, TileIndex, TileRect};
 
-use super::{KnownNode, Marks, NodeMemory, OpenTile, SoilMemory};
+use super::{KnownNode, NodeMemory, OpenTile, SoilMemory};
 
 /// The soil's memory over one patch of ground.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl MemoryPatch {
         if self.rect != *ground.rect() {
             *self = Self::new(ground);
         }
-        for tile in memory.tiles_within(&self.rect) {
+        for tile in self.rect.tiles_in(&memory.tiles) {
             let Some(at) = self.rect.index(tile).filter(|_| ground.has(tile)) else { continue };
             self.tiles[at] = memory.lend(tile).map(BorrowedTile::Shared);
         }
@@ -73,13 +73,10 @@ impl MemoryPatch {
         let mut written = Vec::new();
         for (tile, kept) in self.rect.tiles().zip(&mut self.tiles) {
             let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, .. }, fresh })) = kept else { continue };
-            for (word, row) in fresh.iter_mut().zip(0..).filter(|(word, _)| **word != 0) {
-                let word = std::mem::take(word);
-                let columns = (0..TILE_NODES).filter(|column| word >> column & 1 == 1);
-                let node = |column: usize| (row * TILE_NODES + column, nodes[row * TILE_NODES + column]);
-                let touched = columns.map(node).filter(|(_, memory)| memory.is_touched());
-                written.extend(touched.map(|(within, memory)| KnownNode { tile, within: within as u16, memory }));
-            }
+            let known = |within: usize| KnownNode { tile, within: within as u16, memory: nodes[within] };
+            written.extend(fresh.nodes().map(known).filter(|node| node.memory.is_touched()));
+            fresh.clear();
+        }
         }
         written
     }
@@ -156,7 +153,7 @@ impl MemoryPatch {
         let kept = &mut self.tiles[at];
         if !matches!(kept, Some(BorrowedTile::Own(_))) {
             let tile = kept.take().map(|tile| Arc::unwrap_or_clone(tile.shared())).unwrap_or_default();
-            *kept = Some(BorrowedTile::Own(OwnTile { tile, fresh: Box::new([0; TILE_NODES]) }));
+            *kept = Some(BorrowedTile::Own(OwnTile { tile, fresh: Box::default() }));
         }
         match kept {
             Some(BorrowedTile::Own(own)) => Some(own),
@@ -184,7 +181,7 @@ impl BorrowedTile {
 impl OwnTile {
     /// A node's memory, which others are told of.
     fn write(&mut self, within: usize) -> &mut NodeMemory {
-        self.fresh[within / TILE_NODES] |= 1 << (within % TILE_NODES);
+        self.fresh.mark(within);
         &mut self.tile.nodes[within]
     }
 }

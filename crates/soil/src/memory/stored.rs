@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use selene_terrain::{marks_from_bytes, planes};
+use selene_terrain::{Marks, planes};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{MemoryTile, PackedTile, TILE_AREA};
+use super::{MemoryTile, PackedTile};
 
 #[derive(Serialize, Deserialize)]
 struct StoredTile {
@@ -26,7 +26,7 @@ impl Serialize for MemoryTile {
         let packed = self.packed();
         let column = |i: usize| planes::of(&packed.known.iter().map(|known| known[i].to_bits()).collect::<Vec<_>>());
         let stored = StoredTile {
-            marks: packed.marks.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            marks: packed.marks.to_bytes(),
             initial_m: column(0),
             plastic_m: column(1),
             mobilised: packed.mobilised.clone(),
@@ -46,9 +46,8 @@ impl<'de> Deserialize<'de> for MemoryTile {
 }
 
 fn packed(stored: &StoredTile) -> Result<PackedTile, String> {
-    let marks = marks_from_bytes(&stored.marks).ok_or("marks must have 512 bytes")?;
-    let count = marks.iter().map(|word| word.count_ones() as usize).sum();
-    let column = |bytes: &[u8]| planes::read(bytes, count).ok_or("as many numbers as marks are needed");
+    let marks = Marks::from_bytes(&stored.marks).ok_or("marks must have 512 bytes")?;
+    let column = |bytes: &[u8]| planes::read(bytes, marks.count()).ok_or("as many numbers as marks are needed");
     let (initial, plastic) = (column(&stored.initial_m)?, column(&stored.plastic_m)?);
     let known: Vec<_> = initial.into_iter().zip(plastic).map(|(a, b)| [f32::from_bits(a), f32::from_bits(b)]).collect();
     if let Some(m) = known.iter().flatten().find(|m| !m.is_finite()) {
@@ -57,14 +56,10 @@ fn packed(stored: &StoredTile) -> Result<PackedTile, String> {
     if !stored.crumbs_m3.is_finite() {
         return Err(format!("crumbs of {} m³ are not allowed: must be finite", stored.crumbs_m3));
     }
-    let is_touched = |within: u16| {
-        let within = usize::from(within);
-        within < TILE_AREA && marks[within / 64] >> (within % 64) & 1 == 1
-    };
     let mobilised = &stored.mobilised;
     let in_order = mobilised.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    if !in_order || !mobilised.iter().all(|(within, _)| is_touched(*within)) {
+    if !in_order || !mobilised.iter().all(|(within, _)| marks.has(usize::from(*within))) {
         return Err("mobilised strength must be that of touched nodes in order".to_owned());
     }
-    Ok(PackedTile { marks, known, mobilised: mobilised.clone(), crumbs_m3: stored.crumbs_m3 })
+    Ok(PackedTile { marks: Box::new(marks), known, mobilised: mobilised.clone(), crumbs_m3: stored.crumbs_m3 })
 }

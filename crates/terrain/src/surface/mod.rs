@@ -1,6 +1,7 @@
 //! The surface that wheels press: what has been done to it, and the rocks on it.
 
 pub(crate) mod icosphere;
+pub(crate) mod marks;
 pub(crate) mod neighbourhood;
 pub(crate) mod page;
 pub(crate) mod patch;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 
 use crate::level::Level;
+use crate::surface::marks::Marks;
 use crate::surface::neighbourhood::Neighbourhood;
 use crate::surface::rock::{Rock, RockShape};
 use crate::surface::ruts::{OpenTile, Ruts};
-use crate::surface::tile::{Edit, Marks, Node, TILE_AREA, TILE_NODES, TileIndex, TileRect, WORDS, mark, marked};
+use crate::surface::tile::{Edit, Node, TILE_AREA, TILE_NODES, TileIndex, TileRect};
 use crate::terrain::Terrain;
 
 /// Some tiles of the ground, at hand.
@@ -102,7 +103,7 @@ impl GroundPatch {
         let mut edits = Vec::new();
         for (tile, marks) in &fresh {
             let height_m = |within| self.height_of(tile.node(within));
-            edits.extend(marked(marks).map(|within| Edit::new(*tile, within, height_m(within))));
+            edits.extend(marks.nodes().map(|within| Edit::new(*tile, within, height_m(within))));
         }
         edits
     }
@@ -223,7 +224,7 @@ impl GroundPatch {
         let (tile, within) = (node.tile(), node.within());
         let Some(driven) = self.driven_tile(tile) else { return };
         driven.set(within, height_m as f32);
-        mark(self.fresh.entry(tile).or_insert_with(|| Box::new([0; WORDS])), within);
+        self.fresh.entry(tile).or_default().mark(within);
     }
 
     /// A tile to write to; none off the patch.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::surface::tile::{Edit, Marks, TILE_AREA, TileIndex, TileRect, WORDS, is_marked, mark, marked, rank};
+use crate::surface::marks::Marks;
+use crate::surface::tile::{Edit, TILE_AREA, TileIndex, TileRect};
 
 /// All changed posts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub(crate) struct OpenTile {
 }
 
 /// The changed nodes of a tile and their heights in order, m.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct PackedTile {
     marks: Box<Marks>,
     heights_m: Vec<f32>,
@@ -52,8 +53,7 @@ impl Ruts {
     /// How many posts have new heights.
     #[must_use]
     pub fn count(&self) -> usize {
-        let count = |tile: &RutTile| tile.marks().iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        self.tiles.values().map(count).sum()
+        self.tiles.values().map(|tile| tile.marks().count()).sum()
     }
 
     /// Whether nothing was done.
@@ -77,13 +77,7 @@ impl Ruts {
 
     /// The tiles of a rectangle to which something was done, in order.
     pub(crate) fn tiles_within(&self, rect: &TileRect) -> Vec<TileIndex> {
-        let TileRect { first, columns, rows } = *rect;
-        let of_row = |row: usize| {
-            let first = TileIndex { row: first.row + row as i16, ..first };
-            let last = TileIndex { column: (i32::from(first.column) + columns as i32 - 1) as i16, ..first };
-            self.tiles.range(first..=last).map(|(&tile, _)| tile)
-        };
-        (0..rows).flat_map(of_row).collect()
+        rect.tiles_in(&self.tiles)
     }
 
     /// Bytes that it holds beside the list of its tiles.
@@ -127,7 +121,7 @@ impl Ruts {
                 let mut open = Arc::new(OpenTile { heights_m: [f32::NAN; TILE_AREA], marks: *packed.marks });
                 let heights_m = &mut Arc::make_mut(&mut open).heights_m;
                 undisturbed(heights_m);
-                marked(&packed.marks).zip(&packed.heights_m).for_each(|(node, &height_m)| heights_m[node] = height_m);
+                packed.marks.nodes().zip(&packed.heights_m).for_each(|(node, &height_m)| heights_m[node] = height_m);
                 open
             }
         })
@@ -165,7 +159,7 @@ impl RutTile {
     }
 
     fn heights_m(&self) -> impl Iterator<Item = (usize, f32)> + '_ {
-        marked(self.marks()).enumerate().map(move |(at, node)| match self {
+        self.marks().nodes().enumerate().map(move |(at, node)| match self {
             Self::Open(open) => (node, open.heights_m[node]),
             Self::Packed(packed) => (node, packed.heights_m[at]),
         })
@@ -175,33 +169,27 @@ impl RutTile {
 impl OpenTile {
     /// A tile in which nothing was changed.
     pub(crate) fn undisturbed(heights_m: [f32; TILE_AREA]) -> Self {
-        Self { heights_m, marks: [0; WORDS] }
+        Self { heights_m, marks: Marks::default() }
     }
 
     pub(crate) fn set(&mut self, node: usize, height_m: f32) {
-        mark(&mut self.marks, node);
+        self.marks.mark(node);
         self.heights_m[node] = height_m;
     }
 
     fn packed(&self) -> PackedTile {
-        let heights_m = marked(&self.marks).map(|node| self.heights_m[node]).collect();
+        let heights_m = self.marks.nodes().map(|node| self.heights_m[node]).collect();
         PackedTile { marks: Box::new(self.marks), heights_m }
-    }
-}
-
-impl Default for PackedTile {
-    fn default() -> Self {
-        Self { marks: Box::new([0; WORDS]), heights_m: Vec::new() }
     }
 }
 
 impl PackedTile {
     fn set(&mut self, node: usize, height_m: f32) {
-        let at = rank(&self.marks, node);
-        if is_marked(&self.marks, node) {
+        let at = self.marks.rank(node);
+        if self.marks.has(node) {
             self.heights_m[at] = height_m;
         } else {
-            mark(&mut self.marks, node);
+            self.marks.mark(node);
             self.heights_m.insert(at, height_m);
         }
     }
@@ -220,8 +208,7 @@ struct StoredTile {
 impl Serialize for RutTile {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let heights: Vec<u32> = self.heights_m().map(|(_, height_m)| height_m.to_bits()).collect();
-        let marks = self.marks().iter().flat_map(|word| word.to_le_bytes()).collect();
-        StoredTile { marks, planes: planes::of(&heights) }.serialize(serializer)
+        StoredTile { marks: self.marks().to_bytes(), planes: planes::of(&heights) }.serialize(serializer)
     }
 }
 
@@ -229,23 +216,15 @@ impl<'de> Deserialize<'de> for RutTile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let StoredTile { marks, planes } = StoredTile::deserialize(deserializer)?;
         let refuse = |what: &str| serde::de::Error::custom(format!("ruts of a tile: {what}"));
-        let marks = marks_from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
-        let count = marks.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        let heights = planes::read(&planes, count).ok_or_else(|| refuse("as many heights as marks are needed"))?;
+        let marks = Marks::from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
+        let heights = planes::read(&planes, marks.count());
+        let heights = heights.ok_or_else(|| refuse("as many heights as marks are needed"))?;
         let heights_m: Vec<f32> = heights.into_iter().map(f32::from_bits).collect();
         match heights_m.iter().find(|height_m| !height_m.is_finite()) {
             Some(height_m) => Err(refuse(&format!("height {height_m} is not allowed: must be finite"))),
-            None => Ok(Self::Packed(Arc::new(PackedTile { marks, heights_m }))),
+            None => Ok(Self::Packed(Arc::new(PackedTile { marks: Box::new(marks), heights_m }))),
         }
     }
-}
-
-/// Marks of a tile from their bytes.
-#[must_use]
-pub fn marks_from_bytes(bytes: &[u8]) -> Option<Box<[u64; WORDS]>> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    words.try_into().ok().filter(|_| rest.is_empty()).map(Box::new)
 }
 
 /// Numbers of 32 bits as four planes of bytes, the highest first.

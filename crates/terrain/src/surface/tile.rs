@@ -2,17 +2,14 @@
 //! spacing from the map's origin, and square tiles of 64 × 64 posts go on from there over the
 //! whole plane, so that a post has one number wherever it is seen from.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Nodes on a tile's side.
 pub const TILE_NODES: usize = 64;
 /// Nodes of a tile.
 pub(crate) const TILE_AREA: usize = TILE_NODES * TILE_NODES;
-/// Words of a tile's marks, a bit a node.
-pub(crate) const WORDS: usize = TILE_AREA / 64;
-
-/// A bit for each node of a tile.
-pub(crate) type Marks = [u64; WORDS];
 
 /// A node: a post of the finest level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,6 +140,18 @@ impl TileRect {
         })
     }
 
+    /// Those of its tiles that a map has, in order.
+    #[must_use]
+    pub fn tiles_in<T>(&self, map: &BTreeMap<TileIndex, T>) -> Vec<TileIndex> {
+        let Self { first, columns, rows } = *self;
+        let of_row = |row: usize| {
+            let first = TileIndex { row: first.row + row as i16, ..first };
+            let last = TileIndex { column: (i32::from(first.column) + columns as i32 - 1) as i16, ..first };
+            map.range(first..=last).map(|(&tile, _)| tile)
+        };
+        (0..rows).flat_map(of_row).collect()
+    }
+
     /// How many tiles it has.
     #[must_use]
     pub fn area(&self) -> usize {
@@ -185,33 +194,6 @@ impl TileRect {
             rows: (rows - i32::from(first.row)) as usize,
         }
     }
-}
-
-/// The marked nodes in order.
-pub(crate) fn marked(marks: &Marks) -> impl Iterator<Item = usize> + '_ {
-    let set = |word: usize| {
-        std::iter::successors(Some(marks[word]), |bits| Some(bits & bits.wrapping_sub(1)))
-            .take_while(|&bits| bits != 0)
-            .map(move |bits| 64 * word + bits.trailing_zeros() as usize)
-    };
-    (0..WORDS).flat_map(set)
-}
-
-/// Marks a node.
-pub(crate) fn mark(marks: &mut Marks, node: usize) {
-    marks[node / 64] |= 1 << (node % 64);
-}
-
-/// Whether a node is marked.
-pub(crate) fn is_marked(marks: &Marks, node: usize) -> bool {
-    marks[node / 64] >> (node % 64) & 1 == 1
-}
-
-/// How many marked nodes come before one.
-pub(crate) fn rank(marks: &Marks, node: usize) -> usize {
-    let (word, bit) = (node / 64, 1_u64 << (node % 64));
-    let before: u32 = marks[..word].iter().map(|word| word.count_ones()).sum();
-    (before + (marks[word] & (bit - 1)).count_ones()) as usize
 }
 
 #[cfg(test)]
