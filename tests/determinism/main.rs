@@ -5,3 +5,4 @@ mod hash;
 mod nodes;
 mod resume;
 mod shared;
+mod sharing;

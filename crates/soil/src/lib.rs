@@ -36,7 +36,7 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
-pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory};
+pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
 pub use press::Scratch;
 pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};

@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selene_soil::{KnownNode, NodeMemory};
+use selene_soil::{KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, TileIndex};
 use selene_vehicle::contact::LooseRockState;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Part {
     /// Ground that it changed.
     pub edits: Vec<Edit>,
     /// Soil memory that it wrote.
-    pub nodes: Vec<KnownNode>,
+    pub memory: WrittenMemory,
 }
 
 /// Which rovers a process steps.
@@ -54,7 +54,7 @@ pub struct Share {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) rocks: Vec<u32>,
-    pub(crate) nodes: Vec<KnownNode>,
+    pub(crate) memory: WrittenMemory,
 }
 
 /// A node of the ground: its tile, and its number there.
@@ -94,7 +94,7 @@ impl World {
             rovers: snapshot.rovers.iter().filter(own).filter_map(rover).collect(),
             rocks: written.rocks.iter().filter_map(|id| Some((*id, state.rocks.get(id)?.clone()))).collect(),
             edits: snapshot.edits.clone(),
-            nodes: in_order(&written.nodes),
+            memory: in_order(&written.memory),
         }
     }
 
@@ -143,6 +143,7 @@ impl World {
         let foreign = || given.iter().filter(|node| !node.is_here);
         state.ruts.apply(&heights(foreign()));
         state.soil.apply(&memories(foreign()));
+        state.soil.apply_crumbs(&crumbs_m3(parts));
         for (told, of) in parts.iter().flat_map(|part| &part.rovers) {
             if let Ok(at) = merged.rovers.binary_search_by_key(&told.id, |rover| rover.id) {
                 merged.rovers[at] = told.clone();
@@ -156,7 +157,7 @@ impl World {
             }
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
-        let tiles = foreign().map(|node| node.at.0).collect();
+        let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();
         self.pack_foreign(tiles);
         merged
     }
@@ -184,7 +185,7 @@ fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
         is_here,
     };
     let edits = part.edits.iter().filter(|edit| edit.is_sound()).map(height);
-    let mut all: Vec<_> = edits.chain(part.nodes.iter().map(memory)).collect();
+    let mut all: Vec<_> = edits.chain(part.memory.nodes.iter().map(memory)).collect();
     // Both lists are in order already, so that this stable sort is one pass.
     all.sort_by_key(|node| node.at);
     all.dedup_by(|next, kept| {
@@ -250,10 +251,20 @@ fn memories<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<KnownNode> {
 }
 
 /// In order of tile and node: groups, each of which is, come one after the other.
-fn in_order(nodes: &[KnownNode]) -> Vec<KnownNode> {
-    let mut nodes = nodes.to_vec();
-    nodes.sort_by_key(|node| (node.tile, node.within));
-    nodes
+fn in_order(memory: &WrittenMemory) -> WrittenMemory {
+    let mut memory = memory.clone();
+    memory.nodes.sort_by_key(|node| (node.tile, node.within));
+    memory.crumbs_m3.sort_by_key(|(tile, _)| *tile);
+    memory
+}
+
+/// Crumbs of each tile that somebody wrote: the least that any of them has, where several wrote one.
+fn crumbs_m3(parts: &[&Part]) -> Vec<(TileIndex, f64)> {
+    let mut least: BTreeMap<TileIndex, f64> = BTreeMap::new();
+    for (tile, m3) in parts.iter().flat_map(|part| &part.memory.crumbs_m3) {
+        least.entry(*tile).and_modify(|known| *known = known.min(*m3)).or_insert(*m3);
+    }
+    least.into_iter().collect()
 }
 
 fn of_state(told: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockPose {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Conditions, KnownNode, MemoryPatch, SoilContext, WheelContact};
+use selene_soil::{Conditions, MemoryPatch, SoilContext, WheelContact, WrittenMemory};
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
     ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, LooseRock, LooseRockState, Obstacle,
@@ -76,7 +76,7 @@ pub(crate) struct Group {
     pub(crate) scratch: GroupScratch,
     pub(crate) edits: Vec<Edit>,
     /// Soil memory that was written, where other processes want to know.
-    pub(crate) nodes: Vec<KnownNode>,
+    pub(crate) memory: WrittenMemory,
 }
 
 impl RoverScratch {
@@ -150,7 +150,7 @@ impl Group {
             rocks,
             scratch,
             edits: Vec::new(),
-            nodes: Vec::new(),
+            memory: WrittenMemory::default(),
         }
     }
 
@@ -190,7 +190,7 @@ impl Group {
         }
         self.edits = self.scratch.ground.take_edits();
         if shared {
-            self.nodes = self.scratch.memory.take_written();
+            self.memory = self.scratch.memory.take_written();
         }
     }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_base::SimTime;
+use selene_soil::WrittenMemory;
 use selene_terrain::{Edit, Node, TileIndex, TileRect};
 use selene_vehicle::contact::Party;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
@@ -170,16 +171,17 @@ impl Model {
             [alone] => alone.run(self, steps, shared),
             several => several.par_iter_mut().for_each(|group| group.run(self, steps, shared)),
         }
-        let (mut edits, mut nodes) = (Vec::new(), Vec::new());
+        let (mut edits, mut memory) = (Vec::new(), WrittenMemory::default());
         for mut group in groups {
             edits.append(&mut group.edits);
-            nodes.append(&mut group.nodes);
+            memory.nodes.append(&mut group.memory.nodes);
+            memory.crumbs_m3.append(&mut group.memory.crumbs_m3);
             group.give_back(state, rovers, &mut used);
         }
         if shared {
             let mut rocks: Vec<_> = members.iter().flat_map(|of| of.rocks.iter().copied()).collect();
             rocks.sort_unstable();
-            *written = Written { rocks, nodes };
+            *written = Written { rocks, memory };
         }
         self.pack_what_is_left(state, &members, spare);
         *spare = used;

@@ -66,6 +66,15 @@ pub struct KnownNode {
     pub memory: NodeMemory,
 }
 
+/// What was written to the memory of some tiles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WrittenMemory {
+    /// What the nodes remember now, in order of tile and node.
+    pub nodes: Vec<KnownNode>,
+    /// Displaced soil too little to change a stored height, by tile, m³.
+    pub crumbs_m3: Vec<(TileIndex, f64)>,
+}
+
 impl SoilMemory {
     /// Every touched node, in order of tile and node.
     pub fn nodes(&self) -> impl Iterator<Item = KnownNode> + '_ {
@@ -91,6 +100,15 @@ impl SoilMemory {
             let tile = Arc::make_mut(&mut open);
             some.iter().filter(sound).for_each(|node| tile.nodes[usize::from(node.within)] = node.memory);
             self.give_back(some[0].tile, open);
+        }
+    }
+
+    /// Gives tiles the crumbs that others told of; leaves them open.
+    pub fn apply_crumbs(&mut self, crumbs_m3: &[(TileIndex, f64)]) {
+        for (tile, m3) in crumbs_m3.iter().filter(|(_, m3)| m3.is_finite()) {
+            let mut open = self.lend(*tile).unwrap_or_default();
+            Arc::make_mut(&mut open).crumbs_m3 = *m3;
+            self.give_back(*tile, open);
         }
     }
 

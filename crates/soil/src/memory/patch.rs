@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use selene_terrain::{GroundPatch, Marks, Node, TILE_NODES, TileIndex, TileRect};
 
-use super::{KnownNode, NodeMemory, OpenTile, SoilMemory};
+use super::{KnownNode, NodeMemory, OpenTile, SoilMemory, WrittenMemory};
 
 /// The soil's memory over one patch of ground.
 #[derive(Debug, Default)]
@@ -68,15 +68,20 @@ impl MemoryPatch {
         });
     }
 
-    /// What the nodes remember that were written since the last call, in order of tile and node.
-    pub fn take_written(&mut self) -> Vec<KnownNode> {
-        let mut written = Vec::new();
+    /// What was written since the last call.
+    pub fn take_written(&mut self) -> WrittenMemory {
+        let mut written = WrittenMemory::default();
         for (tile, kept) in self.rect.tiles().zip(&mut self.tiles) {
-            let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, .. }, fresh })) = kept else { continue };
+            let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, crumbs_m3 }, fresh })) = kept else {
+                continue;
+            };
+            if fresh.count() == 0 {
+                continue;
+            }
+            written.crumbs_m3.push((tile, *crumbs_m3));
             let known = |within: usize| KnownNode { tile, within: within as u16, memory: nodes[within] };
-            written.extend(fresh.nodes().map(known).filter(|node| node.memory.is_touched()));
+            written.nodes.extend(fresh.nodes().map(known).filter(|node| node.memory.is_touched()));
             fresh.clear();
-        }
         }
         written
     }
@@ -188,7 +193,7 @@ impl OwnTile {
 
 #[cfg(test)]
 mod tests {
-    use super::MemoryPatch;
+    use super::{MemoryPatch, WrittenMemory};
     use selene_terrain::{GroundPatch, Node};
 
     #[test]
@@ -209,9 +214,10 @@ mod tests {
         for column in [70, 3] {
             memory.touch(Node { column, row: 2 }, 1.5).expect("on the patch");
         }
-        let told: Vec<_> = memory.take_written().iter().map(|node| node.tile.node(usize::from(node.within))).collect();
+        let told: Vec<_> =
+            memory.take_written().nodes.iter().map(|node| node.tile.node(usize::from(node.within))).collect();
         assert_eq!(told, [Node { column: 3, row: 2 }, Node { column: 70, row: 2 }]);
-        assert!(memory.take_written().is_empty());
+        assert_eq!(memory.take_written(), WrittenMemory::default());
     }
 
     #[test]
