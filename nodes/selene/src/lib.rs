@@ -4,6 +4,7 @@
 //! [`command_line`] is all that the program calls. `args` says what can be typed,
 //! `commands` has one file for each command; `run` is the all-in-one process.
 
+mod address_space;
 mod args;
 mod bench_lines;
 mod commands;

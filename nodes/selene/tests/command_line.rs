@@ -155,6 +155,20 @@ fn the_environment_is_checked_too() {
     assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_address_space_that_is_too_low_is_refused_with_what_is_needed() {
+    let limited = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.current_dir(repository()).args(["-c", "ulimit -v 400000; exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_selene")).args(arguments).output().expect("the program starts")
+    };
+    for arguments in [&["run", "--no-dds"][..], &["hash", "config/scenario/polar.yaml", "--for", "1"]] {
+        assert_refused(&limited(arguments), &["400000 KiB", "needs", "ulimit -v unlimited"]);
+    }
+    assert!(limited(&["check", "config/soil/lunar.yaml"]).status.success());
+}
+
 #[test]
 fn missing_files_are_told_by_name() {
     assert_refused(&run(&["run", "no/such.yaml"]), &["no/such.yaml"]);
