@@ -22,7 +22,7 @@ pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Ar
         None => config_file(DEFAULT_SCENARIO)?,
     };
     let options = LoadOptions {
-        data_dir: checked_data_dir(world.data.as_deref())?,
+        data_dir: data_dir(world.data.as_deref())?,
         seed: world.seed,
         utc: world.utc,
         namespace: world.namespace.clone(),
@@ -69,17 +69,19 @@ pub(crate) fn check_folder(option: &str, folder: &Path) -> Result<(), Fault> {
     written.map_err(|error| refuse(&format_args!("cannot be written to: {error}")))
 }
 
-/// The folder of third-party data: as asked, else as the environment says.
-pub(crate) fn data_dir(asked: Option<&Path>) -> Option<PathBuf> {
+/// The folder of third-party data: as asked, else as the environment says. Refuses what was asked for if it is no
+/// folder.
+pub(crate) fn data_dir(asked: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+    check_is_folder("--data", asked)?;
     let asked = asked.map(Path::to_owned);
-    asked.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from))
+    Ok(asked.or_else(|| env::var_os("SELENE_DATA").filter(|value| !value.is_empty()).map(PathBuf::from)))
 }
 
-/// The same; refuses what was asked for if it is no folder.
-pub(crate) fn checked_data_dir(asked: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+/// Refuses what was asked for with `option` if it is no folder.
+pub(crate) fn check_is_folder(option: &str, asked: Option<&Path>) -> Result<(), Fault> {
     match asked {
-        Some(folder) if !folder.is_dir() => Err(Fault::input(format!("--data {}: is no folder", folder.display()))),
-        _ => Ok(data_dir(asked)),
+        Some(folder) if !folder.is_dir() => Err(Fault::input(format!("{option} {}: is no folder", folder.display()))),
+        _ => Ok(()),
     }
 }
 

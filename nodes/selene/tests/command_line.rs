@@ -138,6 +138,9 @@ fn a_sky_that_cannot_be_told_is_refused() {
     refused(&["--lat", "1", "--kernels", "no/de421.bsp"], &["no/de421.bsp", "cannot be read"]);
     refused(&["--lat", "1", "--kernels", "Cargo.toml"], &["Cargo.toml", "is no SPICE kernel"]);
     refused(&["--lat", "1", "--plot", "x.png"], &["--for"]);
+    for of_a_site in [["--data", "config"], ["--eye", "2"], ["--seed", "2"]] {
+        refused(&[&["--lat", "1"][..], &of_a_site].concat(), &[of_a_site[0], "cannot be used with"]);
+    }
     refused(&[], &["--lat"]);
 }
 
@@ -204,12 +207,17 @@ fn check_tells_every_refused_file_with_line_value_and_what_is_allowed() {
 
 #[test]
 fn a_data_folder_that_is_not_there_is_refused_with_its_option() {
+    let site = "config/site/hadley.yaml";
     for arguments in [
-        ["check", "config/site/hadley.yaml", "--data", "no/such/folder"],
-        ["check", "config/scenario/hadley.yaml", "--data", "no/such/folder"],
-        ["run", "--no-dds", "--data", "no/such/folder"],
+        &["check", site][..],
+        &["check", "config/scenario/hadley.yaml"],
+        &["run", "--no-dds"],
+        &["sky", "--at", "2026-11-21T12:00:00Z", "--site", site],
+        &["terrain", "export", site, "--x", "0", "--y", "0", "--side", "10", "--out", "x.tif"],
+        &["validate"],
     ] {
-        assert_refused(&run(&arguments), &["--data no/such/folder", "is no folder"]);
+        let output = run(&[arguments, &["--data", "no/such/folder"]].concat());
+        assert_refused(&output, &["--data no/such/folder", "is no folder"]);
     }
 }
 

@@ -48,13 +48,13 @@ pub(crate) struct SkyArgs {
     #[arg(long, value_name = "SITE.yaml", conflicts_with_all = ["lat", "lon"])]
     pub(crate) site: Option<PathBuf>,
     /// Height of the eye above the site's ground, m
-    #[arg(long, value_name = "M", default_value_t = 1.5, requires = "site")]
+    #[arg(long, value_name = "M", default_value_t = 1.5, conflicts_with_all = ["lat", "lon"])]
     pub(crate) eye: f64,
     /// Seed of the site's made-up ground
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "site")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["lat", "lon"])]
     pub(crate) seed: u64,
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["lat", "lon"])]
     pub(crate) data: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]

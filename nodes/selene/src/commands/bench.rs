@@ -14,7 +14,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
         middleware::open(domain_id, name).map_err(|_| BenchError::new("the network cannot be opened"))
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
-    let setting = Setting { config: places::config_dir()?, data: places::data_dir(None), program, open_wire };
+    let setting = Setting { config: places::config_dir()?, data: places::data_dir(None)?, program, open_wire };
     let tell = |figure: &Figure| {
         if !args.json {
             print_line(figure.line());

@@ -45,7 +45,7 @@ const KINDS: [(Kind, &str, &[&str]); 5] = [
 
 /// Checks every file, telling each; fails when one is refused.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
-    let options = LoadOptions { data_dir: places::checked_data_dir(args.data.as_deref())?, ..LoadOptions::default() };
+    let options = LoadOptions { data_dir: places::data_dir(args.data.as_deref())?, ..LoadOptions::default() };
     let mut refusals = Vec::new();
     for file in &args.files {
         match kind_of(file).and_then(|kind| Ok((kind, check_one(kind, file, &options)?))) {

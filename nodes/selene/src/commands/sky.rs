@@ -150,7 +150,7 @@ impl Outlook {
 
 /// The horizon around the map origin of a site.
 fn site_horizon(site: &SiteSpec, file: &Path, args: &SkyArgs, eye_m: f64) -> Result<Horizon, Fault> {
-    let data_dir = places::data_dir(args.data.as_deref());
+    let data_dir = places::data_dir(args.data.as_deref())?;
     let ground = Clipmap::of_site(site, file, data_dir.as_deref(), args.seed).map_err(Fault::input)?;
     let horizon = Horizon::seen_from(&ground, [0.0, 0.0], eye_m);
     horizon.ok_or_else(|| Fault::run(format!("{}: has no ground at the map origin", file.display())))

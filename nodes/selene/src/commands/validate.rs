@@ -52,15 +52,11 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Fault> {
 }
 
 fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
-    let data = places::data_dir(args.data.as_deref());
+    let data = places::data_dir(args.data.as_deref())?;
+    places::check_is_folder("--reference", args.reference.as_deref())?;
     let from_environment = || std::env::var_os("SELENE_REFERENCE").filter(|value| !value.is_empty()).map(PathBuf::from);
     let beside = || data.as_ref().map(|data| data.join("../reference"));
     let reference = args.reference.clone().or_else(from_environment).or_else(beside);
-    for (option, folder) in [("--data", &args.data), ("--reference", &args.reference)] {
-        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(Fault::input(format!("{option} {}: is no folder", folder.display())));
-        }
-    }
     Ok(Sources { config: places::config_dir()?, data, reference })
 }
 

@@ -85,7 +85,7 @@ fn head(args: &ExportArgs, site: &SiteSpec, mosaic: &Mosaic) -> RasterHead {
 
 /// The site and its ground, with ruts, all rocks fixed.
 fn ground(args: &ExportArgs) -> Result<(SiteSpec, Clipmap), Fault> {
-    let data_dir = places::data_dir(args.data.as_deref());
+    let data_dir = places::data_dir(args.data.as_deref())?;
     let (site, seed, terrain) = match kind_of(&args.file).map_err(Fault::input)? {
         Kind::Scenario => {
             let options = LoadOptions { data_dir, seed: args.seed, ..LoadOptions::default() };
