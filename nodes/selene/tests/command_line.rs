@@ -108,12 +108,12 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn the_sky_tells_sun_and_earth_and_draws_their_course() {
+fn the_sky_tells_sun_and_earth_now_and_over_time() {
     let plot = folder("sky").join("sky.png");
     let plot_name = plot.to_str().expect("UTF-8");
     let place = ["sky", "--lat", "-85.6995", "--lon", "-27.1931", "--at", "2013-10-31T00:36:19Z"];
-    let course = ["--json", "--for", "12h", "--step", "90m", "--plot", plot_name];
-    let output = run(&[&place[..], &course[..]].concat());
+    let over_time = ["--json", "--for", "12h", "--step", "90m", "--plot", plot_name];
+    let output = run(&[&place[..], &over_time[..]].concat());
     let sky: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     // Skyfield with DE421 for this place and instant (crates/sky/src/site.rs).
     let close = |body: &str, key: &str, expected: f64| {
@@ -123,7 +123,7 @@ fn the_sky_tells_sun_and_earth_and_draws_their_course() {
     close("sun", "elevation_deg", -1.7439);
     close("earth", "azimuth_deg", 21.6065);
     close("earth", "elevation_deg", -1.0461);
-    assert_eq!(sky["course"]["looks"].as_array().map(Vec::len), Some(9));
+    assert_eq!(sky["ephemeris"]["rows"].as_array().map(Vec::len), Some(9));
     assert_eq!(sky["source"], "analytic");
     assert!(image::open(&plot).is_ok());
 }

@@ -1,6 +1,6 @@
 //! `selene sky`: where Sun and Earth stand over a place, now and over time.
 
-mod course;
+mod table;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use selene_sky::{Direction, Ephemeris, Kernels, SiteSky, Sky, visible_fraction};
 use selene_terrain::{Clipmap, Horizon, SiteSpec};
 use serde_json::{Value, json};
 
-use self::course::Course;
+use self::table::SkyTable;
 use crate::args::SkyArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
 
-/// A place with its sky and its horizon.
-struct Outlook {
+/// An observer's place, with its sky and its horizon.
+struct Observer {
     latitude_deg: f64,
     longitude_deg: f64,
     height_m: f64,
@@ -27,29 +27,29 @@ struct Outlook {
     horizon: Option<Horizon>,
 }
 
-/// Prints the sky, and draws its course where asked to.
+/// Prints the sky, and tabulates and draws it over time where asked to.
 pub(crate) fn sky(args: &SkyArgs) -> Result<(), Fault> {
     args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
-    let outlook = Outlook::new(args)?;
-    let now = outlook.sky.at(args.at).map_err(Fault::input)?;
-    let course = args.duration.map(|span| Course::follow(&outlook, args.at, span, args.step)).transpose()?;
+    let observer = Observer::new(args)?;
+    let now = observer.sky.at(args.at).map_err(Fault::input)?;
+    let table = args.duration.map(|span| SkyTable::new(&observer, args.at, span, args.step)).transpose()?;
     if args.json {
-        let mut value = outlook.json(args, &now);
-        if let Some(course) = &course {
-            value["course"] = course.json();
+        let mut value = observer.json(args, &now);
+        if let Some(table) = &table {
+            value["ephemeris"] = table.json();
         }
         print_line(serde_json::to_string_pretty(&value).map_err(Fault::run)?);
     } else {
-        outlook.tell(args, &now);
-        course.iter().for_each(Course::tell);
+        observer.tell(args, &now);
+        table.iter().for_each(SkyTable::tell);
     }
-    match (&args.plot, &course) {
-        (Some(plot), Some(course)) => course.chart(&outlook, args.at).save(plot).map_err(Fault::run),
+    match (&args.plot, &table) {
+        (Some(plot), Some(table)) => table.chart(&observer, args.at).save(plot).map_err(Fault::run),
         _ => Ok(()),
     }
 }
 
-impl Outlook {
+impl Observer {
     fn new(args: &SkyArgs) -> Result<Self, Fault> {
         let site = args.site.as_deref().map(load_yaml::<SiteSpec>).transpose().map_err(Fault::input)?;
         let (lat, lon) = match &site {
