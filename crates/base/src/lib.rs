@@ -1,4 +1,4 @@
-//! What every room shares: simulated time, named random streams, frames and
+//! What every crate shares: simulated time, named random streams, frames and
 //! poses, and input files whose faults are told with file, line and value.
 //!
 //! Nothing here reads the wall clock or keeps process-wide state.

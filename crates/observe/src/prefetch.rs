@@ -1,5 +1,5 @@
 //! The windows of detail that a viewer's rover drives toward, made in the background as soon as it drives.
-//! Should they not be ready when the rover's snapshot asks for them they are waited for, so that what is seen
+//! Where they are not ready when the rover's snapshot asks for them they are waited for, so that what is seen
 //! is always the same. A rover that drives along the line between two places has both made ready, once.
 //!
 //! Coarse windows move seldom, several levels at once at worst: between two places the
@@ -17,7 +17,7 @@ use selene_terrain::{ClipmapCentre, ClipmapWindows, Terrain};
 
 /// Distance from the windows' middle, in their steps, at which the simulation moves them on.
 const GO_STEPS: f64 = 1.0;
-/// So far ahead the rover is looked after, s: one that trembles where it stands goes nowhere.
+/// How far ahead a rover's way is looked at, s: one that only trembles where it stands reaches no other place by then.
 const AHEAD_S: f64 = 60.0;
 /// Places made ready at once.
 const COMING_MAX: usize = 2;
@@ -34,17 +34,17 @@ pub(crate) struct WindowPrefetch {
     ready: Vec<ClipmapWindows>,
 }
 
-/// Threads that make windows; they end with their orders.
+/// Threads that make windows; they end when nobody can ask them any more.
 #[derive(Debug)]
 struct Maker {
-    orders: Sender<Order>,
+    requests: Sender<Request>,
     made: Receiver<ClipmapWindows>,
     _pool: ThreadPool,
 }
 
 /// Windows to make, and those that may follow.
 #[derive(Debug)]
-struct Order {
+struct Request {
     next: ClipmapCentre,
     later: VecDeque<ClipmapCentre>,
 }
@@ -69,7 +69,7 @@ impl WindowPrefetch {
     pub(crate) fn windows(&mut self, terrain: &Terrain, centre: ClipmapCentre) -> Option<ClipmapWindows> {
         let is_coming = std::mem::take(&mut self.coming).contains(&centre);
         let ready = std::mem::take(&mut self.ready).into_iter();
-        // A maker that came to grief sends no more and leaves its work to who waits.
+        // A maker that panicked sends no more: the work is then done here.
         let made = self.maker.iter().filter(|_| is_coming).flat_map(|maker| maker.made.iter());
         let there = ready.chain(made).find(|windows| windows.centre() == centre);
         there.or_else(|| terrain.windows(centre).map(ClipmapWindows::owned))
@@ -86,14 +86,14 @@ impl WindowPrefetch {
             self.maker = Maker::start(terrain);
         }
         let Some(maker) = &self.maker else { return };
-        let order = Order { next, later: (2..=1 + FORESEEN).map(along).collect() };
-        if maker.orders.send(order).is_ok() {
+        let request = Request { next, later: (2..=1 + FORESEEN).map(along).collect() };
+        if maker.requests.send(request).is_ok() {
             self.coming.push(next);
         }
         if self.coming.len() > COMING_MAX {
             self.coming.remove(0);
         }
-        // Nobody waits for what was asked in vain.
+        // What is no longer asked for goes.
         self.ready.extend(maker.made.try_iter());
         self.ready.retain(|windows| self.coming.contains(&windows.centre()));
     }
@@ -102,34 +102,34 @@ impl WindowPrefetch {
 impl Maker {
     /// None where threads cannot start: the work is left for later.
     fn start(terrain: &Arc<Terrain>) -> Option<Self> {
-        let (orders, taken) = channel();
+        let (requests, taken) = channel();
         let (sender, made) = channel();
         let source = Arc::clone(terrain);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
-        // Else a panic in the pool would end the process; so it ends the maker, and who waits is told.
+        // Without a handler a panic in the pool would end the process; with it the maker alone ends, and who waits is told.
         let threads = threads.panic_handler(drop);
         let pool = threads.thread_name(|i| format!("windows ahead {i}")).build().ok()?;
         pool.spawn(move || work(&source, &taken, &sender));
-        Some(Self { orders, made, _pool: pool })
+        Some(Self { requests, made, _pool: pool })
     }
 }
 
-/// Makes windows in the order in which they are asked for; between two orders a part of what later ones need.
-fn work(source: &Terrain, orders: &Receiver<Order>, made: &Sender<ClipmapWindows>) {
+/// Makes windows in the order in which they are asked for; between two requests a part of what later ones need.
+fn work(source: &Terrain, requests: &Receiver<Request>, made: &Sender<ClipmapWindows>) {
     let mut later = VecDeque::new();
     loop {
-        let order = match later.front() {
-            Some(_) => orders.try_recv(),
-            None => orders.recv().map_err(|_| TryRecvError::Disconnected),
+        let request = match later.front() {
+            Some(_) => requests.try_recv(),
+            None => requests.recv().map_err(|_| TryRecvError::Disconnected),
         };
-        match (order, later.front()) {
-            (Ok(order), _) => {
-                let windows = source.windows(order.next).map(ClipmapWindows::owned);
+        match (request, later.front()) {
+            (Ok(request), _) => {
+                let windows = source.windows(request.next).map(ClipmapWindows::owned);
                 if windows.is_none_or(|windows| made.send(windows).is_err()) {
                     return;
                 }
-                later = order.later;
+                later = request.later;
             }
             (Err(TryRecvError::Empty), Some(&centre)) => {
                 if !source.prefetch_windows(centre) {
@@ -157,10 +157,10 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_maker_that_comes_to_grief_leaves_its_work_to_who_waits() {
+    fn windows_are_made_by_who_waits_for_them_when_the_maker_panics() {
         let fails: fn(f64, f64) -> f64 = |_, _| {
             let thread = std::thread::current();
-            assert!(!thread.name().is_some_and(|name| name.starts_with("windows ahead")), "the maker comes to grief");
+            assert!(!thread.name().is_some_and(|name| name.starts_with("windows ahead")), "the maker panics");
             0.0
         };
         for height_m in [(|_, _| 0.0) as fn(f64, f64) -> f64, fails] {

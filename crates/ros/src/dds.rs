@@ -31,7 +31,7 @@ use rustdds::{
 use selene_base::SimTime;
 
 use self::graph::{Endpoint, Graph};
-use self::listener::{Listener, Orders, Reader};
+use self::listener::{Listener, Reader, Requests};
 use self::raw::Raw;
 use crate::cdr::Encoded;
 use crate::qos::{Durability, Qos, Reliability, Topic};
@@ -171,9 +171,9 @@ impl Transport for Dds {
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         let reader = self.reader(topic).map_err(endpoint_error(topic))?;
         let presence = Presence::new(&self.graph, Endpoint::reader(reader.guid()));
-        let orders = self.listener.orders().clone();
-        let token = orders.add(reader, topic.name.clone(), sink);
-        Ok(Subscription::guarded_by(Heard { orders, token, _presence: presence }))
+        let requests = self.listener.requests().clone();
+        let token = requests.add(reader, topic.name.clone(), sink);
+        Ok(Subscription::guarded_by(Heard { requests, token, _presence: presence }))
     }
 }
 
@@ -223,14 +223,14 @@ impl Outlet for DdsOutlet {
 
 /// A reader on the listener thread; dropping it takes the reader away.
 struct Heard {
-    orders: Orders,
+    requests: Requests,
     token: Token,
     _presence: Presence,
 }
 
 impl Drop for Heard {
     fn drop(&mut self) {
-        self.orders.remove(self.token);
+        self.requests.remove(self.token);
     }
 }
 

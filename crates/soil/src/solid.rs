@@ -187,9 +187,9 @@ fn rolling_nm_s(load_n: f64, mass_kg: f64, radius_m: f64, motion: &Motion, dt_s:
     resistance.min(0.5 * 0.4 * mass_kg * radius_m * radius_m / dt_s)
 }
 
-/// Beds a solid in: the soil has given way wherever the solid is, and carries it from
-/// now on without yielding further. For rocks that have lain where they are for ages.
-pub fn bed_in(context: &mut SoilContext, solid: &ConvexSolid) {
+/// Embeds a solid: the soil has given way wherever the solid is, and carries it from
+/// now on without yielding further. For rocks that have long lain where they are.
+pub fn embed(context: &mut SoilContext, solid: &ConvexSolid) {
     let nodes: Vec<_> = nodes_under(context.ground, solid).collect();
     for (node, low_m) in nodes {
         let surface_m = context.ground.node_height_m(node);
@@ -213,7 +213,7 @@ fn nodes_under<'a>(ground: &'a GroundPatch, solid: &'a ConvexSolid) -> impl Iter
 
 /// The same soil with E and R that a solid of this mass can follow at this step. It presses
 /// square to the solid's faces, whatever it does to wheels: along the terrain's normal the
-/// sides of a bed would lift a stone that leans against them instead of holding it.
+/// sides of its hollow would lift a stone that leans against them instead of holding it.
 fn softened(scm: &Scm, mass_kg: f64, footprint_m2: f64, dt_s: f64) -> Scm {
     let mass_per_m2 = mass_kg / footprint_m2;
     let elastic_max = mass_per_m2 * (FREQUENCY_MAX / dt_s).powi(2);

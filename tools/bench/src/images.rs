@@ -56,7 +56,7 @@ pub(crate) fn pipeline_over_tracing(setting: &Setting) -> Result<f64, BenchError
 }
 
 fn measure(setting: &Setting, stages: impl Fn(&CameraSpec) -> Result<Stages, BenchError>) -> Result<Times, BenchError> {
-    let rays::Course { scene, spec, views } = rays::set_up(setting, None)?;
+    let rays::RouteViews { scene, spec, views } = rays::set_up(setting, None)?;
     let spec = CameraSpec { stages: stages(&spec)?, ..spec };
     let pipeline = Pipeline::new(&spec, SEED).map_err(BenchError::new)?;
     let sun = SunSight { at_px: [200.0, 60.0], irradiance_w_m2: 1361.0, cos_axis: 0.9 };

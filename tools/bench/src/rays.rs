@@ -23,7 +23,7 @@ const VIEWS: usize = 12;
 const MEASURED: Duration = Duration::from_secs(4);
 
 /// A camera's views along a route.
-pub(crate) struct Course {
+pub(crate) struct RouteViews {
     pub(crate) scene: TracedScene,
     pub(crate) spec: CameraSpec,
     pub(crate) views: Vec<CameraView>,
@@ -41,14 +41,14 @@ pub(crate) fn rays_per_s(setting: &Setting) -> Result<f64, BenchError> {
 
 /// On a ground, or that of the default scenario.
 fn measure(setting: &Setting, terrain: Option<Terrain>) -> Result<f64, BenchError> {
-    let Course { scene, views, .. } = set_up(setting, terrain)?;
+    let RouteViews { scene, views, .. } = set_up(setting, terrain)?;
     let views: Vec<_> = views.into_iter().map(|view| CameraView { light: LightSampling::POINT, ..view }).collect();
     trace(scene.scene(), &views)
 }
 
 /// The scene, the default scenario's first camera and its views along the route, with
 /// light sampled as the camera's file says.
-pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<Course, BenchError> {
+pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<RouteViews, BenchError> {
     let scenario = setting.scenario("polar")?;
     let terrain = terrain.map_or_else(|| scenario.terrain(), Ok).map_err(BenchError::new)?;
     let model = Arc::new(Model::on(Arc::new(scenario), terrain).map_err(BenchError::new)?);
@@ -62,7 +62,7 @@ pub(crate) fn set_up(setting: &Setting, terrain: Option<Terrain>) -> Result<Cour
     let camera = model.scenario().rovers[0].cameras().next();
     let camera = camera.ok_or_else(|| BenchError::new("the default scenario has no camera"))?;
     let views = views(model.scenario(), scene.clipmap(), rover, camera.spec, camera.link);
-    Ok(Course { spec: camera.spec.clone(), views, scene })
+    Ok(RouteViews { spec: camera.spec.clone(), views, scene })
 }
 
 fn trace(scene: &Scene, views: &[CameraView]) -> Result<f64, BenchError> {

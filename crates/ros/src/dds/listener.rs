@@ -22,7 +22,7 @@ const EVENTS_AT_ONCE: usize = 64;
 
 pub(super) type Reader = SimpleDataReader<Encoded, Raw>;
 
-enum Order {
+enum Request {
     Add(Token, Box<Ear>),
     Remove(Token),
     Stop,
@@ -35,28 +35,28 @@ struct Ear {
     sink: Sink,
 }
 
-/// The sending side of the thread's orders; clones reach the same thread.
+/// The sending side of the thread's requests; clones reach the same thread.
 #[derive(Clone)]
-pub(super) struct Orders {
-    sender: Sender<Order>,
+pub(super) struct Requests {
+    sender: Sender<Request>,
     waker: Arc<Waker>,
     last_token: Arc<AtomicUsize>,
 }
 
-impl Orders {
+impl Requests {
     pub(super) fn add(&self, reader: Reader, topic: String, sink: Sink) -> Token {
         let token = Token(self.last_token.fetch_add(1, Ordering::Relaxed) + 1);
-        self.send(Order::Add(token, Box::new(Ear { reader, topic, sink })));
+        self.send(Request::Add(token, Box::new(Ear { reader, topic, sink })));
         token
     }
 
     pub(super) fn remove(&self, token: Token) {
-        self.send(Order::Remove(token));
+        self.send(Request::Remove(token));
     }
 
-    /// After the thread's end there is nothing to order: then it is not an error.
-    fn send(&self, order: Order) {
-        if self.sender.send(order).is_ok()
+    /// After the thread's end there is nothing to ask for: then it is not an error.
+    fn send(&self, request: Request) {
+        if self.sender.send(request).is_ok()
             && let Err(error) = self.waker.wake()
         {
             tracing::warn!("the DDS listener cannot be woken: {error}");
@@ -66,7 +66,7 @@ impl Orders {
 
 /// The thread; dropping it ends and joins it.
 pub(super) struct Listener {
-    orders: Orders,
+    requests: Requests,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -78,18 +78,18 @@ impl Listener {
         let (sender, receiver) = channel();
         let ears = Ears { own, poll, receiver, ears: BTreeMap::new() };
         let thread = thread::Builder::new().name("dds listener".to_owned()).spawn(move || ears.run())?;
-        let orders = Orders { sender, waker, last_token: Arc::new(AtomicUsize::new(WAKE.0)) };
-        Ok(Self { orders, thread: Some(thread) })
+        let requests = Requests { sender, waker, last_token: Arc::new(AtomicUsize::new(WAKE.0)) };
+        Ok(Self { requests, thread: Some(thread) })
     }
 
-    pub(super) fn orders(&self) -> &Orders {
-        &self.orders
+    pub(super) fn requests(&self) -> &Requests {
+        &self.requests
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.orders.send(Order::Stop);
+        self.requests.send(Request::Stop);
         let Some(thread) = self.thread.take() else { return };
         let inside_a_sink = thread.thread().id() == thread::current().id();
         if !inside_a_sink && thread.join().is_err() {
@@ -102,7 +102,7 @@ impl Drop for Listener {
 struct Ears {
     own: GUID,
     poll: Poll,
-    receiver: Receiver<Order>,
+    receiver: Receiver<Request>,
     ears: BTreeMap<Token, Box<Ear>>,
 }
 
@@ -126,13 +126,13 @@ impl Ears {
         }
     }
 
-    /// Carries out what was ordered; false when told to stop.
+    /// Carries out what was asked for; false when told to stop.
     fn obey(&mut self) -> bool {
-        while let Ok(order) = self.receiver.try_recv() {
-            match order {
-                Order::Add(token, ear) => self.enter(token, ear),
-                Order::Remove(token) => _ = self.ears.remove(&token),
-                Order::Stop => return false,
+        while let Ok(request) = self.receiver.try_recv() {
+            match request {
+                Request::Add(token, ear) => self.enter(token, ear),
+                Request::Remove(token) => _ = self.ears.remove(&token),
+                Request::Stop => return false,
             }
         }
         true

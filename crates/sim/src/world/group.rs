@@ -297,8 +297,8 @@ fn press_rock(context: &mut SoilContext, rock: &mut LooseRock, solid: &mut Conve
     }
 }
 
-/// Beds loose rocks in that lie partly in the soil: it has given way wherever they are.
-pub(crate) fn bed_rocks_in(model: &Model, state: &mut State) -> Vec<Edit> {
+/// Embeds loose rocks that lie partly in the soil: it has given way wherever they are.
+pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (id, rock) in state.rocks.clone() {
         let Some(inertia) = model.rocks().get(&id).cloned() else { continue };
@@ -310,7 +310,7 @@ pub(crate) fn bed_rocks_in(model: &Model, state: &mut State) -> Vec<Edit> {
         let mut scratch = selene_soil::Scratch::default();
         let soils = &model.scenario().soils;
         let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
-        solid::bed_in(&mut context, &solid);
+        solid::embed(&mut context, &solid);
         edits.append(&mut ground.take_edits());
         ground.give_back(&mut state.ruts);
         memory.give_back(&mut state.soil);

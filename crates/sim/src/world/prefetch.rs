@@ -16,11 +16,11 @@ use crate::world::entity::EntityId;
 use crate::world::model::Model;
 use crate::world::state::State;
 
-/// Ground is made so far around a rover, m.
+/// How far around a rover ground is made, m.
 const REACH_M: f64 = 8.0;
-/// And around where it will be in so many seconds.
+/// It is made around where the rover will be after this time too, s.
 const AHEAD_S: f64 = 10.0;
-/// A rover that has come so far since it was last looked after is looked after again, m.
+/// Ground is made again for a rover once it has come this far since the last time, m.
 const AGAIN_M: f64 = 1.0;
 /// Places that wait to be made at most; a rover that finds no room asks again.
 const WAITING_MAX: usize = 64;
@@ -29,11 +29,11 @@ const WAITING_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Prefetch {
     maker: Option<Maker>,
-    /// Where each rover was when it was looked after, m.
-    looked_after: BTreeMap<EntityId, [f64; 2]>,
+    /// Where each rover was when ground was last made for it, m.
+    last_m: BTreeMap<EntityId, [f64; 2]>,
 }
 
-/// Threads that make pages; they end with their orders.
+/// Threads that make pages; they end when nobody can ask them any more.
 #[derive(Debug)]
 struct Maker {
     places: SyncSender<[f64; 2]>,
@@ -46,17 +46,17 @@ impl Prefetch {
         for (id, of) in &state.rovers {
             let (at, velocity) = (of.body.world_from_base.translation, of.body.base_twist.linear);
             let is_near = |was: &[f64; 2]| (at.x - was[0]).hypot(at.y - was[1]) < AGAIN_M;
-            if self.looked_after.get(id).is_some_and(is_near) {
+            if self.last_m.get(id).is_some_and(is_near) {
                 continue;
             }
             let ahead_m = [at.x + AHEAD_S * velocity.x, at.y + AHEAD_S * velocity.y];
             if self.ask(model.terrain(), [at.x, at.y]) && self.ask(model.terrain(), ahead_m) {
-                self.looked_after.insert(*id, [at.x, at.y]);
+                self.last_m.insert(*id, [at.x, at.y]);
             }
         }
     }
 
-    /// Whether there was room for the order.
+    /// Whether there was room for the request.
     fn ask(&mut self, terrain: &Arc<Terrain>, place_m: [f64; 2]) -> bool {
         if self.maker.is_none() {
             self.maker = Maker::start(terrain);
@@ -65,7 +65,7 @@ impl Prefetch {
         match maker.places.try_send(place_m) {
             Ok(()) => true,
             Err(TrySendError::Full(_)) => false,
-            // A maker that came to grief leaves its work to who waits.
+            // The maker panicked: the ground is then made when a wheel comes to it.
             Err(TrySendError::Disconnected(_)) => true,
         }
     }
@@ -78,7 +78,7 @@ impl Maker {
         let source = Arc::clone(terrain);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
-        // Else a panic in the pool would end the process; so it ends the maker.
+        // Without a handler a panic in the pool would end the process; with it the maker alone ends.
         let threads = threads.panic_handler(drop);
         let pool = threads.thread_name(|i| format!("ground ahead {i}")).build().ok()?;
         pool.spawn(move || work(&source, &taken));

@@ -13,7 +13,7 @@ use crate::scenario::{FIRST_LAID, Scenario, ScenarioError};
 use crate::world::driven::DrivenGround;
 use crate::world::entity::EntityId;
 use crate::world::exchange::{Share, Written};
-use crate::world::group::bed_rocks_in;
+use crate::world::group::embed_rocks;
 use crate::world::model::Model;
 use crate::world::snapshot::Snapshot;
 use crate::world::state::State;
@@ -63,7 +63,7 @@ impl Model {
             state.rovers.insert(*id, rover);
         }
         self.check(&state)?;
-        let edits = bed_rocks_in(self, &mut state);
+        let edits = embed_rocks(self, &mut state);
         let of_rover = |party: &Party| matches!(party, Party::Wheel(..) | Party::Part(..));
         self.refuse_overlaps(&mut state, &mut Scratch::default(), of_rover)?;
         Ok((state, edits))
