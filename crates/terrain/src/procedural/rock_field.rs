@@ -7,7 +7,7 @@
 //! every 1024, so two rocks of one number are 25 000 of their diameters apart.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use rand_distr::{Distribution, Poisson};
 use selene_base::random::{RngExt, Stream};
@@ -161,17 +161,24 @@ impl RockLaw {
 /// The cells of a square that craters have thrown rocks on, each with those craters.
 fn by_cell(craters: &[Crater], octave: i32, square: Square) -> BTreeMap<[i64; 2], Vec<Crater>> {
     let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let of_square = AROUND_CRATERS.span(octave, square, 0.0);
     for crater in craters {
-        let reach_m = ROCKS_REACH_RADII * crater.radius_m();
-        let around = Square { low_m: crater.at_m, side_m: 0.0 };
-        let of_square = AROUND_CRATERS.span(octave, square, 0.0);
-        for cell in AROUND_CRATERS.near(octave, around, reach_m) {
-            if (0..2).all(|axis| of_square[axis].contains(&cell.at[axis])) {
-                cells.entry(cell.at).or_default().push(*crater);
+        let middle = Square { low_m: crater.at_m, side_m: 0.0 };
+        let of_crater = AROUND_CRATERS.span(octave, middle, ROCKS_REACH_RADII * crater.radius_m());
+        // A large crater has more cells than can be gone through.
+        let [columns, rows] = [0, 1].map(|axis| shared(&of_square[axis], &of_crater[axis]));
+        for row in rows {
+            for column in columns.clone() {
+                cells.entry([column, row]).or_default().push(*crater);
             }
         }
     }
     cells
+}
+
+/// The numbers that are in both ranges.
+fn shared(a: &RangeInclusive<i64>, b: &RangeInclusive<i64>) -> RangeInclusive<i64> {
+    *a.start().max(b.start())..=*a.end().min(b.end())
 }
 
 fn octaves(diameters_m: &Range<f64>) -> Range<i32> {
@@ -273,6 +280,18 @@ mod tests {
         let within: Vec<_> = around.into_iter().filter(|stone| small.meets(stone.at_m, 0.0)).collect();
         assert!(within.len() > 30);
         assert_eq!(law(RockSizes::Viper).anywhere(3, small, 0.03), within);
+    }
+
+    #[test]
+    fn rocks_of_a_crater_of_tens_of_kilometres_are_drawn_only_where_they_are_asked_for() {
+        // The smallest rocks around it have 6e10 cells.
+        let crater = Crater { at_m: [-32_200.0, 2900.0], diameter_m: 60_000.0, age_yr: 0.0, wear: 0.0 };
+        let rocks = |square| law(RockSizes::Viper).around(3, square, 0.02, |_, _| vec![crater]);
+        let small = Square { low_m: [-700.0, 2950.0], side_m: 6.0 };
+        let around = rocks(square(90.0));
+        let within: Vec<_> = around.into_iter().filter(|stone| small.meets(stone.at_m, 0.0)).collect();
+        assert!(within.len() > 300, "{}", within.len());
+        assert_eq!(rocks(small), within);
     }
 
     #[test]
