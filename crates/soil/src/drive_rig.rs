@@ -10,7 +10,7 @@ use selene_terrain::{GroundPatch, Level};
 use crate::law::Law;
 use crate::memory::MemoryPatch;
 use crate::press::Scratch;
-use crate::rig::{RigError, check_grid};
+use crate::rig::{Diverging, RigError, check_grid};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, slip_ratio, step};
 use crate::wheel_memory::WheelMemory;
@@ -206,7 +206,8 @@ impl DrivenWheel {
         let height_m = self.world_from_wheel.translation.vector.dot(&self.up);
         let is_near = height_m.abs() < LOST_RADII * rig.wheel.radius_m;
         if !is_near {
-            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+            let what = Diverging::Drive { mass_kg: rig.mass_kg, step_s: rig.step_s };
+            return Err(RigError::Diverged { time_s, what });
         }
         Ok(DriveSample {
             time_s,

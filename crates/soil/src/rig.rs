@@ -9,7 +9,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Wrench};
 use selene_terrain::{GroundPatch, Level};
 
-pub use self::error::{RigError, Unsettled};
+pub use self::error::{Diverging, RigError, Unsettled};
 
 use self::end::End;
 use crate::law::Law;
@@ -134,7 +134,10 @@ impl WheelRig {
         match (is_near, height_m < 0.0) {
             (true, false) => Ok(()),
             (true, true) if !leaps => Err(RigError::Buried { time_s, radius_m }),
-            _ => Err(RigError::Diverged { time_s, step_s: self.step_s }),
+            _ => {
+                let what = Diverging::Wheel { load_n: self.load_n, slip: self.slip };
+                Err(RigError::Diverged { time_s, what })
+            }
         }
     }
 
@@ -352,7 +355,7 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
             return Err(RigError::ModulusFloored { share: 1.0 });
         }
         if !is_finite(&response.wrench) {
-            return Err(RigError::Diverged { time_s, step_s: rig.step_s });
+            return Err(RigError::Diverged { time_s, what: Diverging::Plate { sinkage_m } });
         }
         Ok(PlateSample { time_s, sinkage_m, force_n: response.wrench.force.z })
     };
@@ -422,9 +425,11 @@ mod tests {
     #[test]
     fn a_run_that_leaves_the_numbers_is_told_and_not_returned() {
         let light = wheel(&WheelRig::new(Law::Scm(LUNAR), WHEEL, f64::MIN_POSITIVE, 0.2));
-        assert!(matches!(light, Err(RigError::Diverged { .. })), "{light:?}");
+        let message = light.expect_err("diverges").to_string();
+        assert!(message.contains("diverged after") && message.contains(" N at a slip of 0.2"), "{message}");
         let deep = plate(&PlateRig::new(LUNAR, [0.3, 0.3], 1e306, 1e306)).map(|samples| samples.len());
-        assert!(matches!(deep, Err(RigError::Diverged { .. })), "{deep:?}");
+        let message = deep.expect_err("diverges").to_string();
+        assert!(message.contains("diverged after") && message.contains("press it less deep"), "{message}");
     }
 
     #[test]

@@ -56,12 +56,12 @@ pub enum RigError {
     NoPull,
     /// The motion or the force is no longer a finite number, or a wheel is thrown far
     /// from the ground.
-    #[error("the run diverged after {time_s} s: use steps shorter than {step_s} s")]
+    #[error("the run diverged after {time_s} s: {what}")]
     Diverged {
         /// Since the start, s.
         time_s: f64,
-        /// The step, s.
-        step_s: f64,
+        /// Of which rig.
+        what: Diverging,
     },
     /// A wheel that went in deeper than its radius, where no law was ever fitted.
     #[error(
@@ -90,6 +90,36 @@ pub enum RigError {
     ModulusFloored {
         /// Share of the steps.
         share: f64,
+    },
+}
+
+/// What diverges, and what to change.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Diverging {
+    /// A wheel at a given slip.
+    #[error(
+        "a wheel under {load_n} N at a slip of {slip} was thrown off the soil, for which it is too light; take more load \
+         or less gravity (load over gravity is its mass), less slip or a softer soil"
+    )]
+    Wheel {
+        /// The load, N.
+        load_n: f64,
+        /// The slip.
+        slip: f64,
+    },
+    /// A pressed plate.
+    #[error("the force on the plate {sinkage_m} m below the ground is no number; press it less deep")]
+    Plate {
+        /// Its depth, m.
+        sinkage_m: f64,
+    },
+    /// A wheel that drives.
+    #[error("a wheel of {mass_kg} kg was thrown off the soil; take a heavier one, or steps shorter than {step_s} s")]
+    Drive {
+        /// The mass on the wheel, kg.
+        mass_kg: f64,
+        /// The step, s.
+        step_s: f64,
     },
 }
 
