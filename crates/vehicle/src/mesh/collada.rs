@@ -1,279 +1,55 @@
-//! What a Collada file must hold before `mesh-loader` reads it. The loader (0.1.13) believes counts
-//! and indices: it panics where they are wrong, asks for as much memory as they say, and goes down
-//! nested elements by recursion until the stack ends. Only what it reads is looked at: the sources,
-//! vertices and faces of meshes (COLLADA 1.4.1, chapter 5).
+//! Collada files (COLLADA 1.4.1): the triangles that a file's scene shows, in metres. Positions, faces and the transforms
+//! of nodes are read; normals, colours and animations are passed over, and so is `<up_axis>`, as RViz does. Faces are
+//! taken for convex. What would change the shape and is not read is refused with its line.
+//!
+//! `mesh-loader` (0.1.13) has a reader too. It takes strips for fans, applies the transforms of nodes in one another in
+//! the wrong order, and leaves out transforms below a centimetre, an accessor's offset, and all instances of a mesh but one.
 
-use std::collections::BTreeMap;
+mod geometry;
+mod scene;
 
+use nalgebra::Point3;
 use roxmltree::{Document, Node};
+
+use super::{TRIANGLES_MAX, Triangles};
 
 /// Most elements in one another.
 const DEPTH_MAX: usize = 200;
-/// Greatest offset of an input: a corner has a few indices.
-const OFFSET_MAX: u64 = 63;
-/// The limit of an index that nothing reads.
-const ANY: u64 = u64::MAX;
 
-/// What is made of corners.
-const PRIMITIVES: [&str; 7] = ["lines", "linestrips", "polygons", "polylist", "triangles", "trifans", "tristrips"];
+/// Three corners, in units of the file.
+type Triangle = [Point3<f64>; 3];
 
-/// Refuses a text that the loader must not see.
+/// Reads a file's text.
 ///
 /// # Errors
 /// Line, value and what is allowed.
-pub(super) fn check(text: &str) -> Result<(), String> {
+pub(super) fn read(text: &str) -> Result<Triangles, String> {
     let document = Document::parse(text).map_err(|error| format!("is not XML: {error}"))?;
     if let Some(deep) = document.descendants().find(|node| node.ancestors().nth(DEPTH_MAX).is_some()) {
         return Err(refusal(deep, format!("elements are nested too deep: {DEPTH_MAX} levels are allowed")));
     }
-    let mut sources = Sources::default();
-    for source in meshes(&document).flat_map(|mesh| children(mesh, "source")) {
-        sources.add(source)?;
-    }
-    meshes(&document).try_for_each(|mesh| check_mesh(mesh, &sources))
-}
-
-fn meshes<'a>(document: &'a Document<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
-    let libraries = children(document.root_element(), "library_geometries");
-    let geometries = libraries.flat_map(|library| children(library, "geometry"));
-    geometries.flat_map(|geometry| children(geometry, "mesh"))
-}
-
-/// All sources of a file.
-#[derive(Default)]
-struct Sources<'a> {
-    /// By the id of the source.
-    accessors: BTreeMap<&'a str, Accessor<'a>>,
-    /// How many numbers each array has, by the id of the array.
-    lengths: BTreeMap<&'a str, u64>,
-}
-
-/// How a source's array is to be read: `count` items, each `stride` numbers after the last.
-struct Accessor<'a> {
-    node: Node<'a, 'a>,
-    array: &'a str,
-    count: u64,
-    stride: u64,
-    /// Numbers of an item; zero where they are not all of type float.
-    floats: u64,
-}
-
-impl<'a> Sources<'a> {
-    fn add(&mut self, source: Node<'a, 'a>) -> Result<(), String> {
-        let (mut array, mut accessor) = (None, None);
-        for child in source.children() {
-            match child.tag_name().name() {
-                "float_array" => array = Some((needed(child, "id")?, array_length(child)?)),
-                // The loader never gets to the end of one.
-                "Name_array" | "IDREF_array" => {
-                    return Err(refusal(child, "an array of names is not allowed in a mesh: <float_array> is"));
-                }
-                "technique_common" => {
-                    for node in children(child, "accessor") {
-                        accessor = Some(Accessor::read(node)?);
-                    }
-                }
-                _ => {}
-            }
+    let geometries = geometry::read(document.root_element())?;
+    let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
+    for instance in scene::instances(document.root_element())? {
+        let missing = || refusal(instance.element, format!("no <geometry> \"{}\" has a <mesh>", instance.geometry));
+        let geometry = geometries.get(instance.geometry).ok_or_else(missing)?;
+        if triangles.len() + geometry.len() > TRIANGLES_MAX {
+            return Err(refusal(instance.element, format!("more than {TRIANGLES_MAX} triangles are not allowed")));
         }
-        self.lengths.extend(array);
-        if let Some(accessor) = accessor {
-            self.accessors.insert(needed(source, "id")?, accessor);
-        }
-        Ok(())
-    }
-
-    /// How many items the indices of `input` choose from; [`ANY`] where the loader passes over it.
-    fn items(&self, input: Node<'a, 'a>) -> Result<u64, String> {
-        let semantic = needed(input, "semantic")?;
-        let numbers = match semantic {
-            "POSITION" | "NORMAL" | "COLOR" => 3,
-            "TEXCOORD" => 2,
-            _ => return Ok(ANY),
-        };
-        let id = reference(input, "source")?;
-        let accessor = self.accessors.get(id);
-        let accessor = accessor.ok_or_else(|| refusal(input, format!("no <source> \"{id}\" has an <accessor>")))?;
-        if accessor.stride >= numbers && accessor.floats >= numbers {
-            return accessor.items(self);
-        }
-        if semantic == "POSITION" {
-            let what = "positions must have a stride of 3 or more and three <param>s or more, all of type \"float\"";
-            return Err(refusal(accessor.node, what));
-        }
-        Ok(ANY)
-    }
-}
-
-impl<'a> Accessor<'a> {
-    fn read(node: Node<'a, 'a>) -> Result<Self, String> {
-        let params = || children(node, "param");
-        let all_float = params().all(|param| attribute(param, "type") == Some("float"));
-        Ok(Self {
-            node,
-            array: reference(node, "source")?,
-            count: number(node, "count", needed(node, "count")?)?,
-            stride: attribute(node, "stride").map_or(Ok(1), |stride| number(node, "stride", stride))?,
-            floats: if all_float { params().count() as u64 } else { 0 },
-        })
-    }
-
-    fn items(&self, sources: &Sources) -> Result<u64, String> {
-        let Self { node, array, count, stride, .. } = self;
-        let length = sources.lengths.get(*array);
-        let length = *length.ok_or_else(|| refusal(*node, format!("no <float_array> has id \"{array}\"")))?;
-        if *count > 0 && count * stride <= length && length.is_multiple_of(*stride) {
-            return Ok(*count);
-        }
-        let what = format!("count {count} is not allowed: the array has {length} numbers for items of {stride}");
-        Err(refusal(*node, what))
-    }
-}
-
-fn array_length(array: Node) -> Result<u64, String> {
-    let stated = number(array, "count", needed(array, "count")?)?;
-    let given = words(array).count() as u64;
-    // Exporters write empty arrays, which do no harm.
-    if given == stated || given == 0 {
-        return Ok(given);
-    }
-    Err(refusal(array, format!("count {stated} is not allowed: there are {given} numbers")))
-}
-
-fn check_mesh<'a>(mesh: Node<'a, 'a>, sources: &Sources<'a>) -> Result<(), String> {
-    let mut all = children(mesh, "vertices");
-    let (Some(vertices), None) = (all.next(), all.next()) else {
-        return Err(refusal(mesh, "a <mesh> must have one <vertices>"));
-    };
-    let mut primitives = mesh.children().filter(|node| PRIMITIVES.contains(&node.tag_name().name()));
-    primitives.try_for_each(|primitive| check_primitive(primitive, vertices, sources))
-}
-
-fn check_primitive<'a>(primitive: Node<'a, 'a>, vertices: Node<'a, 'a>, sources: &Sources<'a>) -> Result<(), String> {
-    let limits = limits(primitive, vertices, sources)?;
-    let count = number(primitive, "count", needed(primitive, "count")?)?;
-    if count == 0 {
-        return Ok(()); // The loader passes over its indices.
-    }
-    if limits.is_empty() {
-        return Err(refusal(primitive, "has no <input>; give one"));
-    }
-    check_order(primitive)?;
-    check_lengths(primitive, count, limits.len() as u64)?;
-    children(primitive, "p").try_for_each(|p| check_indices(p, &limits))
-}
-
-/// What each index of a corner must stay below.
-fn limits<'a>(primitive: Node<'a, 'a>, vertices: Node<'a, 'a>, sources: &Sources<'a>) -> Result<Vec<u64>, String> {
-    let mut limits = Vec::new();
-    for input in children(primitive, "input") {
-        let offset = number(input, "offset", needed(input, "offset")?)?;
-        if offset > OFFSET_MAX {
-            return Err(refusal(input, format!("offset {offset} is not allowed: must be 0 to {OFFSET_MAX}")));
-        }
-        let place = offset as usize;
-        if limits.len() <= place {
-            limits.resize(place + 1, ANY);
-        }
-        limits[place] = limit(input, vertices, sources)?.min(limits[place]);
-    }
-    Ok(limits)
-}
-
-/// What the indices of one input must stay below.
-fn limit<'a>(input: Node<'a, 'a>, vertices: Node<'a, 'a>, sources: &Sources<'a>) -> Result<u64, String> {
-    if needed(input, "semantic")? != "VERTEX" {
-        return sources.items(input);
-    }
-    let set = attribute(input, "set").map_or(Ok(0), |set| number(input, "set", set))?;
-    if set != 0 {
-        return Ok(ANY);
-    }
-    let id = reference(input, "source")?;
-    if attribute(vertices, "id") != Some(id) {
-        return Err(refusal(input, format!("source \"#{id}\" is not allowed: must be the <vertices> of this mesh")));
-    }
-    children(vertices, "input").try_fold(ANY, |least, own| Ok(least.min(sources.items(own)?)))
-}
-
-/// The loader reads from top to bottom: what tells the number of indices must come before them.
-fn check_order(primitive: Node) -> Result<(), String> {
-    let rank = |node: Node| ["input", "vcount", "p"].iter().position(|name| *name == node.tag_name().name());
-    if primitive.children().filter_map(rank).is_sorted() {
-        return Ok(());
-    }
-    Err(refusal(primitive, "must have its <input>s first, then <vcount>, then <p>"))
-}
-
-/// Refuses indices that are not as many as the faces ask for, `stride` a corner.
-fn check_lengths(primitive: Node, count: u64, stride: u64) -> Result<(), String> {
-    let kind = primitive.tag_name().name();
-    let corners = match kind {
-        "lines" => 2 * count,
-        "triangles" => 3 * count,
-        "polylist" => polylist_corners(primitive, count)?,
-        _ => return check_lists(primitive, count, stride),
-    };
-    let given: u64 = children(primitive, "p").map(|p| words(p).count() as u64).sum();
-    if given == corners * stride {
-        return Ok(());
-    }
-    let what = format!("{given} indices are not allowed: {corners} corners need {stride} each");
-    Err(refusal(primitive, format!("<{kind}> of {count}: {what}")))
-}
-
-/// The same where every `<p>` is a face or a strip of its own.
-fn check_lists(primitive: Node, count: u64, stride: u64) -> Result<(), String> {
-    let least = if primitive.tag_name().name() == "linestrips" { 2 } else { 3 };
-    let mut all = 0;
-    for p in children(primitive, "p") {
-        let given = words(p).count() as u64;
-        if given < least * stride || !given.is_multiple_of(stride) {
-            let what = format!("{given} indices are not allowed: must be {stride} for each of {least} corners or more");
-            return Err(refusal(p, what));
-        }
-        all += given;
-    }
-    if count > all {
-        return Err(refusal(primitive, format!("count {count} is not allowed: there are {all} indices")));
-    }
-    Ok(())
-}
-
-/// Corners of all faces of a `<polylist>`. The loader loses its place at a face of one or two.
-fn polylist_corners(polylist: Node, count: u64) -> Result<u64, String> {
-    let vcount = children(polylist, "vcount").next();
-    let vcount = vcount.ok_or_else(|| refusal(polylist, "a <polylist> has no <vcount>; give one"))?;
-    let (mut faces, mut corners) = (0, 0);
-    for word in words(vcount).take(count as usize) {
-        let of_face = number(vcount, "vcount", word)?;
-        if of_face < 3 {
-            return Err(refusal(vcount, format!("a face of {of_face} corners is not allowed: must be 3 or more")));
-        }
-        faces += 1;
-        corners += of_face;
-    }
-    if faces == count {
-        return Ok(corners);
-    }
-    Err(refusal(vcount, format!("{faces} faces are not allowed: the <polylist> has a count of {count}")))
-}
-
-fn check_indices(p: Node, limits: &[u64]) -> Result<(), String> {
-    for (word, limit) in words(p).zip(limits.iter().cycle()) {
-        let index = number(p, "index", word)?;
-        if index >= *limit {
-            return Err(refusal(p, format!("index {index} is not allowed: must be 0 to {}", limit - 1)));
+        for triangle in geometry {
+            let first = vertices.len() as u32;
+            vertices.extend(instance.place(triangle));
+            triangles.push([first, first + 1, first + 2]);
         }
     }
-    Ok(())
+    Ok((vertices, triangles))
 }
 
 fn children<'a>(node: Node<'a, 'a>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(move |child| child.tag_name().name() == tag)
 }
 
-/// An attribute without a namespace, as the loader takes them.
+/// An attribute without a namespace.
 fn attribute<'a>(node: Node<'a, 'a>, name: &str) -> Option<&'a str> {
     let mut attributes = node.attributes();
     attributes.find(|attribute| attribute.namespace().is_none() && attribute.name() == name).map(|found| found.value())
@@ -295,8 +71,18 @@ fn number(node: Node, name: &str, text: &str) -> Result<u64, String> {
     text.parse::<u32>().map(u64::from).map_err(|_| refusal(node, what()))
 }
 
+/// The numbers of an element's text.
+fn floats(node: Node) -> Result<Vec<f64>, String> {
+    let float = |word: &str| {
+        let value = word.parse::<f64>().ok().filter(|value| value.is_finite());
+        value.ok_or_else(|| refusal(node, format!("\"{word}\" is not allowed: must be a finite number")))
+    };
+    words(node).map(float).collect()
+}
+
 fn words<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = &'a str> {
-    node.text().unwrap_or_default().split_whitespace()
+    let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
+    texts.flat_map(str::split_whitespace)
 }
 
 fn refusal(node: Node, what: impl std::fmt::Display) -> String {
@@ -306,60 +92,180 @@ fn refusal(node: Node, what: impl std::fmt::Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::read;
 
     const PLATE: &str = include_str!("../../tests/plate.dae");
+    /// What the primitives of `square` begin with.
+    const INPUT: &str = r##"<input semantic="VERTEX" source="#v" offset="0"/>"##;
 
-    /// Swaps `from` for `to` and expects a refusal that has `part`.
-    fn refused(from: &str, to: &str, part: &str) {
-        assert!(PLATE.contains(from), "{from}");
-        let refusal = check(&PLATE.replacen(from, to, 1)).expect_err(part);
+    /// A file with the corners (0, 0), (1, 0), (1, 1) and (0, 1) of a square.
+    fn square(asset: &str, primitives: &str, nodes: &str) -> String {
+        format!(
+            r##"<COLLADA>{asset}<library_geometries><geometry id="g"><mesh>
+            <source id="s"><float_array id="f" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array><technique_common>
+            <accessor source="#f" count="4" stride="3">
+            <param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+            </accessor></technique_common></source>
+            <vertices id="v"><input semantic="POSITION" source="#s"/></vertices>{primitives}
+            </mesh></geometry></library_geometries>
+            <library_visual_scenes><visual_scene id="shown">{nodes}</visual_scene></library_visual_scenes>
+            <scene><instance_visual_scene url="#shown"/></scene></COLLADA>"##
+        )
+    }
+
+    /// The corners of each triangle that a text shows.
+    fn shown(text: &str) -> Vec<[[f32; 3]; 3]> {
+        let (vertices, triangles) = read(text).expect("good");
+        triangles.into_iter().map(|triangle| triangle.map(|corner| vertices[corner as usize])).collect()
+    }
+
+    /// The triangles of primitives as they are, by the numbers of the square's corners.
+    fn cut(primitives: &str) -> Vec<[usize; 3]> {
+        const CORNERS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+        let number = |at: [f32; 3]| CORNERS.iter().position(|corner| *corner == at).expect("a corner");
+        let node = r##"<node><instance_geometry url="#g"/></node>"##;
+        shown(&square("", primitives, node)).into_iter().map(|triangle| triangle.map(number)).collect()
+    }
+
+    /// Where the square's corners 0, 1 and 2 are shown.
+    fn placed(asset: &str, nodes: &str) -> Vec<[[f32; 3]; 3]> {
+        shown(&square(asset, &format!(r#"<triangles count="1">{INPUT}<p>0 1 2</p></triangles>"#), nodes))
+    }
+
+    #[track_caller]
+    fn assert_refused(text: &str, part: &str) {
+        let refusal = read(text).expect_err(part);
         assert!(refusal.contains(part) && refusal.contains("line "), "{part}: {refusal}");
     }
 
+    /// Swaps `from` for `to` and expects a refusal that has `part`.
+    #[track_caller]
+    fn refused(from: &str, to: &str, part: &str) {
+        assert!(PLATE.contains(from), "{from}");
+        assert_refused(&PLATE.replacen(from, to, 1), part);
+    }
+
     #[test]
-    fn a_good_file_passes() {
-        assert_eq!(check(PLATE), Ok(()));
+    fn faces_fans_and_strips_are_cut_into_triangles_that_all_go_round_alike() {
+        assert_eq!(cut(&format!(r#"<triangles count="1">{INPUT}<p>0 1 2</p></triangles>"#)), [[0, 1, 2]]);
+        let faces = [[0, 1, 2], [0, 2, 3]];
+        let list = format!(r#"<polylist count="1">{INPUT}<vcount>4</vcount><p>0 1 2 3</p></polylist>"#);
+        assert_eq!(cut(&list), faces);
+        assert_eq!(cut(&format!(r#"<polygons count="1">{INPUT}<p>0 1 2 3</p></polygons>"#)), faces);
+        assert_eq!(cut(&format!(r#"<trifans count="1">{INPUT}<p>0 1 2 3</p></trifans>"#)), faces);
+        let strips = format!(r#"<tristrips count="2">{INPUT}<p>0 1 3 2</p><p>0 1 2</p></tristrips>"#);
+        assert_eq!(cut(&strips), [[0, 1, 3], [3, 1, 2], [0, 1, 2]]);
+        let lines = format!(r#"<lines count="1">{INPUT}<p>0 1</p></lines><triangles count="0"/>"#);
+        assert!(cut(&lines).is_empty());
+    }
+
+    #[test]
+    fn positions_are_read_where_the_accessor_says() {
+        let nodes = r##"<node><instance_geometry url="#g"/></node>"##;
+        let triangle = format!(r#"<triangles count="1">{INPUT}<p>0 1 1</p></triangles>"#);
+        let text = square("", &triangle, nodes);
+        let from_second = text.replacen(r#"count="4" stride="3""#, r#"count="2" stride="6" offset="3""#, 1);
+        assert_eq!(shown(&from_second), [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]]);
+        let beyond = text.replacen(r#"count="4" stride="3""#, r#"count="4" stride="3" offset="1""#, 1);
+        assert_refused(&beyond, "count 4 is not allowed: the array has 12 numbers for items of 3 from 1 on");
+    }
+
+    #[test]
+    fn nodes_in_one_another_move_a_mesh_from_the_inside_out_in_the_units_of_the_file() {
+        let inner = r##"<node><translate>1 0 0</translate><scale>2 1 1</scale><instance_geometry url="#g"/></node>"##;
+        let nodes = format!(r#"<node><rotate>0 0 1 90</rotate>{inner}</node>"#);
+        let unit = r#"<asset><unit meter="0.01"/></asset>"#;
+        // Stretched, shifted, then turned: x becomes y.
+        let expected = [[0.0, 0.01, 0.0], [0.0, 0.03, 0.0], [-0.01, 0.03, 0.0_f32]];
+        for (corner, expected) in placed(unit, &nodes)[0].iter().zip(expected) {
+            assert!(corner.iter().zip(expected).all(|(m, expected)| (m - expected).abs() < 1e-8), "{corner:?}");
+        }
+    }
+
+    #[test]
+    fn small_transforms_count_as_large_ones_do() {
+        for (transform, second) in [
+            ("<translate>0.001 0 0</translate>", [1.001, 0.0, 0.0]),
+            ("<scale>1.005 1 1</scale>", [1.005, 0.0, 0.0]),
+            ("<scale>1e-9 1e-9 1e-9</scale>", [1e-9, 0.0, 0.0]),
+            ("<matrix>1 0 0 0.004 0 1 0 0 0 0 1 0 0 0 0 1</matrix>", [1.004, 0.0, 0.0_f32]),
+        ] {
+            let node = format!(r##"<node>{transform}<instance_geometry url="#g"/></node>"##);
+            assert_eq!(placed("", &node)[0][1], second, "{transform}");
+        }
+    }
+
+    #[test]
+    fn every_instance_is_shown_and_a_mirrored_one_turns_its_outside_out() {
+        let nodes = r##"<node><instance_geometry url="#g"/><node><scale>-1 1 1</scale>
+            <instance_geometry url="#g"/></node></node>"##;
+        let [first, mirrored] = placed("", nodes)[..] else { panic!("two triangles") };
+        assert_eq!(first, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
+        assert_eq!(mirrored, [[0.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]);
+        assert!(placed("", "<node/>").is_empty(), "a mesh that no node asks for is not shown");
+    }
+
+    #[test]
+    fn what_would_change_the_shape_and_is_not_read_is_refused() {
+        let triangle = format!(r#"<triangles count="1">{INPUT}<p>0 1 2</p></triangles>"#);
+        for (inside, part) in [
+            ("<skew>45 1 0 0 0 1 0</skew>", "<skew> is not read"),
+            ("<lookat>0 0 1 0 0 0 0 1 0</lookat>", "<lookat> is not read"),
+            (r##"<instance_node url="#n"/>"##, "<instance_node> is not read"),
+            (r##"<instance_controller url="#c"/>"##, "<instance_controller> is not read"),
+            (r##"<instance_geometry url="#h"/>"##, "no <geometry> \"h\" has a <mesh>"),
+            ("<scale>1 0 1</scale>", "no scale may be 0"),
+            ("<scale>1 1</scale>", "<scale> has 2 numbers: must have 3"),
+            ("<rotate>0 0 0 30</rotate>", "must be a direction"),
+            ("<translate>1 2 NaN</translate>", "\"NaN\" is not allowed"),
+            ("<matrix>1 0 0 0 0 1 0 0 0 0 1 0 0 0 1 1</matrix>", "must be 0 0 0 1"),
+        ] {
+            assert_refused(&square("", &triangle, &format!("<node>{inside}</node>")), part);
+        }
+        let zero = r#"<asset><unit meter="0"/></asset>"#;
+        assert_refused(&square(zero, &triangle, "<node/>"), "must be a number above 0");
+        let holes = format!(r#"<polygons count="1">{INPUT}<ph><p>0 1 2</p><h>0 1 2</h></ph></polygons>"#);
+        assert_refused(&square("", &holes, "<node/>"), "holes");
+        refused(r##"<instance_visual_scene url="#scene"/>"##, "", "shows nothing");
+        refused(r##"<instance_visual_scene url="#scene"/>"##, r##"<instance_visual_scene url="#s"/>"##, "has id \"s\"");
     }
 
     #[test]
     fn counts_that_are_not_those_of_what_is_there_are_refused() {
         refused(r#"count="12""#, r#"count="4294967295""#, "there are 12");
         refused(r#"count="4" stride="3""#, r#"count="5" stride="3""#, "count 5");
-        refused(r#"count="1" stride="3""#, r#"count="0" stride="3""#, "count 0");
-        refused(r#"<triangles count="1">"#, r#"<triangles count="2">"#, "6 corners need 2 each");
+        refused(r#"count="4" stride="3""#, r#"count="4294967295" stride="4294967295""#, "count 4294967295");
+        refused(r#"count="4" stride="3""#, r#"count="4" stride="2""#, "stride 2");
+        refused(r#"<triangles count="1">"#, r#"<triangles count="2">"#, "count 2");
         refused(r#"<polygons count="1">"#, r#"<polygons count="4000000000">"#, "4000000000");
-        refused(r#"<lines count="1">"#, r#"<lines count="4000000000">"#, "4000000000");
         refused(r#"<polylist count="1">"#, r#"<polylist count="-1">"#, "whole number");
-        refused("<vcount>4</vcount>", "<vcount>3</vcount>", "4 indices");
-        refused("<vcount>4</vcount>", "<vcount>2 2</vcount>", "3 or more");
-        refused("<vcount>4</vcount>", "<vcount></vcount>", "0 faces");
-        refused("<vcount>4</vcount>", "", "no <vcount>");
-        refused("<p>3 2 1</p>", "<p>3 2</p>", "2 indices");
-        refused("<p>0 0 1 0 2 0</p>", "", "0 indices");
+        refused("<vcount>4</vcount>", "<vcount>3</vcount>", "3 corners");
+        refused("<vcount>4</vcount>", "<vcount>2</vcount>", "3 or more");
+        refused("<vcount>4</vcount>", "<vcount>4294967295</vcount>", "4294967295 corners");
+        refused("<vcount>4</vcount>", "<vcount></vcount>", "count 1");
+        refused("<vcount>4</vcount>", "", "count 1");
+        refused("<p>3 2 1</p>", "<p>3 2</p>", "3 or more");
+        refused("<p>0 0 1 0 2 0</p>", "<p>0 0 1 0 2</p>", "5 indices");
+        refused("<p>0 0 1 0 2 0</p>", "", "count 1");
     }
 
     #[test]
     fn indices_and_references_that_lead_nowhere_are_refused() {
-        refused("<p>0 0 1 0 2 0</p>", "<p>0 0 1 1 2 0</p>", "index 1 is not allowed: must be 0 to 0");
-        refused("<p>0 1 2 3</p>", "<p>0 1 2 4</p>", "index 4");
+        refused("<p>0 1 2 3</p>", "<p>0 1 2 4</p>", "index 4 is not allowed: must be below 4");
         refused("<p>0 1 2 3</p>", "<p>0 1 -2 3</p>", r#""-2""#);
         refused(r##"source="#place_numbers""##, r##"source="#numbers""##, r#""numbers""#);
         refused(r##"source="#places""##, r##"source="#place""##, r#""place""#);
         refused(r##"source="#places""##, r#"source="places""#, "begin with #");
         refused(r##"source="#corners""##, r##"source="#places""##, "<vertices>");
-        refused(r#"offset="1""#, r#"offset="4294967295""#, "0 to 63");
         refused(r#"name="Z" type="float""#, r#"name="Z" type="int""#, r#"type "float""#);
+        refused(r#"name="Y""#, r#"name="Z""#, "X, Y and Z");
+        let input = r##"<input semantic="VERTEX" source="#corners" offset="0"/>"##;
+        refused(&format!("{input}<p>0 1 2</p>"), "<p>0 1 2</p>", "no <input");
     }
 
     #[test]
-    fn what_the_reader_would_never_come_back_from_is_refused() {
-        let names = r#"<source id="places"><Name_array id="a" count="1">b</Name_array>"#;
-        refused(r#"<source id="places">"#, names, "names");
+    fn elements_too_deep_in_one_another_are_refused() {
         let deep = format!("<node>{}{}", "<node>".repeat(100_000), "</node>".repeat(100_000));
         refused("<node>", &deep, "nested too deep");
-        let input = r##"<input semantic="VERTEX" source="#corners" offset="0"/>"##;
-        refused(&format!("{input}<vcount>4</vcount>"), &format!("<vcount>4</vcount>{input}"), "first");
-        refused(&format!("{input}<p>0 1 2</p>"), "<p>0 1 2</p>", "no <input>");
     }
 }
