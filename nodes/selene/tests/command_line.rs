@@ -1,48 +1,15 @@
 //! The program as people call it: what it prints, and its exit status. 0 when all
 //! went well, 2 when arguments or input files are refused, with one message.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{assert_refused, folder, repository, run, selene, text};
 use selene_base::input::parse_yaml;
 use selene_scene::CameraFrame;
 use selene_sensors::{Pipeline, SensorSpec};
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn selene(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
-    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("ROS_DOMAIN_ID");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    selene(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// An empty folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
-}
-
-#[track_caller]
-fn assert_refused(output: &Output, parts: &[&str]) {
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is missing in: {message}");
-    }
-    assert!(!message.contains("panicked"), "{message}");
-}
 
 #[test]
 fn every_command_has_a_help_page_with_an_example() {

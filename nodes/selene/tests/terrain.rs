@@ -1,29 +1,17 @@
 //! `selene terrain` and saved ruts as people call them: a site's ground is exported, looked at, cropped
 //! and drawn, with ruts and without; what cannot be done is refused with exit status 2.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
+use std::path::{Path, PathBuf};
+
+use common::{repository, run, text};
 use selene_base::input::load_yaml;
 use selene_dem::{ElevationFile, ReadOptions};
 use selene_terrain::{Clipmap, SiteSpec};
 use serde_json::Value;
 
 const SITE: &str = "config/site/polar.yaml";
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn run(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
-    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA");
-    command.output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// What a command prints that must succeed.
 #[track_caller]
@@ -40,24 +28,15 @@ fn json(arguments: &[&str]) -> Value {
 
 #[track_caller]
 fn assert_refused(arguments: &[&str], parts: &[&str]) {
-    let output = run(arguments);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is missing in: {message}");
-    }
-    assert!(!message.contains("panicked"), "{message}");
+    common::assert_refused(&run(arguments), parts);
 }
 
-/// An empty folder of this test's own, and paths in it as text.
+/// A folder of this test's own, and paths in it as text.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a folder for the test");
-        Self(folder)
+        Self(common::folder(name))
     }
 
     fn file(&self, name: &str) -> String {

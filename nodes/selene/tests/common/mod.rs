@@ -1,0 +1,41 @@
+//! The program as tests call it, in the repository and with neither data nor a ROS domain of the environment.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub fn selene(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
+    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("ROS_DOMAIN_ID");
+    command
+}
+
+pub fn run(arguments: &[&str]) -> Output {
+    selene(arguments).output().expect("the program starts")
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An empty folder of a test's own.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+#[track_caller]
+pub fn assert_refused(output: &Output, parts: &[&str]) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is missing in: {message}");
+    }
+    assert!(!message.contains("panicked"), "{message}");
+}
