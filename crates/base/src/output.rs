@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// So many bytes tell what a file is.
+/// How many of its first bytes tell what a file is.
 const HEAD_BYTES: usize = 512;
 
 /// What a file is, told by its first bytes.
@@ -93,7 +93,7 @@ pub fn write_whole<E: From<OutputError>>(
     written
 }
 
-/// The same of bytes that are at hand.
+/// Writes bytes in the same way.
 ///
 /// # Errors
 /// When the file cannot be written.

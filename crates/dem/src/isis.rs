@@ -2,7 +2,7 @@
 //! band. Elevation is stored as a radius, `DN · Multiplier + Base`. Special pixels
 //! (nulls and saturations, ISIS's SpecialPixel.h) are no data. The Mapping group's
 //! corner places the map: a cube of longitude domain 360 goes from 0° to 360° of its
-//! central meridian, not around it, and is so read.
+//! central meridian, not around it, and is read that way.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,8 +1,8 @@
 //! PDS3 images, with the label in a file of its own or in front of the image. Heights
 //! are `DN · SCALING_FACTOR + OFFSET` in the label's UNIT; an OFFSET of 1737400 m means
 //! radii. The smallest 16-bit integer is no data, as GDAL has it, beside the label's
-//! MISSING_CONSTANT. MINIMUM and MAXIMUM are counts; an image beyond them is refused:
-//! so are samples read in the wrong byte order found.
+//! MISSING_CONSTANT. MINIMUM and MAXIMUM are counts; an image beyond them is refused,
+//! which also finds samples that were read in the wrong byte order.
 
 use std::fs::File;
 use std::io::Read;

@@ -16,7 +16,7 @@ use crate::error::Refusal;
 use crate::odl::Block;
 use crate::transform::GeoTransform;
 
-/// Bounds may miss the image's edge by so many pixels: labels round, or bound the
+/// How many pixels bounds may miss the image's edge by: labels round, or bound the
 /// middles of pixels.
 const BOUNDS_TOLERANCE_PX: f64 = 2.0;
 /// MAP_SCALE is rounded to this share; MAP_RESOLUTION is then the better number.

@@ -58,7 +58,7 @@ fn header(root: Node<'_, '_>, array: Node<'_, '_>, file: File) -> Result<Header,
     Ok(Header { format: Format::Pds4, shape, transform, crs, values, has_own_scale: true, source })
 }
 
-/// Constants that mark posts without a value, as against limits of valid ones.
+/// Constants that mark posts without a value; the others are limits of valid ones.
 fn is_no_data(name: &str) -> bool {
     ["missing_constant", "invalid_constant", "unknown_constant", "not_applicable_constant", "error_constant"]
         .contains(&name)

@@ -61,7 +61,7 @@ fn unpack_lzw(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
 fn unpack_bits(mut packed: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut made = 0;
     while let ([head, rest @ ..], true) = (packed, made < out.len()) {
-        // 0 to 127: so many bytes and one more; 129 to 255: one byte 257 minus so often.
+        // n of 0 to 127: n + 1 bytes as they are; n of 129 to 255: one byte, 257 − n times.
         let (count, is_run) = match *head {
             128 => (0, false),
             head if head < 128 => (usize::from(head) + 1, false),

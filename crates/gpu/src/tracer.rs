@@ -31,7 +31,7 @@ pub struct GpuTracer {
 }
 
 /// Turns a tracer's device off, wherever the tracer is by then: its memory is given back,
-/// and whoever traces with it is told that the device is lost, as when a driver gives it up.
+/// and all that trace with it are told that the device is lost, as when a driver gives it up.
 #[derive(Clone, Debug)]
 pub struct OffSwitch(wgpu::Device);
 

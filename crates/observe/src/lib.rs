@@ -1,11 +1,11 @@
-//! From states of the world to values of sensors: what of the last while they need (`History`), the scene
+//! From states of the world to values of sensors: what they need of the recent past (`History`), the scene
 //! that they look at (`scene`), the device that traces it, and cameras, lidars, inertial units, position
 //! receivers and encoders. Values are plain data that know their layout; ROS messages, bags, pictures and
 //! arrays are made of them elsewhere.
 //!
 //! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
-//! each. They remember nothing but the last while: whoever is fed with the same snapshots gives the same
-//! bytes, from the start on or from any instant after it.
+//! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
+//! same bytes, whether from the start on or from any instant after it.
 
 mod boxes;
 mod camera;

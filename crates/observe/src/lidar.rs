@@ -118,7 +118,7 @@ impl RoverLidars {
         let mut due = Vec::new();
         for lidar in &mut self.lidars {
             for sample in lidar.schedule.due_in(interval.after(), interval.next.time) {
-                // Whoever joined in the middle of a scan leaves that scan out: no half scans.
+                // A node that joined in the middle of a scan leaves that scan out: no half scans.
                 let is_known = self.history.reaches_back_to(sample.instant);
                 if is_known && !interval.was_told(lidar.schedule.handed_over(sample.instant)) {
                     self.scene.move_to(&self.history, interval.next.time)?;

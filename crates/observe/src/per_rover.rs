@@ -29,8 +29,8 @@ impl<T> PerRover<T> {
         Self { of: BTreeMap::new(), sequence: 0, ruts: None }
     }
 
-    /// Has `make` make what observes each new rover, on ground to which everything but the interval's edits was
-    /// done, and drops those of rovers that went; in a world that began anew all are new.
+    /// Makes what observes each new rover by `make`, on ground that has all edits but the interval's, and drops
+    /// those of rovers that went; in a world that began anew all are new.
     pub(crate) fn follow<E>(
         &mut self,
         interval: &Interval,

@@ -17,7 +17,8 @@ use selene_terrain::{ClipmapCentre, ClipmapWindows, Terrain};
 
 /// Distance from the windows' middle, in their steps, at which the simulation moves them on.
 const GO_STEPS: f64 = 1.0;
-/// How far ahead a rover's way is looked at, s: one that only trembles where it stands reaches no other place by then.
+/// How far ahead a rover's way is looked at, s: one that only trembles where it stands reaches no
+/// other place by then.
 const AHEAD_S: f64 = 60.0;
 /// Places made ready at once.
 const COMING_MAX: usize = 2;
@@ -107,7 +108,8 @@ impl Maker {
         let source = Arc::clone(terrain);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = ThreadPoolBuilder::new().num_threads((cores - 1).max(1));
-        // Without a handler a panic in the pool would end the process; with it the maker alone ends, and who waits is told.
+        // Without a handler a panic in the pool would end the process; with it the maker alone ends, and its
+        // channel closes.
         let threads = threads.panic_handler(drop);
         let pool = threads.thread_name(|i| format!("windows ahead {i}")).build().ok()?;
         pool.spawn(move || work(&source, &taken, &sender));

@@ -8,7 +8,7 @@ use selene_terrain::TILE_NODES;
 use crate::pyramid::{Pyramid, mip_first, mip_side};
 use crate::record::LevelRecord;
 
-/// Heights to copy in vain rather than start another range: a row of the usual site.
+/// Unchanged heights that are copied along rather than start another range: a row of the usual site.
 const RANGE_GAP: usize = 4096;
 
 /// Ranges that hold all that changed after `version`, in order, close ones joined.

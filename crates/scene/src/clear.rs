@@ -14,10 +14,10 @@ const STEPS_MAX: u32 = 96;
 /// A section is taken wider by this part of a level's cells: above rounding.
 const ROUNDING_CELLS: f32 = 0.01;
 
-/// And the ground higher by this part of its height.
+/// The ground is taken higher by this part of its height.
 const ROUNDING_HEIGHT: f32 = 1e-6;
 
-/// A ray that comes near begins so many mips above the cells that are as wide as the bundle: it
+/// How many mips above the cells that are as wide as the bundle a ray begins that comes near: it
 /// has a few of them to go, and going down is cheap.
 const MIPS_ABOVE: u32 = 2;
 

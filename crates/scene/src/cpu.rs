@@ -1,5 +1,5 @@
 //! The kernels on the CPU: rayon over strips of the image and over beams. What a pixel sees
-//! hangs on nothing but the pixel, so the image is the same for any number of threads.
+//! depends on the pixel alone, so the image is the same for any number of threads.
 
 use rayon::prelude::*;
 

@@ -4,16 +4,16 @@
 
 use crate::lens::LensModel;
 
-/// Directions of perspective lenses end so far from the axis, rad: 89.9°.
+/// How far from the axis directions of perspective lenses end, rad: 89.9°.
 const PERSPECTIVE_END_RAD: f64 = 1.569_05;
 
 /// Steps in which a function is looked at for where it no longer grows.
 const STEPS: u32 = 4096;
 
-/// Rounds of a search: bisection alone has all digits after so many.
+/// Rounds of a search at most: bisection alone has all digits by then.
 const ROUNDS_MAX: u32 = 64;
 
-/// An inverse is found when its image is so near, in focal lengths: 1e-8 px at 10 000 px.
+/// How near the image of an inverse must be for it to be found, in focal lengths: 1e-8 px at 10 000 px.
 const FOUND: f64 = 1e-12;
 
 /// (1 + k1 u + k2 u² + k3 u³)/(1 + k4 u + k5 u² + k6 u³) with u = r², r = tan θ, and the

@@ -17,10 +17,10 @@ const DIFFERENCE_PX: f64 = 1e-3;
 /// Places along each side of the image where a lens is looked at.
 const PLACES: u32 = 16;
 
-/// So far inside the image's edge, so that rounding does not put them outside, pixels.
+/// How far inside the image's edge the outermost of them are, so that rounding does not put them outside, pixels.
 const INSIDE_PX: f64 = 1e-6;
 
-/// The kernels' bounds are so much wider than what is seen at those places.
+/// How much wider the kernels' bounds are than what is seen at those places.
 const MARGIN: f64 = 1.25;
 
 /// A bound that excludes nothing; its square is a number too.

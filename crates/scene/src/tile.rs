@@ -19,7 +19,7 @@ use crate::record::{CameraRecord, NodeRecord, PixelRecord, Records};
 /// Pixels on a side of a tile.
 pub(crate) const TILE: usize = 8;
 
-/// Beyond so many instances a ray is better off with the tree of all.
+/// With more instances than this a ray is better off with the tree of all.
 const MOST_LEAVES: usize = 12;
 
 /// Cells that a ray is followed through before where it may meet the ground: a cell is left

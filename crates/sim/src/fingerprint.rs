@@ -16,7 +16,7 @@ use crate::scenario::{RoverSetup, Scenario};
 const SAME_M: f64 = 1e-3;
 /// Places whose heights are compared, as parts of the site's side from its middle.
 const PLACES: [[f64; 2]; 3] = [[0.0, 0.0], [0.3, 0.2], [-0.2, -0.3]];
-/// Heights are taken so far around each place, m.
+/// How far around each place heights are taken, m.
 const AROUND_M: f64 = 0.5;
 /// The part that is the ground's seed.
 const SEED: &str = "seed";

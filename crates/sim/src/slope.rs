@@ -69,7 +69,7 @@ pub struct SlopeRig {
     pub step_s: f64,
 }
 
-/// How a rover fared on a slope: means over the end of its run.
+/// How a rover did on a slope: means over the end of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Climb {
     /// The slope, degrees.

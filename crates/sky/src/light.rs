@@ -43,7 +43,7 @@ pub fn limb_darkening(radius: f64) -> f64 {
 
 /// The share of the Sun's light that comes over a straight horizon when its centre
 /// stands `above` it, in radii of the disc: 0 from −1 downwards, 1 from 1 upwards. A
-/// strip of the disc at height y sheds (1 − y²)^((α + 1)/2); with y = sin t the integral
+/// strip of the disc at height y sends (1 − y²)^((α + 1)/2); with y = sin t the integral
 /// is that of cos^(α + 2).
 #[must_use]
 pub fn visible_fraction(above: f64) -> f64 {
@@ -75,7 +75,7 @@ fn strips(end_rad: f64) -> f64 {
     (0..=INTERVALS).map(|i| weight(i) * value(i)).sum::<f64>() * step / 3.0
 }
 
-/// How the Earth is lit and what it sheds on a site that it stands over.
+/// How the Earth is lit and what light it sends to a site that it stands over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarthLight {
     /// Unit vector from the Earth's centre to the Sun, east, north, up of the site: a

@@ -49,7 +49,7 @@ pub struct Sky {
     pub sun_irradiance_w_m2: f64,
     /// The Earth.
     pub earth: Direction,
-    /// How the Earth is lit and what it sheds.
+    /// How the Earth is lit and what light it sends.
     pub earth_light: EarthLight,
     /// From the ICRF to the site's east, north, up.
     pub enu_from_icrf: Rotation3<f64>,

@@ -18,7 +18,7 @@ const TT_MINUS_TAI_S: f64 = 32.184;
 /// TAI − UTC before the first leap second, s.
 const TAI_MINUS_UTC_BEFORE_S: i64 = 10;
 
-/// A step of TAI − UTC: from this count of seconds since 1970 on it is so many seconds.
+/// A step of TAI − UTC: a count of seconds since 1970, and what the difference is from then on, s.
 pub(crate) type LeapSecond = (i64, i64);
 
 /// The steps so far.

@@ -1,6 +1,6 @@
 //! Soil slides until it rests: between a post and each of its eight neighbours the
 //! ground is nowhere steeper than the angle of repose, beside a solid that presses it
-//! (which holds the posts under it) and wherever the slide runs to. GroundPatch that was
+//! (which holds the posts under it) and wherever the slide runs to. Ground that was
 //! steeper before anything pressed it stands as it stood. A slope gives way when it is
 //! 1 % too steep and slides back to repose, so that every slide ends.
 //!

@@ -1,5 +1,5 @@
 //! The slip map: a table of drawbar over load against slip, per soil, as rover programmes
-//! measure it in a tilt context. The table's value at slip zero is the rolling resistance; the
+//! measure it in a tilt bed. The table's value at slip zero is the rolling resistance; the
 //! rest is traction, made at the rim.
 //!
 //! Slip has no meaning at rest. So a stretch x grows with the rim's sliding and fades by

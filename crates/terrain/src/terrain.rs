@@ -1,6 +1,6 @@
 //! The undisturbed ground of a site at any place, made when asked for and shared by all who ask:
 //! pages of the finest level for wheels, nested windows for viewers. What is made depends on the
-//! place alone, so that it matters to nobody who asked first, or whether it was made before. What
+//! place alone, so that it does not matter who asked first, or whether it was made before. What
 //! rovers do to it is no part of it (`Ruts`).
 
 use std::collections::{BTreeSet, VecDeque};
@@ -57,7 +57,7 @@ struct Endless {
     pages: Mutex<VecDeque<([i64; 2], Arc<Page>)>>,
     windows: Mutex<VecDeque<ClipmapWindows>>,
     viewers: Mutex<usize>,
-    /// Held while windows are made: who asks for some that are there does not wait for others.
+    /// Held while windows are made: a caller that asks for some that are there does not wait for others.
     making: Mutex<WindowCache>,
 }
 
@@ -247,7 +247,7 @@ impl Terrain {
         }
     }
 
-    /// Says how many viewers there will be, rovers or cameras: so many pages and windows are kept.
+    /// Says how many viewers there will be, rovers or cameras: pages and windows are kept for as many.
     pub fn expect_viewers(&self, count: usize) {
         if let Some(endless) = self.as_endless() {
             let mut viewers = whole(&endless.viewers);

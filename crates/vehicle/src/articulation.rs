@@ -1,4 +1,4 @@
-//! The multibody step: Featherstone's articulated-body algorithm (Rigid RigidBody
+//! The multibody step: Featherstone's articulated-body algorithm (Rigid Body
 //! Dynamics Algorithms, 2008, table 7.1) with a free base, in f64, semi-implicit
 //! Euler in time. Springs, dampers and stops on joints are implicit: what they give
 //! way by ([`crate::spring`]) is added to the joint's articulated inertia, and so is

@@ -192,7 +192,7 @@ impl WorldWatcher {
     }
 
     /// Passes over snapshots, but not their edits, until this participant is no longer
-    /// too far behind: better a sample less than images of long ago.
+    /// too far behind: a sample that is missing is better than images of long ago.
     fn leave_out(&mut self) {
         let mut left_out = 0;
         while self.held.len() > BEHIND_MAX && self.held[0].terrain_sequence <= self.terrain_sequence {
@@ -221,7 +221,7 @@ impl WorldWatcher {
                 self.ask_for_terrain()?;
                 return Ok(None);
             }
-            // The table is on its way: it stays with its topic for whoever comes later.
+            // The table is on its way: its topic keeps it for nodes that come later.
             if state.entities_version > self.entities_version {
                 return Ok(None);
             }

@@ -151,7 +151,7 @@ pub(crate) struct PacingArgs {
 /// Checkpoints on the way.
 #[derive(Debug, Default, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Save the whole state whenever so many simulated seconds have passed, and at the end
+    /// Save the whole state every SECONDS simulated seconds, and at the end
     #[arg(long, value_name = "SECONDS", value_parser = values::seconds, requires = "checkpoint_dir", allow_negative_numbers = true)]
     pub(crate) checkpoint_every: Option<SimTime>,
     /// Folder for checkpoints; made if missing

@@ -31,7 +31,7 @@ struct RoverTopics {
     joint_states: Publisher<sensor_msgs::JointState>,
     odometry: Publisher<nav_msgs::Odometry>,
     wheels: Publisher<selene_msgs::WheelStates>,
-    /// Holds what it has said for who comes later.
+    /// Keeps what it has said for subscribers that come later.
     _robot_description: Publisher<std_msgs::String>,
 }
 
@@ -57,7 +57,7 @@ impl RoverPublishers {
                 self.rovers.insert(*id, RoverTopics::open(self.transport.as_ref(), kind)?);
             }
         }
-        // The topic keeps its last message for who comes later: it has the frames of all.
+        // The topic keeps its last message for subscribers that come later: it has the frames of all.
         let transforms = self.rovers.values().flat_map(|topics| static_transforms(topics.kind.setup())).collect();
         Ok(self.tf_static.publish(&tf2_msgs::TFMessage { transforms }, time)?)
     }

@@ -22,7 +22,7 @@ const SHARED_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
 /// Way after which a state is copied and saved, m, and how fast it is driven, m/s.
 const WAY_M: f64 = 100.0;
 const SPEED_M_S: f64 = 0.2;
-/// A state is copied so many times for one figure.
+/// How often a state is copied for one figure.
 const CLONES: usize = 20;
 
 /// What a state of 100 m costs, s.
@@ -41,7 +41,7 @@ pub(crate) fn ten_vipers(setting: &Setting) -> Result<f64, BenchError> {
     run(start(scenario)?, TEN_DURATION)
 }
 
-/// How many VIPERs of one world are stepped in real time, on all cores: so many drive there.
+/// How many VIPERs of one world are stepped in real time, on all cores, by the time that `SHARED` of them take.
 pub(crate) fn shared_vehicles(setting: &Setting) -> Result<f64, BenchError> {
     let mut scenario = coarse_scenario(setting)?;
     spread(&mut scenario, SHARED, SHARED_APART_M);

@@ -2,7 +2,7 @@
 //! of 5 km over 20 × 20 km with posts of 1 cm under the wheels: what memory it takes, the
 //! longest that a heartbeat waits for ground, and whether frames of a camera that looks ahead take as long at
 //! its end as at its beginning. EX1 drives it straight ahead at 1 m/s over low relief
-//! (who met a rock would not come far) on its data-driven soil, in steps of 2 ms, at ten
+//! (a rover that met a rock would not get far) on its data-driven soil, in steps of 2 ms, at ten
 //! times real time.
 
 use std::path::Path;

@@ -51,7 +51,7 @@ pub(crate) fn rocks_real_time_factor(setting: &Setting) -> Result<f64, BenchErro
     run(start(setting.scenario("curiosity_rocks")?)?, ROCKS_DURATION)
 }
 
-/// How many VIPERs one core steps in real time: so many are stepped on one thread, a
+/// How many VIPERs one core steps in real time: many are stepped on one thread, a
 /// heartbeat each in turn, so that they push one another out of the caches as they would.
 pub(crate) fn vehicles_per_core(setting: &Setting) -> Result<f64, BenchError> {
     let scenario = coarse_scenario(setting)?;

@@ -1,4 +1,4 @@
-//! What a camera sees, traced: the world of the last while, the scene, and what traces it.
+//! What a camera sees, traced: the world of the recent past, the scene, and what traces it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,8 +70,8 @@ impl Eye {
         &self.history
     }
 
-    /// Whether the world is known from the beginning of an image's exposure on. Whoever joined later leaves it
-    /// out.
+    /// Whether the world is known from the beginning of an image's exposure on. A node that joined later leaves
+    /// the image out.
     pub(crate) fn knows(&self, lens: &Mounting, sample: Sample) -> bool {
         let spec = lens.spec();
         self.history.reaches_back_to(sample.instant - spec.shutter(spec.exposure_s).opens_before())

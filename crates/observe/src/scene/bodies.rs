@@ -25,7 +25,7 @@ pub(crate) struct Bodies {
     meshes: BTreeMap<u32, MeshId>,
 }
 
-/// Who is there: rovers, objects, rocks.
+/// What is there: rovers, objects, rocks.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Present {
     rovers: Vec<EntityId>,

@@ -1,5 +1,5 @@
 //! Ready CDR bytes through RustDDS's serialisation hooks: nothing is encoded
-//! again. A sent message shares its bytes with whoever else holds them; a
+//! again. A sent message shares its bytes with all others that hold them; a
 //! received one is copied once, out of the middleware's cache.
 
 use std::convert::Infallible;

@@ -2,7 +2,7 @@
 //! free view of the disc's lowest point means that the ground hides nothing of it, and
 //! a hidden highest point that it hides all; only between the two, where an instance
 //! comes near or where the surface's own plane cuts the disc, the disc is sampled by
-//! its brightness. A silhouette that slopes by σ is thereby taken as beginning
+//! its brightness. A silhouette that slopes by σ is then taken to begin
 //! 1 − cos σ of a radius late.
 
 use std::f32::consts::TAU;

@@ -22,7 +22,7 @@ use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord
 /// First of a pixel's numbers that its samples are shifted by; light takes those before.
 pub(crate) const SHIFT_NUMBER: u32 = 4096;
 
-/// Samples' seeds are so far apart.
+/// Distance between the seeds of two samples.
 pub(crate) const SEED_STEP: u32 = 0x9e37_79b9;
 
 /// What a ray of the camera has met.

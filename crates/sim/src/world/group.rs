@@ -62,7 +62,7 @@ pub(crate) struct GroupRover {
     kind: Arc<RoverKind>,
     pub(crate) state: RoverEntityState,
     pub(crate) scratch: RoverScratch,
-    /// Another process steps it: here it goes on as it went.
+    /// Another process steps it: here it only moves on with the motion that it had.
     is_ghost: bool,
 }
 

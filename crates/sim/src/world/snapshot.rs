@@ -17,7 +17,7 @@ pub struct Snapshot {
     pub sequence: u64,
     /// How many terrain edits were told before this snapshot's.
     pub terrain_sequence: u64,
-    /// How many entities were added and removed since the start: who knows of fewer asks for them.
+    /// How many entities were added and removed since the start: a node that knows of fewer asks for them.
     pub entities_version: u64,
     /// The rovers, in order of their number.
     pub rovers: Vec<RoverSnapshot>,

@@ -1,6 +1,6 @@
 //! Made-up ground beyond the square that a site's elevation data and their surroundings fill: the
 //! site's relief and craters go on there, plus what they lack at the square's border. What they
-//! lack is averaged along the border the farther out the wider, so that no slope is drawn out
+//! lack is averaged along the border, over more of it farther out, so that no slope is drawn out
 //! into a ridge, and fades to nothing over the square's side. It says nothing about the real place.
 
 use crate::lattice::Posts;

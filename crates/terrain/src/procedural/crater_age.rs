@@ -34,7 +34,7 @@ pub(crate) fn wear(diameter_m: f64, age_yr: f64) -> f64 {
     diffusivity_m2_myr(diameter_m) * age_yr * 1e-6 / (diameter_m / 2.0).powi(2)
 }
 
-/// The age at which a crater is worn so far, years.
+/// The age at which a crater is worn that far, years.
 pub(crate) fn age_yr(diameter_m: f64, wear: f64) -> f64 {
     wear * (diameter_m / 2.0).powi(2) / (diffusivity_m2_myr(diameter_m) * 1e-6)
 }

@@ -49,7 +49,7 @@ impl RockLaw {
         ANYWHERE.count(&(smallest_m..self.diameter_max_m), side_m)
     }
 
-    /// How many rocks the window of a level may show, of so many levels: half of all lie on the
+    /// How many rocks the window of a level may show where there are `levels`: half of all lie on the
     /// finest, the others share the rest.
     pub(crate) fn share(&self, level: usize, levels: usize) -> usize {
         let beside = if level == 0 { 1 } else { levels - 1 };

@@ -1,6 +1,6 @@
 //! Which rocks windows show. Each window shows those larger than a diameter that follows
 //! from the site's laws and its own size: half of all on the finest, the rest on the
-//! others. So far windows show the large rocks alone, and what a window shows of a place
+//! others. Far windows thus show the large rocks alone, and what a window shows of a place
 //! does not depend on what it shows elsewhere, unless there are too many.
 
 use std::borrow::Borrow;

@@ -1,7 +1,7 @@
 //! Pieces of levels that have been made, kept for windows and pages that need them again. Each
 //! level's lattice is cut into tiles of 256 posts; those used longest ago go when the store grows
-//! over its limit. It is shared by all who make ground: what it holds depends on the place alone, so
-//! that it matters to nobody who made it.
+//! over its limit. It is shared by all who make ground: what it holds depends on the place alone,
+//! so that it does not matter who made it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

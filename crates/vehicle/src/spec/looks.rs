@@ -1,4 +1,4 @@
-//! What a rover shows and sheds: its lamps, and the finish of the materials that its URDF
+//! How a rover looks and what light it gives: its lamps, and the finish of the materials that its URDF
 //! colours. What the numbers mean is the scene's matter.
 
 use garde::Validate;

@@ -26,7 +26,7 @@ pub(crate) enum PaceArg {
     RealTime,
     /// As fast as it goes.
     Fast,
-    /// So many simulated seconds a second.
+    /// This many simulated seconds a second.
     Times(f64),
 }
 
