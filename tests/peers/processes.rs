@@ -1,6 +1,7 @@
 //! The nodes as separate processes over DDS: in lockstep they leave the state that one
 //! process leaves, and a sensor that was killed and started again sees the ruts.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -163,28 +164,56 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
     assert!(told.contains("run two is of another world") && told.contains("seed: here 3, there 2"), "{told}");
 }
 
-#[test]
-fn two_simulation_processes_share_a_world_and_the_rovers_of_one_that_is_killed_stand() {
-    let _turn = alone();
-    let domain = "93";
-    let share = |own: &str| {
-        let mut command = selene();
-        let shared = ["simulation", "--scenario", "config/scenario/convoy.yaml", "--run", "shared", "--own", own];
-        command.args(shared).args(["--pace", "fast", "--for", "4"]).env("ROS_DOMAIN_ID", domain);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("simulation")
-    };
-    let both = [share("viper"), share("ex1,sorato")].map(|child| child.wait_with_output().expect("ends"));
-    let said = both.each_ref().map(|output| succeeded("selene simulation", output));
-    assert!(said.iter().all(|said| said.contains("simulated         4.000 s")), "{said:?}");
+/// A process of a world that several share, which saves its ground.
+fn sharing(own: &str, pace: &str, simulated_s: &str, ruts: &Path) -> Command {
+    let mut command = selene();
+    let shared = ["simulation", "--scenario", "config/scenario/convoy.yaml", "--run", "shared", "--own", own];
+    command.args(shared).args(["--pace", pace, "--for", simulated_s, "--save-ruts"]).arg(ruts);
+    command.env("ROS_DOMAIN_ID", "93").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
 
-    let (stays, mut dies) = (share("viper"), Running(share("ex1,sorato")));
-    std::thread::sleep(Duration::from_millis(1500));
-    dies.0.kill().expect("SIGKILL");
-    dies.0.wait().expect("dead");
-    let output = stays.wait_with_output().expect("ends");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said = succeeded("selene simulation", &output);
-    assert!(said.contains("simulated         4.000 s"), "{said}");
-    assert!(told.contains("is silent: ex1, sorato stand"), "{told}");
+#[test]
+fn two_simulation_processes_share_a_world_and_leave_the_same_ground_in_every_run() {
+    let _turn = alone();
+    let out = folder("shared");
+    let run = |i: usize| {
+        let halves = ["viper", "ex1,sorato"].map(|own| {
+            let ruts = out.join(format!("{i}-{own}.ruts"));
+            (sharing(own, "fast", "4", &ruts).spawn().expect("simulation"), ruts)
+        });
+        halves.map(|(child, ruts)| {
+            let said = succeeded("selene simulation", &child.wait_with_output().expect("ends"));
+            assert!(said.contains("simulated         4.000 s"), "{said}");
+            (hash_in(&said).to_owned(), std::fs::read(ruts).expect("saved"))
+        })
+    };
+    let (first, second) = (run(1), run(2));
+    assert!(first[0].1 == first[1].1, "one ground in both");
+    assert!(first == second, "the same in two runs");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn the_rovers_of_a_simulation_that_is_killed_stand_and_the_others_stay_in_one_world() {
+    let _turn = alone();
+    let out = folder("killed");
+    let ruts = ["viper", "ex1", "sorato"].map(|own| out.join(format!("{own}.ruts")));
+    let process = |own: &str, ruts: &Path| sharing(own, "real-time", "4", ruts).spawn().expect("simulation");
+    let [viper, ex1, sorato] = [process("viper", &ruts[0]), process("ex1", &ruts[1]), process("sorato", &ruts[2])];
+    let mut sorato = Running(sorato);
+    // In real time: the world has begun by then and has not ended.
+    std::thread::sleep(Duration::from_secs(3));
+    sorato.0.kill().expect("SIGKILL");
+    sorato.0.wait().expect("dead");
+    for survivor in [viper, ex1] {
+        let output = survivor.wait_with_output().expect("ends");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = succeeded("selene simulation", &output);
+        assert!(said.contains("simulated         4.000 s"), "{said}");
+        assert!(told.contains("is gone: sorato stand from heartbeat"), "{told}");
+    }
+    let ground = [0, 1].map(|i| std::fs::read(&ruts[i]).expect("saved"));
+    assert!(!ground[0].is_empty() && ground[0] == ground[1], "one ground in both");
+    std::fs::remove_dir_all(out).expect("clean");
 }

@@ -13,7 +13,7 @@ use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext};
 use selene_ros::transport::Transport;
 use selene_sim::{AllowedFolders, Command, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, World};
-use selene_simulation::{Pace, SimulationOptions};
+use selene_simulation::{Changes, Pace, SimulationOptions};
 use selene_vehicle::BodyTwist;
 
 /// The first rover of a scenario.
@@ -137,5 +137,6 @@ pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
         save_ruts: None,
         checkpoints: None,
         shared: None,
+        changes: Changes::default(),
     }
 }

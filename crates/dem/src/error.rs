@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use selene_base::InputError;
 use selene_base::output::OutputError;
 
 /// An elevation file that cannot be read or written.
@@ -16,6 +17,9 @@ pub enum ElevationError {
         /// Why.
         source: std::io::Error,
     },
+    /// The file cannot be opened, or is a device or a pipe.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// The file cannot be put there.
     #[error(transparent)]
     Output(#[from] OutputError),

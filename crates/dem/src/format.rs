@@ -1,8 +1,9 @@
 //! Formats of elevation files, told by the first bytes of a file.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use selene_base::input::open_regular;
 
 use crate::error::{ElevationError, Refusal, read_error};
 
@@ -56,7 +57,7 @@ pub(super) fn label_of(path: &Path) -> PathBuf {
 /// The format of a file.
 pub(super) fn format_of(path: &Path) -> Result<Format, ElevationError> {
     let mut start = Vec::new();
-    let file = File::open(path).map_err(read_error(path))?;
+    let file = open_regular(path)?;
     file.take(4096).read_to_end(&mut start).map_err(read_error(path))?;
     let text = String::from_utf8_lossy(&start).to_ascii_lowercase();
     let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);

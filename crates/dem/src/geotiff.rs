@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use selene_base::input::open_regular;
 use tiff::TiffError;
 use tiff::decoder::Decoder;
 use tiff::tags::Tag;
@@ -29,7 +30,7 @@ pub(super) type TiffDecoder = Decoder<BufReader<File>>;
 
 /// Opens a GeoTIFF.
 pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
-    let file = File::open(path).map_err(read_error(path))?;
+    let file = open_regular(path)?;
     let size = file.metadata().map_err(read_error(path))?.len();
     read_header(file, path, size).map_err(|refusal| refusal.at(path))
 }

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use selene_base::input::open_regular;
+
 use crate::body::{check_radius, check_target, equirectangular, polar, unknown_projection};
 use crate::crs::Crs;
 use crate::error::{ElevationError, Refusal, read_error};
@@ -24,7 +26,7 @@ const LABEL_BYTES_MAX: u64 = 4 << 20;
 /// Opens a cube or its detached label.
 pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(read_error(path))?;
+    let file = open_regular(path)?;
     file.take(LABEL_BYTES_MAX).read_to_end(&mut bytes).map_err(read_error(path))?;
     let label = Block::parse(&String::from_utf8_lossy(&bytes)).map_err(|refusal| refusal.at(path))?;
     let core = label.find("Core").ok_or_else(|| Refusal::new("Object = Core", "is missing").at(path))?;
@@ -32,7 +34,7 @@ pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
         Some(name) => path.with_file_name(Path::new(name.text()).file_name().unwrap_or_default()),
         None => path.to_owned(),
     };
-    let file = File::open(&image).map_err(read_error(&image))?;
+    let file = open_regular(&image)?;
     header(&label, core, file).map_err(|refusal| refusal.at(path))
 }
 

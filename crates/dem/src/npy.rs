@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use selene_base::input::open_regular;
+
 use crate::error::{ElevationError, Refusal, read_error};
 use crate::file::ReadOptions;
 use crate::format::Format;
@@ -17,7 +19,7 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 
 /// Opens an array.
 pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Header, ElevationError> {
-    let mut file = File::open(path).map_err(read_error(path))?;
+    let mut file = open_regular(path)?;
     let mut start = [0; 12];
     file.read_exact(&mut start).map_err(read_error(path))?;
     let (length, before) = match start[6] {

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use selene_base::input::open_regular;
+
 use crate::body::check_target;
 use crate::error::{ElevationError, Refusal, read_error};
 use crate::format::Format;
@@ -23,13 +25,13 @@ const LABEL_BYTES_MAX: u64 = 4 << 20;
 /// Opens a label or an image that begins with one.
 pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(read_error(path))?;
+    let file = open_regular(path)?;
     file.take(LABEL_BYTES_MAX).read_to_end(&mut bytes).map_err(read_error(path))?;
     let refuse = |refusal: Refusal| refusal.at(path);
     let label = Block::parse(&String::from_utf8_lossy(&bytes)).map_err(refuse)?;
     let image = label.find("IMAGE").ok_or_else(|| refuse(Refusal::new("OBJECT = IMAGE", "is missing")))?;
     let (image_path, start) = locate(&label, path).map_err(refuse)?;
-    let file = File::open(&image_path).map_err(read_error(&image_path))?;
+    let file = open_regular(&image_path)?;
     let source = source(image, file, start).and_then(|(shape, source)| {
         let is_detached = image_path != path;
         check_size(&label, shape, &source, is_detached)?;

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::path::Path;
 
 use roxmltree::{Document, Node};
-use selene_base::input::{InputError, read_bytes};
+use selene_base::input::{InputError, open_regular, read_bytes};
 
 use crate::body::{check_radius, equirectangular, polar, unknown_projection};
 use crate::crs::Crs;
-use crate::error::{ElevationError, Refusal, read_error};
+use crate::error::{ElevationError, Refusal};
 use crate::format::Format;
 use crate::header::{Header, Source};
 use crate::raw::{RawSource, SampleType};
@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Header, ElevationError> {
     let name = text_of(area, "file_name").map_err(refuse)?;
     let name = Path::new(name).file_name().ok_or_else(|| refuse(Refusal::new("file_name", "is empty")))?;
     let image = path.with_file_name(name);
-    let file = File::open(&image).map_err(read_error(&image))?;
+    let file = open_regular(&image)?;
     header(root, array, file).map_err(refuse)
 }
 

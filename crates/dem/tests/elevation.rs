@@ -413,3 +413,15 @@ fn a_tiled_cube_is_put_together_and_bad_ones_are_refused() {
     std::fs::write(&path, &whole[..whole.len() - 500]).expect("file");
     assert!(refusal(&path, &ReadOptions::default()).contains("cannot hold"));
 }
+
+#[test]
+#[cfg(unix)]
+fn devices_and_pipes_are_refused_at_once() {
+    let pipe = std::env::temp_dir().join(format!("selene-dem-{}.tif", std::process::id()));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for path in [std::path::Path::new("/dev/zero"), &pipe] {
+        let refused = ElevationFile::open(path, &ReadOptions::default()).expect_err("refused").to_string();
+        assert!(refused.contains("is no regular file"), "{refused}");
+    }
+    std::fs::remove_file(pipe).expect("clean");
+}

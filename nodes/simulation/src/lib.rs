@@ -3,6 +3,7 @@
 //! who missed terrain. In lockstep it never runs more than a window of heartbeats
 //! ahead of the slowest declared participant.
 
+mod changes;
 mod checkpoints;
 mod command_inputs;
 mod lockstep;
@@ -22,6 +23,7 @@ use selene_coherence::NodeContext;
 pub use selene_coherence::NodeError;
 use selene_sim::{Checkpoint, DrivenGround, Fingerprint, World};
 
+pub use changes::{Answer, Change, ChangeError, Changes};
 pub use checkpoints::{CheckpointOptions, file_at};
 use node::Node;
 pub use pace::Pace;
@@ -44,6 +46,8 @@ pub struct SimulationOptions {
     pub checkpoints: Option<CheckpointOptions>,
     /// Which rovers this process simulates of a world that several share; none where it simulates all.
     pub shared: Option<SharedRovers>,
+    /// What somebody in this process asks of the world while it runs.
+    pub changes: Changes,
 }
 
 /// What a run begins with.

@@ -8,9 +8,10 @@ use std::time::Instant;
 use selene_base::SimTime;
 use selene_coherence::{NodeContext, NodeError};
 use selene_observe::{Feed, Interval, Recorder};
-use selene_sim::{Checkpoint, EntityId, Recent, Snapshot, World};
+use selene_sim::{AllowedFolders, Checkpoint, EntityId, Recent, Snapshot, World};
 use selene_terrain::Ruts;
 
+use crate::changes::Changes;
 use crate::checkpoints::Checkpoints;
 use crate::command_inputs::CommandInputs;
 use crate::lockstep::Lockstep;
@@ -39,6 +40,8 @@ pub(crate) struct Node {
     terrain: TerrainAnswers,
     maps: Maps,
     checkpoints: Option<Checkpoints>,
+    changes: Changes,
+    folders: AllowedFolders,
     /// Where other processes simulate rovers of this world.
     sharing: Option<Sharing>,
     /// Heartbeats that came too late for the pace.
@@ -86,6 +89,8 @@ impl Node {
         };
         Ok(Self {
             checkpoints: options.checkpoints.as_ref().map(|options| Checkpoints::new(options, &world, recorder)),
+            changes: options.changes.clone(),
+            folders: context.folders.clone(),
             run: RunPublishers::new(context, ALONE, recent.as_ref().map(|_| world.time()))?,
             rovers: RoverPublishers::new(&links.public)?,
             inputs: CommandInputs::new(&links.public, options.twist_unstamped),
@@ -193,6 +198,7 @@ impl Node {
     }
 
     fn heartbeat(&mut self, last: &Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
+        self.changes.make(&mut self.world, &self.folders, self.sharing.is_some());
         self.inputs.hand_to(&mut self.world);
         let interval = self.step(stop)?;
         let next = Arc::clone(&interval.next);

@@ -5,7 +5,7 @@
 //! - a rover is what its own process says;
 //! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
 //!   was pressed does not rise again; where heights are the same, the memory whose bits are least;
-//! - a loose rock is what the process says that owns the rover of the lowest number among those that moved it.
+//! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it.
 //!
 //! Within a heartbeat a ghost goes on as it went, so rovers in different processes feel each other's motion a
 //! heartbeat late.
@@ -150,11 +150,8 @@ impl World {
                 state.rovers.insert(told.id, of.clone());
             }
         }
-        // The first part that has a rock counts: the last written here.
-        for (id, rock) in parts.iter().rev().flat_map(|part| &part.rocks) {
-            if model.rocks().contains_key(id) {
-                state.rocks.insert(*id, rock.clone());
-            }
+        for (id, rock) in rocks(parts).into_iter().filter(|(id, _)| model.rocks().contains_key(id)) {
+            state.rocks.insert(id, rock.clone());
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
         let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();
@@ -265,6 +262,25 @@ fn crumbs_m3(parts: &[&Part]) -> Vec<(TileIndex, f64)> {
         least.entry(*tile).and_modify(|known| *known = known.min(*m3)).or_insert(*m3);
     }
     least.into_iter().collect()
+}
+
+/// What becomes of each loose rock.
+fn rocks<'a>(parts: &[&'a Part]) -> BTreeMap<u32, &'a LooseRockState> {
+    // Where two are as fast, the place decides, and not whose rover comes first in the scenario.
+    let rank = |rock: &LooseRockState| {
+        let [x, y, z] = rock.world_from_rock.translation.vector.into();
+        [rock.twist.linear.norm_squared(), rock.twist.angular.norm_squared(), x, y, z]
+    };
+    let mut chosen: BTreeMap<u32, &LooseRockState> = BTreeMap::new();
+    for (id, rock) in parts.iter().flat_map(|part| &part.rocks) {
+        let known = chosen.entry(*id).or_insert(rock);
+        let order =
+            rank(rock).iter().zip(rank(known)).map(|(new, old)| new.total_cmp(&old)).find(|order| order.is_ne());
+        if order.is_some_and(std::cmp::Ordering::is_gt) {
+            *known = rock;
+        }
+    }
+    chosen
 }
 
 fn of_state(told: &RockPose, rocks: &BTreeMap<u32, LooseRockState>) -> RockPose {

@@ -9,7 +9,7 @@ use selene_observe::Device;
 use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
-use selene_simulation::{Begin, CheckpointOptions, NodeError, Pace, SharedRovers, SimulationOptions};
+use selene_simulation::{Begin, Changes, CheckpointOptions, NodeError, Pace, SharedRovers, SimulationOptions};
 
 use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
 use crate::fault::Fault;
@@ -150,5 +150,6 @@ pub(crate) fn simulation_options(
             .zip(checkpoint_dir.clone())
             .map(|(every, folder)| CheckpointOptions { every, folder }),
         shared: None,
+        changes: Changes::default(),
     }
 }
