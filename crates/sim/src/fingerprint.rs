@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write};
 
+use selene_base::Pose;
 use selene_terrain::{GroundPatch, Ruts, SiteSpec, Terrain};
+use selene_vehicle::Visual;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::scenario::{RoverSetup, Scenario};
+use crate::scenario::{ObjectSetup, RoverSetup, Scenario};
 
 /// Heights of the same ground differ by less, m: the last bits of `f32` heights of kilometres.
 const SAME_M: f64 = 1e-3;
@@ -18,6 +20,8 @@ const SAME_M: f64 = 1e-3;
 const PLACES: [[f64; 2]; 3] = [[0.0, 0.0], [0.3, 0.2], [-0.2, -0.3]];
 /// How far around each place heights are taken, m.
 const AROUND_M: f64 = 0.5;
+/// Poses are computed: numbers of one that differ by less are another machine's last bits.
+const SAME_POSE: f64 = 1e-9;
 /// The part that is the ground's seed.
 const SEED: &str = "seed";
 
@@ -65,8 +69,7 @@ impl Fingerprint {
             put(&format!("rover {}", rover.name), rover_hash(rover));
         }
         for object in &scenario.objects {
-            let place = (object.x_m, object.y_m, object.z_m, object.yaw_rad);
-            put(&format!("object {}", object.name), hash(&(place, object.model.collisions.len(), &object.file)));
+            put(&format!("object {}", object.name), object_hash(object));
         }
         Self { parts, heights_m: heights_m(&scenario.site, terrain) }
     }
@@ -121,9 +124,34 @@ fn ground_parts(site: &SiteSpec, seed: u64) -> BTreeMap<String, String> {
 }
 
 fn rover_hash(rover: &RoverSetup) -> String {
-    let RoverSetup { namespace, frame_prefix, start, sensors, route, soils, .. } = rover;
-    let model = (rover.model.spec(), rover.model.urdf_text(), rover.model.lamps());
-    hash(&(model, namespace, frame_prefix, start, sensors, route, soils))
+    let RoverSetup { model, namespace, frame_prefix, start, sensors, route, soils, .. } = rover;
+    let texts = (model.spec(), model.urdf_text(), model.lamps());
+    // The URDF's text has meshes by their files' names, and lacks the frames of mounted cameras.
+    let shapes = model.links().iter().flat_map(|link| {
+        let visuals = link.visuals.iter().map(|visual| &visual.shape);
+        visuals.chain(link.collisions.iter().map(|collision| &collision.shape))
+    });
+    let frames = model.joints().iter().map(|joint| rounded(&joint.parent_from_child_at_zero));
+    let body = (texts, shapes.collect::<Vec<_>>(), frames.collect::<Vec<_>>());
+    hash(&(body, namespace, frame_prefix, start, sensors, route, soils))
+}
+
+fn object_hash(object: &ObjectSetup) -> String {
+    let ObjectSetup { model, x_m, y_m, z_m, yaw_rad, .. } = object;
+    let visuals = model.visuals.iter().map(|(object_from_link, visual)| {
+        let Visual { link_from_shape, shape, material, rgba } = visual;
+        ([object_from_link, link_from_shape].map(rounded), shape, material, rgba)
+    });
+    let collisions = model.collisions.iter().map(|(object_from_link, collision)| {
+        ([object_from_link, &collision.link_from_shape].map(rounded), &collision.shape)
+    });
+    hash(&(x_m, y_m, z_m, yaw_rad, visuals.collect::<Vec<_>>(), collisions.collect::<Vec<_>>()))
+}
+
+/// A pose's numbers in steps of `SAME_POSE`.
+fn rounded(pose: &Pose) -> [i64; 7] {
+    let (at, turn) = (pose.translation.vector, pose.rotation.coords);
+    [at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w].map(|number| (number / SAME_POSE).round() as i64)
 }
 
 fn heights_m(site: &SiteSpec, terrain: &Terrain) -> Vec<f64> {
@@ -154,22 +182,57 @@ fn hash(value: &impl Debug) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Fingerprint;
+    use super::{Fingerprint, rover_hash};
     use crate::{LoadOptions, Scenario};
-    use std::path::Path;
+    use selene_base::Pose;
+    use selene_vehicle::{ObjectModel, RoverModel, Shape};
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    type Change = fn(&mut Scenario);
+
+    fn config() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
+    }
+
+    fn load(file: &Path) -> Scenario {
+        Scenario::load(file, &LoadOptions::default()).expect("good")
+    }
 
     fn of(change: impl Fn(&mut Scenario)) -> Fingerprint {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/curiosity_rocks.yaml");
-        let mut scenario = Scenario::load(&path, &LoadOptions::default()).expect("good");
+        let mut scenario = load(&config().join("scenario/curiosity_rocks.yaml"));
         change(&mut scenario);
         Fingerprint::of(&scenario, &scenario.terrain().expect("made"))
+    }
+
+    fn lander(scenario: &mut Scenario) -> &mut ObjectModel {
+        Arc::make_mut(&mut scenario.objects[0].model)
+    }
+
+    /// Sorato with a triangle of a mesh file on it, one corner of which is so high.
+    fn with_a_plate(corner_m: f64) -> RoverModel {
+        let folder = std::env::temp_dir().join(format!("selene-fingerprint-{}", std::process::id()));
+        let text = |file: &str| std::fs::read_to_string(config().join(file)).expect("text");
+        let base = r#"<link name="base_link">"#;
+        let plate = format!(r#"{base}<visual><geometry><mesh filename="plate.stl"/></geometry></visual>"#);
+        let triangle = format!("outer loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 2 {corner_m}\nendloop\n");
+        std::fs::create_dir_all(&folder).expect("folder");
+        for (name, text) in [
+            ("rover.yaml", text("rover/sorato.yaml").replace("../../urdf/sorato/sorato.urdf", "rover.urdf")),
+            ("rover.urdf", text("../urdf/sorato/sorato.urdf").replace(base, &plate)),
+            ("plate.stl", format!("solid plate\nfacet normal 0 0 1\n{triangle}endfacet\nendsolid plate\n")),
+        ] {
+            std::fs::write(folder.join(name), text).expect("written");
+        }
+        let model = RoverModel::load(&folder.join("rover.yaml")).unwrap_or_else(|e| panic!("{e}"));
+        std::fs::remove_dir_all(&folder).expect("clean");
+        model
     }
 
     #[test]
     fn a_world_is_like_itself_and_every_change_is_found_where_it_is() {
         let first = of(|_| {});
         assert_eq!(first.difference(&of(|_| {})), None);
-        type Change = fn(&mut Scenario);
         let changes: [(&str, Change); 5] = [
             ("seed", |scenario| scenario.seed += 1),
             ("gravity_m_s2", |scenario| scenario.gravity_m_s2 += 1e-9),
@@ -181,5 +244,40 @@ mod tests {
             let difference = of(change).difference(&first).expect("another world").to_string();
             assert!(difference.starts_with(part), "{part}: {difference}");
         }
+    }
+
+    #[test]
+    fn a_world_is_the_same_by_whatever_path_and_another_one_by_another_shape() {
+        // Tests run in their package's folder.
+        let [near, far] = [PathBuf::from("../../config"), config()];
+        let [near, far] = [near, far].map(|folder| load(&folder.join("scenario/convoy.yaml")));
+        let terrain = far.terrain().expect("made");
+        let first = Fingerprint::of(&far, &terrain);
+        assert_eq!(first.difference(&Fingerprint::of(&near, &terrain)), None);
+        let changes: [(&str, Change); 3] = [
+            ("object lander", |scenario| lander(scenario).collisions[0].1.shape = Shape::Sphere { radius_m: 0.7 }),
+            ("object lander", |scenario| lander(scenario).visuals[0].1.link_from_shape.translation.x += 1e-3),
+            ("rover viper", |scenario| {
+                let viper = Arc::make_mut(&mut scenario.rovers[0].model);
+                assert!(viper.add_frame("eye", 0, Pose::translation(0.0, 0.0, 1.0)));
+            }),
+        ];
+        for (part, change) in changes {
+            let mut scenario = far.clone();
+            change(&mut scenario);
+            let difference = first.difference(&Fingerprint::of(&scenario, &terrain)).expect("another world");
+            assert_eq!(difference.part, part);
+        }
+    }
+
+    #[test]
+    fn a_rover_is_another_one_with_other_triangles() {
+        let mut scenario = load(&config().join("scenario/sorato.yaml"));
+        let mut hash = |model: RoverModel| {
+            scenario.rovers[0].model = Arc::new(model);
+            rover_hash(&scenario.rovers[0])
+        };
+        assert_eq!(hash(with_a_plate(0.5)), hash(with_a_plate(0.5)));
+        assert_ne!(hash(with_a_plate(0.5)), hash(with_a_plate(0.6)));
     }
 }

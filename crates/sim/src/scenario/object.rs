@@ -1,6 +1,6 @@
 //! An object of a scenario: what it is and where it stands.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use selene_vehicle::{ObjectModel, VehicleError};
@@ -22,22 +22,18 @@ pub struct ObjectSetup {
     pub z_m: f64,
     /// How it is turned about the vertical, from map x (east), counter-clockwise, rad.
     pub yaw_rad: f64,
-    /// Its file.
-    pub file: PathBuf,
 }
 
 impl ObjectSetup {
     /// Reads its file, which is relative to `folder`.
     pub(crate) fn load(spec: &ObjectSpec, folder: &Path) -> Result<Self, VehicleError> {
-        let file = folder.join(&spec.file);
         Ok(Self {
             name: spec.name.clone(),
-            model: Arc::new(ObjectModel::load(&file)?),
+            model: Arc::new(ObjectModel::load(&folder.join(&spec.file))?),
             x_m: spec.x_m,
             y_m: spec.y_m,
             z_m: spec.z_m,
             yaw_rad: spec.yaw_deg.to_radians(),
-            file,
         })
     }
 }

@@ -169,10 +169,9 @@ impl Model {
                 self.add_rover(id, Arc::new(RoverKind::new(setup)));
             }
             (Spawn::Object { name, file, place }, Entity::Object(id)) => {
-                let file = folders.find(file)?;
                 let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
-                let model = Arc::new(ObjectModel::load(&file)?);
-                let setup = ObjectSetup { name: name.clone(), model, x_m, y_m, z_m, yaw_rad, file };
+                let model = Arc::new(ObjectModel::load(&folders.find(file)?)?);
+                let setup = ObjectSetup { name: name.clone(), model, x_m, y_m, z_m, yaw_rad };
                 // Where it stood when it was added: on the ground as nobody had driven it.
                 self.add_object(id, Arc::new(ObjectKind::new(id, &setup, self.terrain(), &Default::default())));
             }
