@@ -142,3 +142,15 @@ fn a_world_with_what_was_added_goes_on_from_its_state() {
         assert!(told.contains(what), "{told}");
     }
 }
+
+#[test]
+fn a_world_that_goes_on_knows_what_was_removed_again() {
+    let mut world = one();
+    let model = world.model().clone();
+    let Entity::Rover(new) = world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap() else { panic!("a rover") };
+    drive(&mut world, 1);
+    world.remove(Entity::Rover(new)).unwrap();
+    let resumed = World::resume(&model, world.state().clone(), &folders()).unwrap();
+    assert!(!resumed.state().rovers.contains_key(&new));
+    assert!(resumed.model().rovers().contains_key(&new), "snapshots of the time before have it");
+}

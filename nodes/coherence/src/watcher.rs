@@ -44,10 +44,10 @@ enum Event {
 pub struct WorldWatcher {
     participant: String,
     run: RunId,
-    /// The scenario's own world, and that with what was added since.
-    scenario: Arc<Model>,
+    /// The scenario's world, with what was added since.
     model: Arc<Model>,
-    /// How many times entities were added and removed until `model`.
+    /// How many entities were added until `model`, and how many times some were added or removed.
+    entities_added: usize,
     entities_version: u64,
     /// Where files of what is added may lie.
     folders: AllowedFolders,
@@ -81,8 +81,8 @@ impl WorldWatcher {
         Ok(Self {
             participant: participant.to_owned(),
             run: links.run.clone(),
-            scenario: Arc::clone(model),
             model: Arc::clone(model),
+            entities_added: 0,
             entities_version: 0,
             folders: folders.clone(),
             told_until: *told_until,
@@ -154,11 +154,13 @@ impl WorldWatcher {
         }
     }
 
+    /// Tables only grow: one that is ahead of the snapshots held has all that is in them.
     fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
         if table.version > self.entities_version {
             let spawned = entities_from_message(table);
-            self.model = Arc::new(self.scenario.with_spawned(&spawned, &self.folders)?);
-            self.entities_version = table.version;
+            let new = spawned.get(self.entities_added..).unwrap_or_default();
+            self.model = Arc::new(self.model.with_spawned(new, &self.folders)?);
+            (self.entities_added, self.entities_version) = (spawned.len(), table.version);
         }
         Ok(())
     }

@@ -107,7 +107,6 @@ impl World {
         state.contacts.forget(|party| entity.has(party));
         // What leant on it or lay on it is no longer held.
         state.rocks.values_mut().for_each(|rock| rock.still_s = 0.0);
-        state.spawned.retain(|(added, _)| *added != entity);
         state.entities_version += 1;
         Ok(())
     }

@@ -39,7 +39,8 @@ pub struct State {
     pub soil: SoilMemory,
     /// How many entities were added and removed since the start.
     pub entities_version: u64,
-    /// What was added while the world ran and is still there, in order, with its number.
+    /// What was added while the world ran, in order, with its number; also what was removed again, since
+    /// snapshots of the time before have it.
     pub spawned: Vec<(Entity, Spawn)>,
     /// The number of the next rover or object.
     pub next_entity: EntityId,

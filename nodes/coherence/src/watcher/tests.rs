@@ -10,7 +10,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, selene_msgs};
 use selene_sim::{
-    AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace,
+    AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace, World,
 };
 use selene_terrain::Edit;
 
@@ -210,25 +210,51 @@ fn a_simulation_started_anew_is_noticed() {
     assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 2, to: 1, .. })));
 }
 
+fn second() -> Spawn {
+    let place = SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() };
+    let file = config().join("rover/sorato.yaml");
+    Spawn::Rover { name: "second".to_owned(), file, sensors: Vec::new(), place }
+}
+
 #[test]
 fn what_is_added_is_known_before_it_is_seen() {
     let mut talk = Talk::new();
     talk.say(&state(0));
-    let place = SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() };
-    let file = config().join("rover/sorato.yaml");
-    let added = Spawn::Rover { name: "second".to_owned(), file, sensors: Vec::new(), place };
     let with_second = |sequence| Snapshot { entities_version: 1, ..state(sequence) };
     talk.say(&with_second(1));
     while let Ok(event) = talk.watcher.events.try_recv() {
         talk.watcher.take(event).expect("taken");
     }
     assert!(talk.watcher.next_held().expect("waits").is_none(), "nobody said yet what was added");
-    let table = entities_to_message(1, &[(Entity::Rover(EntityId(7)), added)]);
+    let table = entities_to_message(1, &[(Entity::Rover(EntityId(7)), second())]);
     talk.entities.publish(&table, SimTime::ZERO).expect("told");
     talk.finish();
     let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
     assert_eq!(interval.model.rovers()[&EntityId(7)].setup().name, "second");
     assert!(talk.next().is_none());
+}
+
+#[test]
+fn what_was_removed_again_is_known_in_the_snapshots_that_have_it() {
+    let mut talk = Talk::new();
+    let mut world = World::begin(model(), None).expect("begins");
+    let tell = |talk: &Talk, world: &World, sequence| {
+        let (version, spawned) = (world.state().entities_version, &world.state().spawned);
+        talk.entities.publish(&entities_to_message(version, spawned), SimTime::ZERO).expect("told");
+        talk.say(&Snapshot { entities_version: version, ..state(sequence) });
+    };
+    tell(&talk, &world, 0);
+    let added = world.spawn(&second(), &AllowedFolders::new([config()])).expect("room");
+    tell(&talk, &world, 1);
+    world.remove(added).expect("there");
+    tell(&talk, &world, 2);
+    talk.finish();
+    // All of that is heard before the first interval is taken.
+    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    assert_eq!(interval.next.sequence, 1);
+    let Entity::Rover(id) = added else { panic!("a rover") };
+    assert!(interval.model.rovers().contains_key(&id), "it was there then");
+    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(2));
 }
 
 #[test]
