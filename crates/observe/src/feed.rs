@@ -44,11 +44,14 @@ impl Feed {
         (feed, intervals)
     }
 
-    /// Steps the world one heartbeat.
+    /// Steps the world one heartbeat. Where the world was reset or put into another state, all begins anew.
     ///
     /// # Errors
     /// When the world cannot go on.
     pub fn heartbeat(&mut self, world: &mut World) -> Result<Interval, WorldError> {
+        if world.state().sequence != self.last.sequence {
+            *self = Self::begin(world)?;
+        }
         let next = Arc::new(world.heartbeat()?);
         Ok(self.interval(world, next))
     }
@@ -58,13 +61,6 @@ impl Feed {
         let mut edits = std::mem::take(&mut self.untold);
         edits.extend_from_slice(&next.edits);
         let previous = std::mem::replace(&mut self.last, Arc::clone(&next));
-        Interval { model: Arc::clone(world.model()), previous, next, edits, told_until: self.told_until }
-    }
-
-    /// The world as it stands, as an interval without length: for those who look before it goes on.
-    pub fn now(&mut self, world: &World) -> Interval {
-        let edits = std::mem::take(&mut self.untold);
-        let (previous, next) = (Arc::clone(&self.last), Arc::clone(&self.last));
         Interval { model: Arc::clone(world.model()), previous, next, edits, told_until: self.told_until }
     }
 

@@ -36,7 +36,7 @@ impl<T> PerRover<T> {
         interval: &Interval,
         mut make: impl FnMut(EntityId, &Ruts) -> Result<T, E>,
     ) -> Result<(), E> {
-        if interval.next.sequence < self.sequence {
+        if interval.previous.sequence < self.sequence {
             self.of.clear();
             self.ruts = self.ruts.take().map(|_| Ruts::default());
         }

@@ -92,6 +92,15 @@ fn flipped(leaf: &Value) -> Value {
 }
 
 #[test]
+fn the_first_snapshot_after_a_reset_is_the_very_first_one() {
+    let mut world = busy();
+    let first = world.first_snapshot().unwrap();
+    drive(&mut world, 50);
+    world.reset();
+    assert_eq!(world.first_snapshot().unwrap(), first);
+}
+
+#[test]
 fn a_change_of_any_part_of_the_state_changes_its_hash() {
     let state = full();
     let hash = state.hash();

@@ -133,6 +133,8 @@ impl Model {
         scratch: &mut Scratch,
         edits: Vec<Edit>,
     ) -> Result<Snapshot, WorldError> {
+        // What the last step left there would be told as if it were of this state.
+        scratch.rovers.clear();
         self.prepare(state, scratch)?;
         self.snapshot(state, scratch, edits)
     }

@@ -1,0 +1,65 @@
+//! Observers of a world that is reset: they begin anew with it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use selene_observe::{Device, Feed, ImuSample, Imus, LidarSample, Lidars, PositionSample, Positions};
+use selene_sim::{LoadOptions, Scenario, World};
+
+const SCENARIO: &str = "
+name: test
+utc: \"2026-11-21T12:00:00Z\"
+seed: 1
+gravity_m_s2: 1.62
+step_s: 0.001
+heartbeat_s: 0.01
+site: ../site/test_yard.yaml
+soil: ../soil/lunar.yaml
+rover: { file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0 }
+sensors: [../sensor/imu.yaml, ../sensor/gps.yaml, ../sensor/lidar.yaml]
+route: { speed_m_s: 0.2, waypoints_m: [[4, 0]] }
+";
+/// More than a scan takes.
+const HEARTBEATS: usize = 30;
+
+struct Observers {
+    imus: Imus,
+    positions: Positions,
+    lidars: Lidars,
+}
+
+type Seen = (Vec<ImuSample>, Vec<PositionSample>, Vec<LidarSample>);
+
+impl Observers {
+    fn watch(&mut self, world: &mut World, feed: &mut Feed, heartbeats: usize) -> Seen {
+        let mut seen = Seen::default();
+        for _ in 0..heartbeats {
+            let interval = feed.heartbeat(world).expect("heartbeat");
+            seen.0.extend(self.imus.take(&interval));
+            seen.1.extend(self.positions.take(&interval));
+            seen.2.extend(self.lidars.take(&interval).expect("traced"));
+        }
+        seen
+    }
+}
+
+#[test]
+fn what_is_measured_after_a_reset_is_what_was_measured_first() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/test.yaml");
+    let scenario = Scenario::parse(SCENARIO, &path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(Arc::new(scenario)).unwrap_or_else(|e| panic!("{e}"));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let lidars = Lidars::new(Device::cpu());
+    let mut observers = Observers { imus: Imus::default(), positions: Positions::default(), lidars };
+    let first = observers.watch(&mut world, &mut feed, HEARTBEATS);
+    assert!(first.0.len() > 50 && first.1.len() == 2 && first.2.len() == 1, "{} readings", first.0.len());
+    // Also after the shortest run that there is.
+    for heartbeats in [1, HEARTBEATS] {
+        world.reset();
+        let again = observers.watch(&mut world, &mut feed, heartbeats);
+        assert_eq!(again.0[..], first.0[..again.0.len()]);
+        assert_eq!(again.1[..], first.1[..again.1.len()]);
+        assert!(again.2[..] == first.2[..again.2.len()], "another scan");
+        assert!(heartbeats < HEARTBEATS || (again.0.len(), again.2.len()) == (first.0.len(), first.2.len()));
+    }
+}
