@@ -28,12 +28,14 @@ impl History {
         self.span = self.span.max(span);
     }
 
-    /// Takes in the world's next interval.
-    pub fn take(&mut self, interval: &Interval) {
-        if !self.reaches_back_to(interval.previous.time) {
-            self.push(Arc::clone(&interval.previous));
+    /// Takes in the world's next interval for those who look from a rover: snapshots from before it came tell
+    /// nothing of where it was.
+    pub fn take(&mut self, interval: &Interval, rover: EntityId) {
+        let Interval { previous, next, .. } = interval;
+        if !self.reaches_back_to(previous.time) && previous.rover(rover).is_some() {
+            self.push(Arc::clone(previous));
         }
-        self.push(Arc::clone(&interval.next));
+        self.push(Arc::clone(next));
     }
 
     /// Adds the next snapshot and forgets those that are no longer needed.

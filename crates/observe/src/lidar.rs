@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use selene_base::Pose;
 use selene_scene::BeamReturn;
 use selene_sensors::{Lidar, LidarPoint, Sample, Schedule};
 use selene_sim::{EntityId, Model, Snapshot};
@@ -113,7 +112,7 @@ impl RoverLidars {
     }
 
     fn take(&mut self, interval: &Interval) -> Result<Vec<LidarSample>, ObserveError> {
-        self.history.take(interval);
+        self.history.take(interval, self.rover);
         self.scene.take(interval)?;
         let mut due = Vec::new();
         for lidar in &mut self.lidars {
@@ -139,8 +138,9 @@ impl MountedLidar {
         scene: &TracedScene,
         tracer: &mut SteadyTracer,
     ) -> Result<LidarSample, ObserveError> {
-        let pose_at = |time| history.link_at(rover, self.link, time).unwrap_or_else(Pose::identity);
-        let beams = self.lidar.beams(sample.instant, pose_at);
+        let beams = self.lidar.beams(sample.instant, |time| history.link_at(rover, self.link, time));
+        let unknown = || ObserveError::of(&self.sensor.name, &"its rover is in no snapshot of that time");
+        let beams = beams.ok_or_else(unknown)?;
         let what = format!("the scan of {} at {}", self.sensor.name, sample.instant);
         let returns = &mut self.returns;
         let traced = tracer.trace(&what, |tracer| tracer.beams(scene.scene(), &beams, returns));

@@ -251,13 +251,18 @@ impl Lidar {
     }
 
     /// The beams of the scan that starts at `scan_start`, by firing; `world_from_lidar_at`
-    /// gives the sensor's pose at an instant.
+    /// gives the sensor's pose at an instant. None where it does not know one of them.
     #[must_use]
-    pub fn beams(&self, scan_start: SimTime, world_from_lidar_at: impl Fn(SimTime) -> Pose) -> Vec<Beam> {
+    pub fn beams(
+        &self,
+        scan_start: SimTime,
+        world_from_lidar_at: impl Fn(SimTime) -> Option<Pose>,
+    ) -> Option<Vec<Beam>> {
         let beam = |firing: &Firing| {
-            let world_from_lidar = world_from_lidar_at(scan_start + firing.after_start);
+            let world_from_lidar = world_from_lidar_at(scan_start + firing.after_start)?;
             let direction = world_from_lidar.rotation * direction(firing.azimuth_rad, firing.elevation_rad);
-            Beam { origin_m: world_from_lidar.translation.vector.into(), direction: direction.map(|c| c as f32).into() }
+            let origin_m = world_from_lidar.translation.vector.into();
+            Some(Beam { origin_m, direction: direction.map(|c| c as f32).into() })
         };
         self.firings.iter().map(beam).collect()
     }

@@ -35,7 +35,7 @@ fn vector(p: [f32; 3]) -> Vector3<f64> {
 fn every_beam_leaves_along_its_closed_form_direction() {
     let spec = spec();
     let lidar = Lidar::new(spec.clone());
-    let beams = lidar.beams(SimTime::ZERO, |_| Pose::identity());
+    let beams = lidar.beams(SimTime::ZERO, |_| Some(Pose::identity())).expect("known");
     assert_eq!(beams.len(), 16 * spec.columns as usize);
     for (i, beam) in beams.iter().enumerate() {
         let (column, channel) = (i / 16, i % 16);
@@ -72,7 +72,7 @@ fn beams_leave_from_where_the_sensor_is_at_their_own_instant() {
         let turned = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), yaw_rate * t.secs_f64());
         Pose::from_parts(Vector3::new(speed * t.secs_f64(), 0.0, 2.0).into(), turned)
     };
-    let beams = lidar.beams(start, pose_at);
+    let beams = lidar.beams(start, |time| Some(pose_at(time))).expect("known");
     let points = lidar.points(&vec![white_at(10.0); beams.len()], 1, 0);
     for (beam, point) in beams.iter().zip(&points) {
         let t = start + SimTime::from_secs_f64(f64::from(point.time));
@@ -84,11 +84,17 @@ fn beams_leave_from_where_the_sensor_is_at_their_own_instant() {
 }
 
 #[test]
+fn a_scan_from_where_nobody_knows_has_no_beams() {
+    let known_at_first = |time: SimTime| (time == SimTime::ZERO).then(Pose::identity);
+    assert!(Lidar::new(spec()).beams(SimTime::ZERO, known_at_first).is_none());
+}
+
+#[test]
 fn a_scan_begins_behind_and_turns_as_it_is_told() {
     let quarter = |spin| {
         let mut spec = spec();
         (spec.spin, spec.columns) = (spin, 4);
-        let beam = Lidar::new(spec).beams(SimTime::ZERO, |_| Pose::identity())[16];
+        let beam = Lidar::new(spec).beams(SimTime::ZERO, |_| Some(Pose::identity())).expect("known")[16];
         vector(beam.direction).y
     };
     assert!(quarter(Spin::Clockwise) > 0.9, "clockwise from behind, the left side comes first");

@@ -154,3 +154,19 @@ fn a_world_that_goes_on_knows_what_was_removed_again() {
     assert!(!resumed.state().rovers.contains_key(&new));
     assert!(resumed.model().rovers().contains_key(&new), "snapshots of the time before have it");
 }
+
+/// A state with such a path could be neither saved nor hashed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_path_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = std::env::temp_dir().join(format!("selene-spawn-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(OsStr::from_bytes(b"\xff.urdf"));
+    std::fs::copy(config().join("../urdf/lander/lander.urdf"), &file).unwrap();
+    let spawn = Spawn::Object { name: "lander".to_owned(), file, place: at(-6.0, 5.0) };
+    let refused = one().spawn(&spawn, &AllowedFolders::new([folder.clone()]));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(refused.unwrap_err().to_string().contains("UTF-8"));
+}

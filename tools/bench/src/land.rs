@@ -138,7 +138,7 @@ impl Lookout {
 
     fn follow(&mut self, interval: &Interval, rover: &RoverSnapshot) -> Result<(), BenchError> {
         let begun = Instant::now();
-        self.history.take(interval);
+        self.history.take(interval, ROVER);
         self.scene.take(interval).map_err(BenchError::new)?;
         let time = interval.next.time;
         if time.nanos() % (FRAME_S * 1_000_000_000) == 0 {

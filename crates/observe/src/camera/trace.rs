@@ -52,13 +52,15 @@ impl Eye {
         span: SimTime,
     ) -> Result<Self, ObserveError> {
         let mut history = History::new(span);
-        history.push(Arc::clone(snapshot));
+        if snapshot.rover(rover).is_some() {
+            history.push(Arc::clone(snapshot));
+        }
         let scene = TracedScene::new(model, rover, snapshot, ruts)?;
         Ok(Self { rover, history, scene, tracer: device.tracer(), last: BTreeMap::new() })
     }
 
     pub(crate) fn take(&mut self, interval: &Interval) -> Result<(), ObserveError> {
-        self.history.take(interval);
+        self.history.take(interval, self.rover);
         self.scene.take(interval)
     }
 

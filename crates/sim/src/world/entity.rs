@@ -98,8 +98,11 @@ impl AllowedFolders {
     /// The file's own path, links followed.
     ///
     /// # Errors
-    /// When it cannot be found or lies elsewhere.
+    /// When it cannot be found, lies elsewhere or has a path that is not UTF-8: saved states could not name it.
     pub fn find(&self, file: &Path) -> Result<PathBuf, InputError> {
+        if file.to_str().is_none() {
+            return Err(InputError::content(file, "its path must be UTF-8; rename it"));
+        }
         let found = file.canonicalize().map_err(|source| InputError::Read { path: file.to_owned(), source })?;
         if self.0.iter().any(|folder| found.starts_with(folder)) {
             return Ok(found);
