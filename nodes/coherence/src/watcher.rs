@@ -280,6 +280,7 @@ fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscrip
         move |event| drop(sender.send(event))
     };
     let (on_state, on_terrain, on_entities, on_info) = (tell(sender), tell(sender), tell(sender), tell(sender));
+    let run = links.run.to_string();
     Ok([
         subscribe(transport, RUN_INFO, Qos::latched(), move |info: selene_msgs::RunInfo| {
             on_info(Event::Info(info));
@@ -293,7 +294,10 @@ fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscrip
             on_terrain(Event::Terrain(Part { sequence, part, parts, edits }));
         })?,
         subscribe(transport, &links.world_state(), Qos::state(), move |message: selene_msgs::WorldState| {
-            on_state(Event::State(Box::new(state_from_message(&message))));
+            // Whatever is played on this run's topic, snapshots of another one are not its own.
+            if message.run == run {
+                on_state(Event::State(Box::new(state_from_message(&message))));
+            }
         })?,
     ])
 }

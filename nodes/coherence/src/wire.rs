@@ -6,10 +6,15 @@ use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelT
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
+use crate::run::RunId;
 
-/// A snapshot as a message; `name` gives the names of rovers and objects.
+/// A snapshot of a run as a message; `name` gives the names of rovers and objects.
 #[must_use]
-pub fn state_to_message<'a>(state: &Snapshot, name: impl Fn(EntityId) -> &'a str) -> selene_msgs::WorldState {
+pub fn state_to_message<'a>(
+    run: &RunId,
+    state: &Snapshot,
+    name: impl Fn(EntityId) -> &'a str,
+) -> selene_msgs::WorldState {
     let object = |object: &ObjectPose| selene_msgs::EntityPose {
         id: object.id.0,
         name: name(object.id).to_owned(),
@@ -17,6 +22,7 @@ pub fn state_to_message<'a>(state: &Snapshot, name: impl Fn(EntityId) -> &'a str
     };
     selene_msgs::WorldState {
         header: std_msgs::Header::new(state.time, frames::MAP),
+        run: run.to_string(),
         sequence: state.sequence,
         terrain_sequence: state.terrain_sequence,
         entities_version: state.entities_version,
@@ -193,8 +199,9 @@ mod tests {
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
             sun_direction: Vector3::x(),
         };
-        let message = state_to_message(&state, |id| if id == EntityId(4) { "second" } else { "first" });
-        assert_eq!(message.rovers[1].name, "second");
+        let run = "test".parse().expect("an id");
+        let message = state_to_message(&run, &state, |id| if id == EntityId(4) { "second" } else { "first" });
+        assert_eq!((message.run.as_str(), message.rovers[1].name.as_str()), ("test", "second"));
         assert_eq!(state_from_message(&message), state);
     }
 }

@@ -69,7 +69,7 @@ impl RunPublishers {
             let table = entities_to_message(state.entities_version, &state.spawned);
             self.entities.publish(&table, snapshot.time)?;
         }
-        let message = state_to_message(snapshot, |id| name_of(model, id));
+        let message = state_to_message(&self.links.run, snapshot, |id| name_of(model, id));
         Ok(self.world_state.publish(&message, snapshot.time)?)
     }
 

@@ -78,7 +78,11 @@ impl Talk {
     }
 
     fn say(&self, state: &Snapshot) {
-        self.states.publish(&state_to_message(state, |_| ""), state.time).expect("said");
+        self.say_of(&self.links.run, state);
+    }
+
+    fn say_of(&self, run: &RunId, state: &Snapshot) {
+        self.states.publish(&state_to_message(run, state, |_| ""), state.time).expect("said");
     }
 
     /// Tells terrain in two parts, the second one first.
@@ -264,7 +268,8 @@ fn another_run_is_not_heard() {
     let others = Publisher::new(&talk.bus, &elsewhere.world_state(), Qos::state()).expect("topic");
     let info = Publisher::new(&talk.bus, RUN_INFO, Qos::latched()).expect("topic");
     talk.say(&state(0));
-    others.publish(&state_to_message(&state(5), |_| ""), SimTime::ZERO).expect("said");
+    others.publish(&state_to_message(&elsewhere.run, &state(5), |_| ""), SimTime::ZERO).expect("said");
+    talk.say_of(&elsewhere.run, &state(6));
     let ended = selene_msgs::RunInfo { run: elsewhere.run.to_string(), finished: true, ..Default::default() };
     info.publish(&ended, SimTime::ZERO).expect("told");
     talk.say(&state(1));
