@@ -77,9 +77,11 @@ impl SteadyTracer {
     ) -> Result<T, TraceError> {
         match work(self.tracer.as_mut()) {
             Err(error) if error.is_of_device() => {
-                self.has_failed.store(true, Ordering::Relaxed);
                 self.tracer = Box::new(CpuTracer);
-                tracing::warn!("{error}; from {what} on traced on: {}", self.device());
+                // Several scenes' tracers find it lost, one after the other.
+                if !self.has_failed.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("{error}; from {what} on traced on: {}", self.device());
+                }
                 work(self.tracer.as_mut())
             }
             done => done,
