@@ -10,6 +10,7 @@ mod laws;
 mod level_of_detail;
 mod maps;
 mod parked;
+mod removed_rover;
 mod rigid_wheel;
 mod rocks;
 mod saved_ruts;

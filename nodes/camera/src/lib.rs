@@ -31,6 +31,8 @@ pub fn run_with(context: &NodeContext, device: Device, stop: &AtomicBool, own: O
     let mut cameras = Cameras::new(device, own);
     let mut publishers = publishers::of_model(context, &context.model)?;
     while let Some(interval) = watcher.next(stop)? {
+        // Topics of rovers that went are closed.
+        publishers.retain(|sensor, _| interval.next.rover(sensor.rover).is_some());
         for sample in cameras.take(&interval)? {
             if !publishers.contains_key(&sample.sensor) {
                 publishers.extend(publishers::of_rover(context, &interval.model, sample.sensor.rover)?);

@@ -29,6 +29,8 @@ pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(
         publishers.extend(of_rover(context, &context.model, *rover)?);
     }
     while let Some(interval) = watcher.next(stop)? {
+        // Topics of rovers that went are closed.
+        publishers.retain(|sensor, _| interval.next.rover(sensor.rover).is_some());
         for sample in lidars.take(&interval)? {
             if !publishers.contains_key(&sample.sensor) {
                 publishers.extend(of_rover(context, &interval.model, sample.sensor.rover)?);

@@ -7,11 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, WorldWatcher, qos_of};
-use selene_observe::{Imus, Positions, SensorId};
+use selene_observe::{Imus, Interval, Positions, SensorId};
 use selene_ros::sensor_msgs::{Imu, NavSatFix};
 use selene_ros::transport::Publisher;
-use selene_sensors::{SensorHeader, SensorSpec};
-use selene_sim::{EntityId, Model};
+use selene_sim::{EntityId, Model, Mounted};
 
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "navigation";
@@ -28,9 +27,7 @@ pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
         publishers.open(context, &context.model, *rover)?;
     }
     while let Some(interval) = watcher.next(stop)? {
-        for rover in &interval.next.rovers {
-            publishers.open(context, &interval.model, rover.id)?;
-        }
+        publishers.follow(context, &interval)?;
         for sample in imus.take(&interval) {
             if let Some(publisher) = publishers.imus.get(&sample.sensor) {
                 publisher.publish(&messages::imu(&sample), sample.stamp)?;
@@ -55,23 +52,29 @@ struct Publishers {
 }
 
 impl Publishers {
+    /// Opens the topics of rovers that came and closes those of rovers that went.
+    fn follow(&mut self, context: &NodeContext, interval: &Interval) -> Result<(), NodeError> {
+        let is_there = |rover: EntityId| interval.next.rover(rover).is_some();
+        self.imus.retain(|sensor, _| is_there(sensor.rover));
+        self.positions.retain(|sensor, _| is_there(sensor.rover));
+        self.known.retain(|rover| is_there(*rover));
+        interval.next.rovers.iter().try_for_each(|rover| self.open(context, &interval.model, rover.id))
+    }
+
     /// Opens the topics of a rover, if they are not open.
     fn open(&mut self, context: &NodeContext, model: &Model, rover: EntityId) -> Result<(), NodeError> {
         let Some(kind) = model.rovers().get(&rover).filter(|_| !self.known.contains(&rover)) else { return Ok(()) };
         self.known.push(rover);
-        let transport = context.links.public.as_ref();
-        for sensor in &kind.setup().sensors {
-            let SensorHeader { name, qos, .. } = sensor.spec.header();
-            let topic = |suffix: &str| kind.setup().topic(&format!("{name}/{suffix}"));
-            let id = SensorId { rover, name: name.to_owned() };
-            let qos = qos_of(qos);
-            match &sensor.spec {
-                SensorSpec::Imu(_) => drop(self.imus.insert(id, Publisher::new(transport, &topic("data"), qos)?)),
-                SensorSpec::Position(_) => {
-                    drop(self.positions.insert(id, Publisher::new(transport, &topic("fix"), qos)?));
-                }
-                SensorSpec::Camera(_) | SensorSpec::Lidar(_) => {}
-            }
+        let (transport, setup) = (context.links.public.as_ref(), kind.setup());
+        for Mounted { spec, .. } in setup.imus() {
+            let topic = setup.topic(&format!("{}/data", spec.name));
+            let publisher = Publisher::new(transport, &topic, qos_of(spec.qos))?;
+            self.imus.insert(SensorId { rover, name: spec.name.clone() }, publisher);
+        }
+        for Mounted { spec, .. } in setup.positions() {
+            let topic = setup.topic(&format!("{}/fix", spec.name));
+            let publisher = Publisher::new(transport, &topic, qos_of(spec.qos))?;
+            self.positions.insert(SensorId { rover, name: spec.name.clone() }, publisher);
         }
         Ok(())
     }

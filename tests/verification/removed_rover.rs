@@ -1,0 +1,96 @@
+//! A rover that is removed takes the topics of its sensors with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use selene_coherence::{NodeContext, NodeError, RunId, entities_to_message, state_to_message};
+use selene_observe::Device;
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Publisher, Subscription, subscribe};
+use selene_ros::{Qos, selene_msgs, std_msgs};
+use selene_sim::{Entity, Model, Snapshot, World};
+use selene_tests::{ROVER, context, model, scenario, world};
+
+type Node = fn(&NodeContext, &AtomicBool) -> Result<(), NodeError>;
+
+/// A snapshot is told again after so long, since a node may have begun to listen after it, and so often.
+const PATIENCE: Duration = Duration::from_millis(100);
+const TIMES: usize = 1200;
+
+/// A simulation that one node takes part in.
+struct Simulation {
+    run: RunId,
+    states: Publisher<selene_msgs::WorldState>,
+    entities: Publisher<selene_msgs::EntityTable>,
+    acknowledged: Receiver<u64>,
+    _ear: Subscription,
+}
+
+impl Simulation {
+    fn open(context: &NodeContext) -> Self {
+        let (links, transport) = (&context.links, context.links.internal.as_ref());
+        let (sender, acknowledged) = channel();
+        let note = move |message: selene_msgs::Acknowledge| drop(sender.send(message.sequence));
+        Self {
+            run: links.run.clone(),
+            states: Publisher::new(transport, &links.world_state(), Qos::state()).expect("topic"),
+            entities: Publisher::new(transport, &links.entities(), Qos::latched()).expect("topic"),
+            acknowledged,
+            _ear: subscribe(transport, &links.acknowledge(), Qos::state(), note).expect("topic"),
+        }
+    }
+
+    /// Tells a snapshot until the node has dealt with it.
+    fn tell(&self, world: &World, snapshot: &Snapshot) {
+        let table = entities_to_message(world.state().entities_version, &world.state().spawned);
+        self.entities.publish(&table, snapshot.time).expect("told");
+        for _ in 0..TIMES {
+            self.states.publish(&state_to_message(&self.run, snapshot, |_| ""), snapshot.time).expect("told");
+            if self.acknowledged.recv_timeout(PATIENCE) == Ok(snapshot.sequence) {
+                return;
+            }
+        }
+    }
+}
+
+/// A topic that is open takes no message of another type.
+fn is_open(bus: &InProcess, topic: &str) -> bool {
+    Publisher::<std_msgs::Float64>::new(bus, topic, Qos::reliable()).is_err()
+}
+
+/// Whether a topic of a node is open while its rover is there, and after it was removed.
+fn open_with_and_without(model: &Arc<Model>, node: Node, topic: &str) -> [bool; 2] {
+    let (bus, stop) = (InProcess::new(), AtomicBool::new(false));
+    let context = context(Arc::new(bus.clone()), model);
+    let simulation = Simulation::open(&context);
+    let mut world = world(model);
+    std::thread::scope(|scope| {
+        scope.spawn(|| node(&context, &stop).expect("no fault"));
+        let first = world.first_snapshot().expect("a snapshot");
+        simulation.tell(&world, &first);
+        let next = world.heartbeat().expect("heartbeat");
+        simulation.tell(&world, &next);
+        let with = is_open(&bus, topic);
+        world.remove(Entity::Rover(ROVER)).expect("there");
+        let last = world.heartbeat().expect("heartbeat");
+        simulation.tell(&world, &last);
+        let without = is_open(&bus, topic);
+        stop.store(true, Ordering::Relaxed);
+        [with, without]
+    })
+}
+
+#[test]
+fn topics_of_a_rover_that_was_removed_are_closed() {
+    let model = model(scenario("polar", None));
+    let nodes: [(Node, &str); 3] = [
+        (|context, stop| selene_camera::run(context, Device::cpu(), stop), "/navcam_left/image_raw"),
+        (|context, stop| selene_lidar::run(context, Device::cpu(), stop), "/lidar/points"),
+        (selene_navigation::run, "/imu/data"),
+    ];
+    for (node, topic) in nodes {
+        assert_eq!(open_with_and_without(&model, node, topic), [true, false], "{topic}");
+    }
+}
