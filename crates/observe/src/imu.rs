@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use nalgebra::Vector3;
 use selene_base::SimTime;
-use selene_sensors::{Imu, Motion, Sample, Schedule, SensorSpec};
-use selene_sim::{EntityId, Model};
+use selene_sensors::{Imu, ImuSpec, Motion, Sample, Schedule};
+use selene_sim::{EntityId, Model, Mounted};
 
 use crate::interval::Interval;
 use crate::outbox::Outbox;
@@ -53,17 +53,14 @@ impl Imus {
 fn units(model: &Model, rover: EntityId) -> Vec<MountedImu> {
     let Some(setup) = model.rovers().get(&rover).map(|kind| kind.setup()) else { return Vec::new() };
     let base_from_links = setup.model.base_from_links_at_zero();
-    let unit = |sensor: &selene_sim::MountedSensor| match &sensor.spec {
-        SensorSpec::Imu(spec) => Some(MountedImu {
-            sensor: SensorId { rover, name: spec.name.clone() },
-            imu: Imu::new(spec.clone(), base_from_links[sensor.link], setup.sensor_seed),
-            frame: setup.frame(&spec.link),
-            schedule: sensor.spec.schedule(),
-            outbox: Outbox::default(),
-        }),
-        SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Position(_) => None,
+    let unit = |Mounted { spec, link }: Mounted<'_, ImuSpec>| MountedImu {
+        sensor: SensorId { rover, name: spec.name.clone() },
+        imu: Imu::new(spec.clone(), base_from_links[link], setup.sensor_seed),
+        frame: setup.frame(&spec.link),
+        schedule: spec.schedule(),
+        outbox: Outbox::default(),
     };
-    setup.sensors.iter().filter_map(unit).collect()
+    setup.imus().map(unit).collect()
 }
 
 impl MountedImu {

@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use selene_dem::MapFrame;
-use selene_sensors::{PositionSpec, Sample, Schedule, SensorSpec};
-use selene_sim::{EntityId, Model};
+use selene_sensors::{PositionSpec, Sample, Schedule};
+use selene_sim::{EntityId, Model, Mounted};
 
 use crate::interval::Interval;
 use crate::outbox::Outbox;
@@ -53,19 +53,16 @@ impl Positions {
 
 fn receivers(model: &Model, rover: EntityId) -> Vec<Receiver> {
     let Some(setup) = model.rovers().get(&rover).map(|kind| kind.setup()) else { return Vec::new() };
-    let receiver = |sensor: &selene_sim::MountedSensor| match &sensor.spec {
-        SensorSpec::Position(spec) => Some(Receiver {
-            sensor: SensorId { rover, name: spec.name.clone() },
-            spec: spec.clone(),
-            link: sensor.link,
-            frame: setup.frame(&spec.link),
-            seed: setup.sensor_seed,
-            schedule: sensor.spec.schedule(),
-            outbox: Outbox::default(),
-        }),
-        SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Imu(_) => None,
+    let receiver = |Mounted { spec, link }: Mounted<'_, PositionSpec>| Receiver {
+        sensor: SensorId { rover, name: spec.name.clone() },
+        spec: spec.clone(),
+        link,
+        frame: setup.frame(&spec.link),
+        seed: setup.sensor_seed,
+        schedule: spec.schedule(),
+        outbox: Outbox::default(),
     };
-    setup.sensors.iter().filter_map(receiver).collect()
+    setup.positions().map(receiver).collect()
 }
 
 impl Receiver {

@@ -11,8 +11,8 @@ use selene_base::random::stream_at;
 use serde::Deserialize;
 
 use crate::noise::{DriftSpec, gaussian3};
-use crate::spec::{lag, rate, ros_name};
-use crate::{Qos, Sample};
+use crate::spec::{lag, rate, ros_name, schedule};
+use crate::{Qos, Sample, Schedule};
 
 /// An inertial measurement unit.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -39,6 +39,14 @@ pub struct ImuSpec {
     /// Noise of the specific force, m/s².
     #[garde(dive)]
     pub accelerometer_m_s2: DriftSpec,
+}
+
+impl ImuSpec {
+    /// When it takes readings, from the scenario's start on.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        schedule(self.rate_hz, self.lag_s)
+    }
 }
 
 /// How a body moves; vectors in the map frame.

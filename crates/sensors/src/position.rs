@@ -11,8 +11,8 @@ use selene_dem::MapFrame;
 use serde::Deserialize;
 
 use crate::noise::gaussian;
-use crate::spec::{lag, rate, ros_name};
-use crate::{Qos, Sample};
+use crate::spec::{lag, rate, ros_name, schedule};
+use crate::{Qos, Sample, Schedule};
 
 /// A receiver of position fixes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -55,6 +55,12 @@ pub struct Fix {
 }
 
 impl PositionSpec {
+    /// When it takes fixes, from the scenario's start on.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        schedule(self.rate_hz, self.lag_s)
+    }
+
     /// The fix of `sample` with the antenna at `map_m` of the site's map frame; `seed` is the
     /// scenario's.
     #[must_use]

@@ -14,8 +14,8 @@ use selene_pictures::tile::{Still, Sweep};
 use selene_pictures::wheels::{self, WheelTrack};
 use selene_ros::transport::{Subscription, TransportError, subscribe};
 use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs};
-use selene_sensors::{CameraSpec, DepthUnit, SensorSpec, TruthImage};
-use selene_sim::{Model, RoverSetup};
+use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
+use selene_sim::{Model, Mounted, RoverSetup};
 use selene_terrain::{Clipmap, Ruts};
 
 use crate::series::Series;
@@ -212,26 +212,19 @@ impl Listener<'_> {
     /// The first camera over time; of everything else the newest.
     fn sensors(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
         let mut subscriptions = Vec::new();
-        let first = rover.cameras().next().map(|camera| camera.spec.name.as_str());
-        for sensor in &rover.sensors {
-            let qos = qos_of(sensor.spec.header().qos);
-            match &sensor.spec {
-                SensorSpec::Camera(spec) if Some(spec.name.as_str()) == first => {
-                    let topic = rover.topic(&format!("{}/image_raw", spec.name));
-                    let take = move |kept: &mut Kept, image| kept.rovers[number].stills.extend(still(&image));
-                    subscriptions.push(self.on(&topic, qos, take)?);
-                    subscriptions.extend(self.truth_images(rover, spec, qos)?);
-                }
-                SensorSpec::Camera(spec) => {
-                    let topic = rover.topic(&format!("{}/image_raw", spec.name));
-                    subscriptions.push(self.newest(&topic, &caption(self.one_rover, rover, &spec.name), qos)?);
-                }
-                SensorSpec::Lidar(spec) => {
-                    let topic = rover.topic(&format!("{}/points", spec.name));
-                    subscriptions.push(self.sweep(&topic, &caption(self.one_rover, rover, &spec.name), qos)?);
-                }
-                SensorSpec::Imu(_) | SensorSpec::Position(_) => {}
+        for (index, Mounted { spec, .. }) in rover.cameras().enumerate() {
+            let (topic, qos) = (rover.topic(&format!("{}/image_raw", spec.name)), qos_of(spec.qos));
+            if index == 0 {
+                let take = move |kept: &mut Kept, image| kept.rovers[number].stills.extend(still(&image));
+                subscriptions.push(self.on(&topic, qos, take)?);
+                subscriptions.extend(self.truth_images(rover, spec, qos)?);
+            } else {
+                subscriptions.push(self.newest(&topic, &caption(self.one_rover, rover, &spec.name), qos)?);
             }
+        }
+        for Mounted { spec, .. } in rover.lidars() {
+            let topic = rover.topic(&format!("{}/points", spec.name));
+            subscriptions.push(self.sweep(&topic, &caption(self.one_rover, rover, &spec.name), qos_of(spec.qos))?);
         }
         Ok(subscriptions)
     }

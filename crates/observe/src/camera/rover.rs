@@ -6,8 +6,8 @@ use std::thread::{Builder, JoinHandle};
 
 use selene_base::SimTime;
 use selene_scene::{CameraFrame, TruthFrame};
-use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule, SensorSpec};
-use selene_sim::{EntityId, Model, RoverSetup, Snapshot};
+use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule};
+use selene_sim::{EntityId, Model, Mounted, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
 use crate::ObserveError;
@@ -76,13 +76,8 @@ impl RoverCameras {
         let setup = model.rovers().get(&rover).map(|kind| kind.setup().clone());
         let setup = setup.ok_or_else(|| ObserveError::of(&format!("rover {rover}"), &"is not there"))?;
         let span = rover_span(&setup, model.scenario().heartbeat);
-        let mut cameras = Vec::new();
-        for sensor in &setup.sensors {
-            if let SensorSpec::Camera(spec) = &sensor.spec {
-                let lens = Mounting::new(rover, &setup, spec, sensor.link, own)?;
-                cameras.push(Camera::new(lens, sensor.spec.schedule()));
-            }
-        }
+        let cameras = setup.cameras().map(|of| Mounting::new(rover, &setup, of, own).map(Camera::new));
+        let cameras = cameras.collect::<Result<_, _>>()?;
         Ok(Self { eye: Eye::new(model, rover, snapshot, ruts, device, span)?, cameras })
     }
 
@@ -147,8 +142,7 @@ impl Mounting {
     fn new(
         rover: EntityId,
         setup: &RoverSetup,
-        spec: &CameraSpec,
-        link: usize,
+        Mounted { spec, link }: Mounted<'_, CameraSpec>,
         own: &OwnStages,
     ) -> Result<Self, ObserveError> {
         let failed = |error: &dyn std::fmt::Display| ObserveError::of(&spec.name, error);
@@ -173,10 +167,10 @@ impl Mounting {
 }
 
 impl Camera {
-    fn new(lens: Mounting, schedule: Schedule) -> Self {
+    fn new(lens: Mounting) -> Self {
         Self {
+            schedule: lens.spec().schedule(),
             lens: Arc::new(lens),
-            schedule,
             open: VecDeque::new(),
             developing: None,
             outbox: Outbox::default(),
