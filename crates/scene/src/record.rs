@@ -85,7 +85,7 @@ pub struct InstanceRecord {
     pub end_node: u32,
     /// Index of its material.
     pub material: u32,
-    /// `Class` code in the low half, instance number in the high half.
+    /// Which of the scene's labels it has, from 2 on; 0 is the sky's and 1 the ground's, see `Scene::label`.
     pub code: u32,
 }
 
