@@ -33,29 +33,35 @@ pub type Answer = Result<Entity, ChangeError>;
 /// Changes that are asked for; all copies are one list.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    asked: Arc<Mutex<VecDeque<(Change, Sender<Answer>)>>>,
+    asked: Arc<Mutex<VecDeque<Asked>>>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    change: Change,
+    answer: Sender<Answer>,
 }
 
 impl Changes {
     /// Asks for a change; the answer comes before the next heartbeat, and none if the run ends before.
     pub fn ask(&self, change: Change) -> Receiver<Answer> {
-        let (sender, answer) = channel();
+        let (answer, answered) = channel();
         // A list is whole even if somebody panicked while holding it.
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push_back((change, sender));
-        answer
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push_back(Asked { change, answer });
+        answered
     }
 
     /// Makes the changes that were asked for; `is_shared` where other processes have the world too.
     pub(crate) fn make(&self, world: &mut World, folders: &AllowedFolders, is_shared: bool) {
         let asked = std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner));
-        for (change, sender) in asked {
+        for Asked { change, answer } in asked {
             let made = match change {
                 _ if is_shared => Err(ChangeError::Shared),
                 Change::Spawn(spawn) => world.spawn(&spawn, folders).map_err(ChangeError::from),
                 Change::Remove(entity) => world.remove(entity).map(|()| entity).map_err(ChangeError::from),
             };
             // Who asked may not wait for the answer.
-            drop(sender.send(made));
+            drop(answer.send(made));
         }
     }
 }
