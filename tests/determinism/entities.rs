@@ -81,7 +81,7 @@ fn run(model: &Arc<Model>) -> (u64, Published) {
 fn what_is_added_to_a_running_world_is_sensed_and_published_until_it_is_taken_away() {
     let model = model(scenario("convoy", None));
     let (hash, published) = run(&model);
-    for topic in ["/second/joint_states", "/second/imu/data", "/second/front_camera/image_raw"] {
+    for topic in ["/second/joint_states", "/second/imu/data", "/second/sorato_front/image_raw"] {
         let told = published.get(topic).unwrap_or_else(|| panic!("{topic} is not among {:?}", published.keys()));
         assert!(told.iter().all(|(stamp, _)| (ADDED..=REMOVED).contains(stamp)), "{topic}");
     }

@@ -352,6 +352,10 @@ impl Sharing {
             Arrived::Member(told) if told.process == self.process => Ok(()),
             Arrived::Member(told) => self.note_member(told),
             Arrived::Told { process, told } => self.note_told(process, told),
+            Arrived::Called { process } => {
+                self.others.note_called(&process);
+                Ok(())
+            }
             Arrived::Closed { process } => {
                 self.others.note_gone(&process);
                 Ok(())
@@ -359,6 +363,7 @@ impl Sharing {
             Arrived::OutOfReach { process, why } => self.note_out_of_reach(process, why),
             // Who runs already stays; the newcomer ends by itself.
             Arrived::OtherWorld { process, .. } if self.is_running => {
+                tracing::warn!("process {process} of run {} is of another world and does not take part", self.run);
                 self.others.forget(&process);
                 Ok(())
             }

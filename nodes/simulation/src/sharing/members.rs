@@ -15,6 +15,8 @@ pub(super) const LOST_AFTER: Duration = Duration::from_secs(5);
 pub(super) struct Other {
     pub(super) rovers: BTreeSet<EntityId>,
     pub(super) is_running: bool,
+    /// It has called here, and is of the same world.
+    has_called: bool,
     /// With whom it began, itself included.
     founders: Vec<String>,
     /// It said so, or nothing more can come from it.
@@ -31,6 +33,7 @@ impl Other {
         Self {
             rovers: BTreeSet::new(),
             is_running: false,
+            has_called: false,
             founders: Vec::new(),
             has_left: false,
             heard: Instant::now(),
@@ -91,6 +94,10 @@ impl Others {
         other.has_left |= told.left && !other.is_running;
     }
 
+    pub(super) fn note_called(&mut self, process: &str) {
+        self.heard(process).has_called = true;
+    }
+
     pub(super) fn note_part(&mut self, process: &str, part: ToldPart) {
         self.heard(process).parts.insert(part.part.sequence, part);
     }
@@ -129,12 +136,17 @@ impl Others {
         own: (&String, &BTreeSet<EntityId>),
         awaited: &BTreeSet<EntityId>,
     ) -> Option<Vec<String>> {
-        let mut running = self.0.values().filter(|other| other.is_running && other.is_there()).peekable();
+        // Of which world somebody is, is known when it has called.
+        if self.0.values().any(|other| other.is_there() && !other.has_called) {
+            return None;
+        }
+        let of_world = || self.0.iter().filter(|(_, other)| other.has_called && other.is_there());
+        let mut running = of_world().map(|(_, other)| other).filter(|other| other.is_running).peekable();
         if running.peek().is_some() {
             return running.find(|other| other.founders.contains(own.0)).map(|other| other.founders.clone());
         }
         let is_founder = |rovers: &BTreeSet<EntityId>| !rovers.is_disjoint(awaited);
-        let others = self.0.iter().filter(|(_, other)| is_founder(&other.rovers) && other.is_there());
+        let others = of_world().filter(|(_, other)| is_founder(&other.rovers));
         let founders: Vec<_> = others.map(|(name, other)| (name, &other.rovers)).chain([own]).collect();
         let all_taken = awaited.iter().all(|id| founders.iter().any(|(_, rovers)| rovers.contains(id)));
         let mut names: Vec<_> = founders.into_iter().map(|(name, _)| name.clone()).collect();

@@ -76,6 +76,10 @@ pub(super) enum Arrived {
         process: String,
         told: Told,
     },
+    /// It has called, and is of this world.
+    Called {
+        process: String,
+    },
     /// A connection ended.
     Closed {
         process: String,
@@ -215,6 +219,7 @@ async fn read_all(mut stream: TcpStream, own: Arc<Greeting>, arrived: Sender<Arr
         // Nobody takes it in once the node has ended, here and below.
         return drop(arrived.send(Arrived::OtherWorld { process, difference }));
     }
+    drop(arrived.send(Arrived::Called { process: process.clone() }));
     loop {
         let next = match read_frame::<Told>(&mut stream, FRAME_MAX).await {
             Ok(told) => Arrived::Told { process: process.clone(), told },
@@ -247,13 +252,13 @@ struct Call {
 
 impl Call {
     /// Calls until somebody answers.
-    async fn reach(&self) -> Result<TcpStream, String> {
+    async fn reach(&self) -> Result<(TcpStream, Greeting), String> {
         let begun = Instant::now();
         loop {
             let mut why = String::new();
             for address in &self.addresses {
                 match timeout(ANSWER_WITHIN, self.greet(address)).await {
-                    Ok(Ok(stream)) => return Ok(stream),
+                    Ok(Ok(answered)) => return Ok(answered),
                     Ok(Err(error)) => why = format!("{address}: {error}"),
                     Err(_) => why = format!("{address}: no answer"),
                 }
@@ -265,23 +270,27 @@ impl Call {
         }
     }
 
-    async fn greet(&self, address: &str) -> io::Result<TcpStream> {
+    async fn greet(&self, address: &str) -> io::Result<(TcpStream, Greeting)> {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         write_frame(&mut stream, &Frame::of(&*self.own)).await?;
         let answered: Greeting = read_frame(&mut stream, GREETING_MAX).await?;
         // Another machine's port of this number is somebody else's.
         let is_the_one = answered.run == self.own.run && answered.process == self.process;
-        if is_the_one { Ok(stream) } else { Err(io::Error::other("another process answers")) }
+        if is_the_one { Ok((stream, answered)) } else { Err(io::Error::other("another process answers")) }
     }
 }
 
 /// Tells a process all that is to be told, in order.
 async fn write_all(call: Call, mut frames: UnboundedReceiver<Frame>, arrived: Sender<Arrived>) {
-    let mut stream = match call.reach().await {
-        Ok(stream) => stream,
+    let (mut stream, answered) = match call.reach().await {
+        Ok(answered) => answered,
         Err(why) => return drop(arrived.send(Arrived::OutOfReach { process: call.process, why })),
     };
+    // Whichever of the two calls first: both find out, though the other may have ended by then.
+    if let Some(difference) = call.own.world.difference(&answered.world) {
+        return drop(arrived.send(Arrived::OtherWorld { process: call.process, difference }));
+    }
     while let Some(frame) = frames.recv().await {
         // What it told until then comes first: the end of the connection that it made tells that it is gone.
         if write_frame(&mut stream, &frame).await.is_err() {
