@@ -1,26 +1,12 @@
 //! Wheels and soil: every comparison's figures against a tolerance each. Where and why the
 //! two sides differ is told in docs/validation.md.
 
-use std::path::PathBuf;
-
 use selene_validation::{Comparison, Section, Sources};
 
-fn sources() -> Sources {
-    let data = selene_tests::data_dir();
-    let reference = std::env::var_os("SELENE_REFERENCE").map(PathBuf::from);
-    let beside = data.as_ref().map(|data| data.join("../reference"));
-    Sources { config: selene_tests::repository_file("config"), data, reference: reference.or(beside) }
-}
-
-/// The comparison, or none after saying that its data are not here.
-fn made(comparison: Comparison) -> Option<Section> {
-    match comparison.make(&sources()).unwrap_or_else(|error| panic!("{error}")) {
-        Ok(section) => Some(section),
-        Err(why) => {
-            selene_tests::skip_data(&format!("{}: {why} (SELENE_DATA, SELENE_REFERENCE)", comparison.title()));
-            None
-        }
-    }
+/// The comparison with the repository's own tables.
+fn made(comparison: Comparison) -> Section {
+    let sources = Sources { config: selene_tests::repository_file("config"), data: None, reference: None };
+    comparison.make(&sources).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[track_caller]
@@ -51,7 +37,7 @@ const EXACT: [(&str, f64); 4] = [
 
 #[test]
 fn the_wheel_pulls_resists_and_sinks_as_the_reference_says() {
-    let Some(section) = made(Comparison::PeerWheel) else { return };
+    let section = made(Comparison::PeerWheel);
     require(&section, &PUBLISHED);
     require(&section, &EXACT);
 }
@@ -70,7 +56,7 @@ const PLATE: [(&str, f64); 6] = [
 
 #[test]
 fn the_plate_rises_and_lets_go_as_the_reference_does() {
-    let Some(section) = made(Comparison::PeerPlate) else { return };
+    let section = made(Comparison::PeerPlate);
     require(&section, &PLATE);
     for name in ["plate_small_stiffness", "plate_large_stiffness"] {
         assert!(section.value(name).is_some_and(|ratio| ratio > 1.0), "{name}");
@@ -89,7 +75,7 @@ const MEASURED: [(&str, f64); 5] = [
 
 #[test]
 fn one_soil_and_three_fitted_numbers_meet_the_single_wheel_tests() {
-    let Some(section) = made(Comparison::MeasuredWheel) else { return };
+    let section = made(Comparison::MeasuredWheel);
     require(&section, &MEASURED);
 }
 
@@ -98,7 +84,7 @@ const PAPER: [(&str, f64); 3] = [("data_flat_slip", 2e-4), ("data_slope_slip", 2
 
 #[test]
 fn the_data_driven_law_is_as_true_to_its_regressions_as_its_paper() {
-    let section = made(Comparison::DataLaw).expect("it needs no data");
+    let section = made(Comparison::DataLaw);
     require(&section, &PAPER);
 }
 
@@ -107,7 +93,7 @@ const LINEAR: [(&str, f64); 1] = [("slope_slip_curvature", 0.02)];
 
 #[test]
 fn a_microrovers_slip_grows_linearly_with_the_slope_and_then_it_stalls() {
-    let section = made(Comparison::Microrover).expect("it needs no data");
+    let section = made(Comparison::Microrover);
     require(&section, &LINEAR);
     assert!(section.value("slope_stall_deg").is_some_and(|slope| (13.0..=20.0).contains(&slope)));
     assert!(section.value("slope_slip_per_deg").is_some_and(|rise| rise > 0.01));
@@ -119,7 +105,7 @@ fn a_microrovers_slip_grows_linearly_with_the_slope_and_then_it_stalls() {
 fn a_viper_wheel_under_a_kilonewton_pulls_less_than_friction_allows() {
     const FRICTION_N: f64 = 1000.0 * 0.7002;
     const COHESION_N: f64 = 170.0 * 0.2 * 0.3;
-    let section = made(Comparison::Continuum).expect("it needs no data");
+    let section = made(Comparison::Continuum);
     for name in ["continuum_lunar_terrain_n", "continuum_lunar_surface_n"] {
         assert!(section.value(name).is_some_and(|pull| (0.0..FRICTION_N + COHESION_N).contains(&pull)), "{name}");
     }

@@ -20,22 +20,18 @@ use selene_pictures::chart::{Chart, Line, Mark};
 
 pub use report::report;
 
-/// Why a comparison could not be made although its data are there.
+/// Why a comparison could not be made.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
-
-/// A table that a comparison needs and that is not among the data.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not here")]
-pub struct MissingTable(String);
 
 /// Where things are.
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// Selene's own configuration.
     pub config: PathBuf,
-    /// Third-party data, with a folder `wheel`.
+    /// Third-party data; measured wheels are read from its folder `wheel` where there is one, else their means
+    /// from Selene's own table.
     pub data: Option<PathBuf>,
-    /// Peers' reference curves.
+    /// Peers' reference curves; Selene's own copies where there is none.
     pub reference: Option<PathBuf>,
 }
 
@@ -74,18 +70,18 @@ impl Comparison {
         }
     }
 
-    /// Makes the comparison, or names the table that it lacks.
+    /// Makes the comparison.
     ///
     /// # Errors
-    /// When data are there and cannot be used, or a rig does not run.
-    pub fn make(self, sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
+    /// When a named folder lacks a table, a table cannot be used, or a rig does not run.
+    pub fn make(self, sources: &Sources) -> Result<Section, Failure> {
         match self {
             Self::PeerPlate => peer_plate::compare(sources),
             Self::PeerWheel => peer_wheel::compare(sources),
             Self::MeasuredWheel => measured::compare(sources),
-            Self::DataLaw => data_law::compare(sources).map(Ok),
-            Self::Microrover => microrover::compare(sources).map(Ok),
-            Self::Continuum => crm::compare(sources).map(Ok),
+            Self::DataLaw => data_law::compare(sources),
+            Self::Microrover => microrover::compare(sources),
+            Self::Continuum => crm::compare(sources),
         }
     }
 }
@@ -133,12 +129,12 @@ impl Sources {
     }
 }
 
-/// The table `name` in `folder`, where it is there.
-fn table(folder: Option<&Path>, name: &str) -> Result<Result<Table, MissingTable>, Failure> {
-    match folder.map(|folder| folder.join(name)).filter(|file| file.is_file()) {
-        Some(file) => Ok(Ok(Table::load(&file)?)),
-        None => Ok(Err(MissingTable(name.to_owned()))),
-    }
+/// The table `name` in `folder`; where no folder is named, `own`, a table of tests/validation/data.
+fn table(folder: Option<&Path>, name: &str, own: &str) -> Result<Table, Failure> {
+    Ok(match folder {
+        Some(folder) => Table::load(&folder.join(name))?,
+        None => Table::parse(own, Path::new(name))?,
+    })
 }
 
 /// A column of plain numbers.

@@ -6,9 +6,12 @@ use selene_base::Table;
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 use selene_soil::{Law, WheelShape, slip_ratio};
 
-use super::{Failure, Figure, MissingTable, Section, Sources, column, line, rms, table};
+use super::{Failure, Figure, Section, Sources, column, line, rms, table};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
+/// Means over the repeats of every setting; whose they are is told beside them.
+const SMOOTH_MEANS: &str = include_str!("../../../tests/validation/data/cmu_smooth_means.csv");
+const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_grouser_means.csv");
 const WIDTH_M: f64 = 0.05;
 /// Smooth skin: tan δ / tan φ, one of the three fitted numbers.
 const SMOOTH: WheelShape =
@@ -32,20 +35,20 @@ struct Setting {
     ours: SteadyState,
 }
 
-pub(super) fn compare(sources: &Sources) -> Result<Result<Section, MissingTable>, Failure> {
-    let folder = sources.data.as_ref().map(|data| data.join("wheel"));
-    let mut wheels = Vec::new();
-    for (file, wheel) in [("cmu_smooth.csv", SMOOTH), ("cmu_grouser_straight.csv", GROUSERED)] {
-        match table(folder.as_deref(), file)? {
-            Ok(table) => wheels.push(settings(&sources.law("dry_sand")?, &wheel, &table)?),
-            Err(why) => return Ok(Err(why)),
-        }
-    }
+pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
+    // The folder may hold other data alone.
+    let folder = sources.data.as_ref().map(|data| data.join("wheel")).filter(|folder| folder.is_dir());
+    let law = sources.law("dry_sand")?;
+    let wheel = |file: &str, means: &str, wheel: &WheelShape| -> Result<Vec<Setting>, Failure> {
+        settings(&law, wheel, &table(folder.as_deref(), file, means)?)
+    };
+    let smooth = wheel("cmu_smooth.csv", SMOOTH_MEANS, &SMOOTH)?;
+    let grousered = wheel("cmu_grouser_straight.csv", GROUSER_MEANS, &GROUSERED)?;
     let charts = vec![
-        ("validation_measured_straight.png", straight_chart(&wheels[0], &wheels[1])),
-        ("validation_measured_angle.png", angle_chart(&wheels[0])),
+        ("validation_measured_straight.png", straight_chart(&smooth, &grousered)),
+        ("validation_measured_angle.png", angle_chart(&smooth)),
     ];
-    Ok(Ok(Section { figures: figures(&wheels[0], &wheels[1]), text: text(&wheels[0]), charts }))
+    Ok(Section { figures: figures(&smooth, &grousered), text: text(&smooth), charts })
 }
 
 /// Means over repeats by angle and wheel speed, with ours.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use selene_base::output::{self, FileKind};
 
-use super::{Comparison, Failure, Figure, MissingTable, Section};
+use super::{Comparison, Failure, Figure, Section};
 
 const HEAD: &str = "# Validation
 
@@ -16,16 +16,13 @@ Wheels and soil beside measurements and beside peers. This page and its plots ar
 const PAGE: FileKind = FileKind { name: "page of `selene validate`", is: |head| head.starts_with(b"# Validation") };
 
 /// Writes validation.md and its images to `folder`.
-pub fn report(folder: &Path, made: &[(Comparison, Result<Section, MissingTable>)]) -> Result<(), Failure> {
+pub fn report(folder: &Path, made: &[(Comparison, Section)]) -> Result<(), Failure> {
     let images = folder.join("images");
     std::fs::create_dir_all(&images).map_err(|e| format!("{}: cannot be made: {e}", images.display()))?;
     let mut page = String::from(HEAD);
     for (comparison, section) in made {
         page += &format!("\n## {}\n\n", comparison.title());
-        match section {
-            Ok(section) => page += &write_section(section, &images)?,
-            Err(why) => page += &format!("Skipped: {why}.\n"),
-        }
+        page += &write_section(section, &images)?;
     }
     let file = folder.join("validation.md");
     Ok(output::write_bytes(&file, &PAGE, page.as_bytes())?)

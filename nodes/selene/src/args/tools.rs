@@ -54,11 +54,11 @@ pub(crate) struct FitArgs {
 }
 
 pub(super) const VALIDATE_EXAMPLES: &str = "Examples:
-  selene validate --data DIR --out docs    writes docs/validation.md and docs/images/validation_*.png
-  selene validate --data DIR --json        the figures beside what is asked of them
+  selene validate --out docs    writes docs/validation.md and docs/images/validation_*.png
+  selene validate --json        the figures beside what is asked of them
 
-Measured wheels are read from DIR/wheel, reference curves from --reference or DIR/../reference. What is not there is \
-skipped, and said to be.";
+Selene has the means of the measured wheels and the reference curves. Trials one by one are read from DIR/wheel where \
+--data DIR has that folder, other curves from --reference.";
 
 /// `selene validate`.
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ pub(crate) struct ValidateArgs {
     /// Folder with third-party data [default: the environment's SELENE_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Folder with peers' reference curves [default: the environment's SELENE_REFERENCE, else `reference` beside the data]
+    /// Folder with peers' reference curves [default: the environment's SELENE_REFERENCE, else Selene's own]
     #[arg(long, value_name = "DIR")]
     pub(crate) reference: Option<PathBuf>,
     /// Folder for validation.md and images/

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use selene_validation::{Comparison, Figure, MissingTable, Section, Sources, report};
+use selene_validation::{Comparison, Figure, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
@@ -14,8 +14,6 @@ use crate::places;
 #[derive(Serialize)]
 struct Printed {
     comparison: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    skipped: Option<String>,
     figures: Vec<PrintedFigure>,
 }
 
@@ -55,12 +53,11 @@ fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
     let data = places::data_dir(args.data.as_deref())?;
     places::check_is_folder("--reference", args.reference.as_deref())?;
     let from_environment = || std::env::var_os("SELENE_REFERENCE").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let beside = || data.as_ref().map(|data| data.join("../reference"));
-    let reference = args.reference.clone().or_else(from_environment).or_else(beside);
+    let reference = args.reference.clone().or_else(from_environment);
     Ok(Sources { config: places::config_dir()?, data, reference })
 }
 
-fn printed((comparison, section): &(Comparison, Result<Section, MissingTable>)) -> Printed {
+fn printed((comparison, section): &(Comparison, Section)) -> Printed {
     let figure = |figure: &Figure| PrintedFigure {
         name: figure.name,
         value: figure.value,
@@ -69,24 +66,15 @@ fn printed((comparison, section): &(Comparison, Result<Section, MissingTable>)) 
         at_most: figure.at_most,
         met: figure.is_met(),
     };
-    let (skipped, figures) = match section {
-        Ok(section) => (None, section.figures.iter().map(figure).collect()),
-        Err(missing) => (Some(missing.to_string()), Vec::new()),
-    };
-    Printed { comparison: comparison.title(), skipped, figures }
+    Printed { comparison: comparison.title(), figures: section.figures.iter().map(figure).collect() }
 }
 
-fn tell((comparison, section): &(Comparison, Result<Section, MissingTable>)) {
+fn tell((comparison, section): &(Comparison, Section)) {
     print_line(comparison.title());
-    match section {
-        Err(why) => print_line(format_args!("  skipped: {why}")),
-        Ok(section) => {
-            for figure @ Figure { name, value, unit, at_most, .. } in &section.figures {
-                let asked = at_most.map_or(String::new(), |limit| {
-                    format!("asked ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
-                });
-                print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {asked}"));
-            }
-        }
+    for figure @ Figure { name, value, unit, at_most, .. } in &section.figures {
+        let asked = at_most.map_or(String::new(), |limit| {
+            format!("asked ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
+        });
+        print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {asked}"));
     }
 }
