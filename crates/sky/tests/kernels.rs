@@ -1,27 +1,27 @@
-//! Claims about SPICE kernels: those of NAIF load, and what is no such thing is told.
+//! Claims about SPICE kernels: those of NAIF load, small ones that are made here put bodies where they say, and what
+//! is no kernel is told.
 
-use std::path::PathBuf;
+mod common;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use selene_sky::{Ephemeris, Kernels, SiteSky, Utc, stars};
+use common::{EARTH_MOON_KM, Made, SPEED_KM_S, SUN_MOON_KM, data_dir, pck};
+use nalgebra::Vector3;
+use selene_sky::{Direction, Ephemeris, Kernels, MOON_RADIUS_M, SiteSky, Utc, stars};
 
 /// The files that make a lunar sky, and two that may lie beside them.
 const FILES: [&str; 5] = ["naif0012.tls", "pck00011.tpc", "moon_080317.tf", "moon_pa_de421_1900-2050.bpc", "de421.bsp"];
 /// The two ephemerides differ by what the series leave out (0.02°).
 const SERIES_TOLERANCE_RAD: f64 = 3.5e-4;
+const LIGHT_KM_S: f64 = 299_792.458;
 
-fn data_dir() -> Option<PathBuf> {
-    let found = std::env::var_os("SELENE_DATA").map(PathBuf::from).filter(|dir| dir.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: needs SPICE kernels; set SELENE_DATA to the directory that has spice/");
-    }
-    found
+fn loaded<P: AsRef<Path>>(files: &[P]) -> Arc<Kernels> {
+    Arc::new(Kernels::load(files).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn kernels(names: &[&str]) -> Option<Result<Kernels, String>> {
-    let folder = data_dir()?.join("spice");
-    let files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
-    Some(Kernels::load(&files).map_err(|e| e.to_string()))
+fn site(kernels: &Arc<Kernels>, latitude_deg: f64, longitude_deg: f64) -> SiteSky {
+    SiteSky::new(latitude_deg, longitude_deg).with(Ephemeris::Kernels(Arc::clone(kernels)))
 }
 
 fn utc(text: &str) -> Utc {
@@ -30,16 +30,13 @@ fn utc(text: &str) -> Utc {
 
 #[test]
 fn every_kernel_of_the_data_loads_in_any_order() {
-    let mut names = FILES;
-    names.reverse();
-    let Some(forward) = kernels(&FILES) else { return };
-    let Some(backward) = kernels(&names) else { return };
-    let [forward, backward] = [forward, backward].map(|kernels| Arc::new(kernels.expect("good kernels")));
+    let Some(data) = data_dir() else { return };
+    let mut files = FILES.map(|name| data.join("spice").join(name));
+    let forward = loaded(&files);
+    files.reverse();
+    let backward = loaded(&files);
     assert_eq!(forward.covered_days(), ["1900-01-01".to_owned(), "2050-12-31".to_owned()]);
-    let at = |kernels: &Arc<Kernels>| {
-        let sky = SiteSky::new(-89.0, 30.0).with(Ephemeris::Kernels(Arc::clone(kernels)));
-        sky.at(utc("2026-11-21T12:00:00Z")).expect("covered")
-    };
+    let at = |kernels: &Arc<Kernels>| site(kernels, -89.0, 30.0).at(utc("2026-11-21T12:00:00Z")).expect("covered");
     let series = SiteSky::new(-89.0, 30.0).at(utc("2026-11-21T12:00:00Z")).expect("analytic");
     assert_eq!(at(&forward).sun, at(&backward).sun);
     assert!(at(&forward).sun.unit_enu.angle(&series.sun.unit_enu) < SERIES_TOLERANCE_RAD);
@@ -47,26 +44,57 @@ fn every_kernel_of_the_data_loads_in_any_order() {
     assert!(at(&forward).enu_from_icrf.angle_to(&series.enu_from_icrf) < SERIES_TOLERANCE_RAD);
 }
 
+/// Rounding of instants: a microsecond of the Moon's way or turn.
+#[track_caller]
+fn stands(direction: &Direction, unit_enu: Vector3<f64>, distance_km: f64) {
+    assert!((direction.unit_enu - unit_enu).norm() < 1e-9, "{direction:?}, expected {unit_enu}");
+    assert!(
+        (direction.distance_m - (1e3 * distance_km - MOON_RADIUS_M)).abs() < 1.0,
+        "{direction:?}, {distance_km} km"
+    );
+}
+
+#[test]
+fn bodies_stand_where_kernels_put_them_as_light_shows_them_from_a_moon_that_moves_and_turns() {
+    let made = Made::new("places");
+    let mut files = made.files();
+    let forward = loaded(&files);
+    files.reverse();
+    for kernels in [forward, loaded(&files)] {
+        assert_eq!(kernels.covered_days(), ["1970-01-01".to_owned(), "2029-12-31".to_owned()]);
+        // J2000.0 by the leap seconds of 1999, and a day later, when the Moon has turned by 10°. The Earth stands along
+        // the ICRF's y, over 30° south in the tilted axes, and is seen where it was: it moves away along that line.
+        let seen_km = EARTH_MOON_KM / (1.0 + SPEED_KM_S / LIGHT_KM_S);
+        for (instant, longitude_deg) in [("2000-01-01T11:58:55.816Z", 1.0), ("2000-01-02T11:58:55.816Z", -9.0)] {
+            let earth = site(&kernels, -30.0, longitude_deg).earth(utc(instant)).expect("covered");
+            stands(&earth, Vector3::z(), seen_km);
+        }
+        // The Sun stands over 90° west of there, moved by aberration toward where the Moon goes.
+        let sun = site(&kernels, 0.0, -89.0).sun(utc("2000-01-01T11:58:55.816Z")).expect("covered");
+        let toward = Vector3::new(30_f64.to_radians().cos(), -0.5, 0.0);
+        stands(&sun, (toward * (SPEED_KM_S / LIGHT_KM_S) + Vector3::z()).normalize(), SUN_MOON_KM);
+    }
+}
+
 #[test]
 fn an_instant_that_is_not_covered_is_told_with_the_span() {
-    let Some(kernels) = kernels(&FILES) else { return };
-    let sky = SiteSky::new(0.0, 0.0).with(Ephemeris::Kernels(Arc::new(kernels.expect("good kernels"))));
-    let told = sky.sun(utc("2060-01-01T00:00:00Z")).expect_err("not covered").to_string();
-    for part in ["2060-01-01T00:00:00Z", "de421.bsp", "1900-01-01 to 2050-12-31"] {
-        assert!(told.contains(part), "{told}");
+    let made = Made::new("span");
+    let told = site(&loaded(&made.files()), 0.0, 0.0).sun(utc("2060-01-01T00:00:00Z")).expect_err("not covered");
+    for part in ["2060-01-01T00:00:00Z", "bodies.bsp", "1970-01-01 to 2029-12-31"] {
+        assert!(told.to_string().contains(part), "{told}");
     }
 }
 
 #[test]
 fn what_is_missing_among_the_kernels_is_told_with_what_would_have_it() {
+    let made = Made::new("missing");
     for (left_out, part, advice) in [
-        ("de421.bsp", "the Sun is in none", "de440s.bsp"),
-        ("moon_080317.tf", "the mean Earth frame", "moon_080317.tf"),
-        ("moon_pa_de421_1900-2050.bpc", "the Moon's attitude", "binary PCK"),
+        ("bodies.bsp", "the Sun is in none", "de440s.bsp"),
+        ("frames.tf", "the mean Earth frame", "moon_080317.tf"),
+        ("moon.bpc", "the Moon's attitude", "binary PCK"),
     ] {
-        let names: Vec<&str> = FILES.into_iter().filter(|name| *name != left_out).collect();
-        let Some(refused) = kernels(&names) else { return };
-        let told = refused.expect_err(left_out);
+        let files: Vec<PathBuf> = made.files().into_iter().filter(|file| !file.ends_with(left_out)).collect();
+        let told = Kernels::load(&files).expect_err(left_out).to_string();
         assert!(told.contains(part) && told.contains(advice), "{told}");
     }
 }
@@ -90,9 +118,8 @@ fn a_truncated_or_foreign_file_is_refused_with_its_name() {
     assert!(refusal("a.txt", b"not a kernel").contains("is no SPICE kernel"));
     assert!(refusal("empty.bsp", b"").contains("is no SPICE kernel"));
     assert!(refusal("head.bsp", b"DAF/SPK ").contains("is truncated"));
-    let Some(folder) = data_dir() else { return };
-    let whole = std::fs::read(folder.join("spice/moon_pa_de421_1900-2050.bpc")).expect("kernel");
-    for length in [500, 1024, 4096, whole.len() - 2048] {
+    let whole = pck();
+    for length in [500, 1024, 2048, 3080, 3160] {
         assert!(refusal("cut.bpc", &whole[..length]).contains("is truncated"), "{length}");
     }
     let mut big_endian = whole.clone();
@@ -106,25 +133,20 @@ fn a_truncated_or_foreign_file_is_refused_with_its_name() {
 
 #[test]
 fn damaged_numbers_in_a_kernel_never_panic() {
-    let Some(folder) = data_dir() else { return };
-    let folder = folder.join("spice");
-    let whole = std::fs::read(folder.join("moon_pa_de421_1900-2050.bpc")).expect("kernel");
+    let (made, whole) = (Made::new("damaged"), pck());
     let summary = (u32::from_le_bytes(whole[76..80].try_into().expect("four bytes")) as usize - 1) * 1024;
-    let others = ["moon_080317.tf", "de421.bsp"].map(|name| folder.join(name));
     let end = (u32::from_le_bytes(whole[84..88].try_into().expect("four bytes")) as usize - 1) * 8;
     // The pointers of the first record and of the first segment, and the segment's own end.
-    let places = (8..16).chain(76..88).chain(summary..summary + 64).chain(end - 32..end);
-    for place in places.step_by(3) {
+    for place in (8..16).chain(76..88).chain(summary..summary + 64).chain(end - 32..end) {
         let mut damaged = whole.clone();
         damaged[place] ^= 0xff;
-        let path = written("damaged.bpc", &damaged);
-        if let Ok(kernels) = Kernels::load(&[path.as_path(), others[0].as_path(), others[1].as_path()]) {
-            let sky = SiteSky::new(0.0, 0.0).with(Ephemeris::Kernels(Arc::new(kernels)));
-            for instant in ["1950-01-01T00:00:00Z", "2050-12-31T00:00:00Z"] {
+        std::fs::write(made.folder().join("moon.bpc"), &damaged).expect("written");
+        if let Ok(kernels) = Kernels::load(&made.files()) {
+            let sky = site(&Arc::new(kernels), 0.0, 0.0);
+            for instant in ["1970-01-12T00:00:00Z", "2029-12-21T00:00:00Z"] {
                 let _ = sky.at(utc(instant));
             }
         }
-        std::fs::remove_file(path).expect("clean");
     }
 }
 
