@@ -1,15 +1,20 @@
 //! Every file in config/ loads.
 
+/// SPICE kernels that are made here.
+#[path = "../../crates/sky/tests/common/mod.rs"]
+mod made_kernels;
+
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use selene_base::SimTime;
 use selene_base::input::{load_yaml, parse_yaml};
 use selene_sensors::SensorSpec;
 use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
-use selene_sky::SiteSky;
+use selene_sky::{Ephemeris, Kernels, SiteSky};
 use selene_soil::SoilSpec;
 use selene_terrain::SiteSpec;
-use selene_tests::{data_dir, repository_file, skip_data};
+use selene_tests::repository_file;
 use selene_vehicle::RoverModel;
 
 fn files(folder: &str) -> Vec<PathBuf> {
@@ -122,15 +127,18 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     refused("{kernels: [spice/a.bsp]}", &["sky: kernels", "spice/a.bsp", "SELENE_DATA"]);
     refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
     refused("{kernel: []}", &["kernel", "line"]);
-    let Some(data) = data_dir() else { return skip_data("needs SPICE kernels and stars; set SELENE_DATA") };
-    let kernels = "spice/de421.bsp, spice/moon_pa_de421_1900-2050.bpc, spice/moon_080317.tf";
-    let sky = format!("sky: {{kernels: [{kernels}], stars: stars/stars.6.json}}\ngravity_m_s2");
-    let scenario = hadley.load_with(Some(data), "gravity_m_s2", &sky).expect("loads");
-    assert_eq!(scenario.stars.len(), 5044);
-    let series = SiteSky::new(scenario.site.latitude_deg, scenario.site.longitude_deg).sun(scenario.utc);
-    let apart = scenario.sun(SimTime::ZERO).expect("covered").unit_enu.angle(&series.expect("series").unit_enu);
-    // The two ephemerides differ by what the series leave out.
-    assert!(apart > 0.0 && apart.to_degrees() < 0.02, "{apart}");
+    let made = made_kernels::Made::new("scenario");
+    let sirius = r#"{"features": [{"id": 32349, "properties": {"mag": -1.44}, "geometry": {"coordinates": [101.287, -16.716]}}]}"#;
+    std::fs::write(made.folder().join("stars.json"), sirius).expect("written");
+    let sky = "sky: {kernels: [frames.tf, bodies.bsp, moon.bpc], stars: stars.json}\ngravity_m_s2";
+    let scenario = hadley.load_with(Some(made.folder().to_owned()), "gravity_m_s2", sky).expect("loads");
+    assert_eq!((scenario.stars.len(), scenario.stars[0].id), (1, 32349));
+    let kernels = Arc::new(Kernels::load(&made.files()).expect("good"));
+    let site = SiteSky::new(scenario.site.latitude_deg, scenario.site.longitude_deg).at_height(scenario.site.datum_m);
+    let told = scenario.sun(SimTime::ZERO).expect("covered");
+    assert_eq!(told, site.clone().with(Ephemeris::Kernels(kernels)).sun(scenario.utc).expect("covered"));
+    // The made bodies stand elsewhere than the series have them.
+    assert!(told.unit_enu.angle(&site.sun(scenario.utc).expect("series").unit_enu) > 0.1);
 }
 
 #[test]

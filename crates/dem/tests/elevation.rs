@@ -8,9 +8,11 @@ use selene_dem::{
     write_geotiff,
 };
 
+/// The elevation files of the third-party data, if this machine has them; fails where `SELENE_REQUIRE_DATA` asks for them.
 fn data_dir() -> Option<PathBuf> {
-    let found = std::env::var_os("SELENE_DATA").map(|dir| PathBuf::from(dir).join("dem"));
+    let found = std::env::var_os("SELENE_DATA").map(|dir| PathBuf::from(dir).join("dem")).filter(|dir| dir.is_dir());
     if found.is_none() {
+        assert!(std::env::var_os("SELENE_REQUIRE_DATA").is_none(), "data are required here: set SELENE_DATA");
         eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
     }
     found
@@ -123,6 +125,82 @@ fn a_picture_of_hadley_is_read_with_its_stated_scale() {
     assert!((high - low - 49.0).abs() < 0.2, "{low} to {high}");
     assert!(refusal(&path, &ReadOptions { scale: None, ..stated.clone() }).contains("scale"));
     assert!(refusal(&path, &ReadOptions { spacing_m: None, ..stated }).contains("spacing"));
+}
+
+/// Heights of LOLA's LDEM_4 at the middles of pixels of 3.75°, from the north and from 0° E; how they were taken is told
+/// in the README beside them.
+const LOLA: &str = include_str!("data/ldem_4_every_15th.csv");
+const LOLA_SHAPE: [usize; 2] = [96, 48];
+const LOLA_STEP_DEG: f64 = 3.75;
+
+fn lola_m() -> Vec<f32> {
+    LOLA.lines().flat_map(|line| line.split(',')).map(|height| height.parse().expect("a height")).collect()
+}
+
+/// These heights as a PDS3 image with LDEM_4's own keys, as a cube from 0° to 360° and as a GeoTIFF from −180° to 180°.
+fn lola_files(folder: &Path) -> [PathBuf; 3] {
+    let files = ["LOLA.LBL", "lola.cub", "lola.tif"].map(|name| folder.join(name));
+    let heights_m = lola_m();
+    let counts: Vec<u8> = heights_m.iter().flat_map(|height_m| ((2.0 * height_m) as i16).to_le_bytes()).collect();
+    let pixel_m = LOLA_STEP_DEG.to_radians() * MOON_RADIUS_M;
+    let label = format!(
+        "PDS_VERSION_ID = PDS3\r\nTARGET_NAME = MOON\r\n^IMAGE = \"LOLA.IMG\"\r\nOBJECT = IMAGE\r\n LINES = 48\r\n LINE_SAMPLES = 96\r\n \
+         SAMPLE_TYPE = LSB_INTEGER\r\n SAMPLE_BITS = 16\r\n UNIT = METER\r\n SCALING_FACTOR = 0.5\r\n OFFSET = 1737400.\r\nEND_OBJECT = IMAGE\r\n\
+         OBJECT = IMAGE_MAP_PROJECTION\r\n MAP_PROJECTION_TYPE = \"SIMPLE CYLINDRICAL\"\r\n A_AXIS_RADIUS = 1737.4 <km>\r\n \
+         MAP_SCALE = {pixel_m} <m/pix>\r\n POSITIVE_LONGITUDE_DIRECTION = \"EAST\"\r\n CENTER_LATITUDE = 0 <deg>\r\n \
+         CENTER_LONGITUDE = 180 <deg>\r\n MAXIMUM_LATITUDE = 90 <deg>\r\n MINIMUM_LATITUDE = -90 <deg>\r\n \
+         WESTERNMOST_LONGITUDE = 0 <deg>\r\n EASTERNMOST_LONGITUDE = 360 <deg>\r\n LINE_PROJECTION_OFFSET = 23.5 <pix>\r\n \
+         SAMPLE_PROJECTION_OFFSET = 47.5 <pix>\r\nEND_OBJECT = IMAGE_MAP_PROJECTION\r\nEND\r\n"
+    );
+    std::fs::write(&files[0], label).expect("label");
+    std::fs::write(files[0].with_extension("IMG"), &counts).expect("image");
+    let label = format!(
+        "Object = IsisCube\n Object = Core\n StartByte = 2049\n Format = BandSequential\n Group = Dimensions\n Samples = 96\n Lines = 48\n \
+         Bands = 1\n End_Group\n Group = Pixels\n Type = SignedWord\n ByteOrder = Lsb\n Base = 1737400.0\n Multiplier = 0.5\n End_Group\n \
+         End_Object\n Group = Mapping\n ProjectionName = Equirectangular\n TargetName = Moon\n EquatorialRadius = 1737400.0 <meters>\n \
+         PolarRadius = 1737400.0 <meters>\n LongitudeDirection = PositiveEast\n LongitudeDomain = 360\n CenterLatitude = 0.0\n \
+         CenterLongitude = 0.0\n UpperLeftCornerX = 0.0 <meters>\n UpperLeftCornerY = {} <meters>\n \
+         PixelResolution = {pixel_m} <meters/pixel>\n End_Group\nEnd_Object\nEnd\n",
+        24.0 * pixel_m
+    );
+    let mut cube = label.into_bytes();
+    cube.resize(2048, 0);
+    cube.extend(&counts);
+    std::fs::write(&files[1], cube).expect("cube");
+    let turned = heights_m.chunks(96).flat_map(|row| [&row[48..], &row[..48]].concat()).collect();
+    let transform = GeoTransform::north_up(-180.0, 90.0, LOLA_STEP_DEG, LOLA_STEP_DEG);
+    let dem = Dem::new(LOLA_SHAPE, transform, Crs::Geographic, turned).expect("a grid");
+    write_geotiff(&dem, &files[2], Compression::Deflate).expect("written");
+    files
+}
+
+#[test]
+fn lolas_heights_are_where_it_measured_them_in_every_format_and_from_every_first_longitude() {
+    let dems = lola_files(&folder("lola")).map(|file| open(&file).read().expect("heights"));
+    for dem in &dems {
+        for (i, height_m) in lola_m().into_iter().enumerate() {
+            let [down_deg, east_deg] = [i / 96, i % 96].map(|at| LOLA_STEP_DEG * (at as f64 + 0.5));
+            let [column, row] = dem.post_at(&GeoPoint::from_degrees(90.0 - down_deg, east_deg)).expect("on the map");
+            assert_eq!(dem.post_m(column, row), Some(f64::from(height_m)), "post {i} on {}", dem.crs());
+        }
+        // Seen from a side or half a turn away each of them would be another height by a kilometre.
+        for (name, latitude_deg, longitude_deg, least_m, most_m) in [
+            ("Mare Crisium", 17.0, 59.0, -4000.0, -3000.0),
+            ("Mare Moscoviense", 27.0, 148.0, -3500.0, -2500.0),
+            ("the highest highlands", 5.0, -159.0, 6000.0, 7000.0),
+            ("the South Pole-Aitken basin", -53.0, 191.0, -6000.0, -5000.0),
+        ] {
+            let height_m = dem.height_m(&GeoPoint::from_degrees(latitude_deg, longitude_deg)).expect("on the map");
+            assert!((least_m..most_m).contains(&height_m), "{name}: {height_m} m on {}", dem.crs());
+        }
+    }
+    // The trap: a cube from 0° read as if it were from −180°.
+    let [label, cube, _] = &dems;
+    assert!(correlation(label, cube) > 0.999);
+    let t = *cube.transform();
+    let turned = GeoTransform { corner: [t.corner[0] - std::f64::consts::PI * MOON_RADIUS_M, t.corner[1]], ..t };
+    let turned = Dem::new(LOLA_SHAPE, turned, *cube.crs(), cube.heights_m().to_vec()).expect("a grid");
+    assert!(correlation(label, &turned) < 0.0);
 }
 
 /// A polar label in both conventions of signs; images are 400 × 300 posts of 1 km.

@@ -1,8 +1,11 @@
 //! Claims about the land behind the windows: a place is the same from wherever and whenever it is seen.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::sync::Arc;
 
+use common::{hadleys, site_file};
 use selene_base::input::load_yaml;
 use selene_terrain::{
     Clipmap, GroundPatch, Landscape, Level, LevelSpec, Node, Rock, Ruts, SiteSpec, Terrain, TileStore, Windows,
@@ -205,16 +208,13 @@ fn posts_of_five_metres_are_refined_to_a_centimetre() {
 
 #[test]
 fn measured_posts_of_two_metres_are_refined_to_a_centimetre() {
-    let Some(data_dir) = std::env::var_os("SELENE_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
-        return;
-    };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/hadley.yaml");
     let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
-    let levels = vec![level(0.01, 20.0), level(0.1, 120.0), level(2.0, 2048.0)];
-    let spec = SiteSpec { levels, ..load_yaml(&file).expect("a good file") };
-    let land = Landscape::new(spec, &file, Some(&data_dir), 5).expect("the data");
-    let windows = land.windows(&TileStore::default(), &around(&land, [81.0, -40.0]));
-    let (mean_m, spacing_m) = refinement_m(&windows);
-    assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
+    for (spec, data_dir) in hadleys("refined") {
+        let levels = vec![level(0.01, 20.0), level(0.1, 120.0), level(2.0, 2048.0)];
+        let spec = SiteSpec { levels, ..spec };
+        let land = Landscape::new(spec, &site_file("hadley.yaml"), Some(&data_dir), 5).expect("the data");
+        let windows = land.windows(&TileStore::default(), &around(&land, [81.0, -40.0]));
+        let (mean_m, spacing_m) = refinement_m(&windows);
+        assert!(spacing_m == 0.01 && (1e-5..CENTIMETRE_DETAIL_M).contains(&mean_m), "{mean_m} m at {spacing_m} m");
+    }
 }

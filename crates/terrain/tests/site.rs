@@ -1,21 +1,16 @@
 //! Claims about whole sites: those of config/site and smaller ones with the same laws.
 
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::path::Path;
+
+use common::{hadleys, on_a_geotiff, polar_files, site_file, spec};
 use selene_base::input::{load_yaml, parse_yaml};
 use selene_dem::{ElevationFile, MapFrame, ReadOptions};
-use selene_terrain::{Clipmap, ElevationSpec, FileSpec, Level, LevelSpec, Rock, SiteSpec};
+use selene_terrain::{Clipmap, ElevationSpec, Level, LevelSpec, Rock, SiteSpec};
 
 /// Heights of a few hundred metres are kept as `f32`, good to 3e-5 m.
 const STORED_HEIGHT_TOLERANCE_M: f64 = 1e-4;
-
-fn site_file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site").join(name)
-}
-
-fn spec(name: &str) -> SiteSpec {
-    load_yaml(&site_file(name)).expect("a good file")
-}
 
 /// The polar site with smaller levels, which have room for smaller rocks.
 fn small_polar() -> SiteSpec {
@@ -32,14 +27,6 @@ fn polar(seed: u64) -> Clipmap {
 
 fn heights(ground: &Clipmap) -> Vec<u32> {
     ground.levels().flat_map(|level| level.heights_m.iter().map(|h| h.to_bits())).collect()
-}
-
-fn data_dir() -> Option<PathBuf> {
-    let found = std::env::var_os("SELENE_DATA").map(PathBuf::from);
-    if found.is_none() {
-        eprintln!("skipped: needs the elevation data; set SELENE_DATA to their directory");
-    }
-    found
 }
 
 #[test]
@@ -238,24 +225,24 @@ fn absurd_sites_are_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn hadley_keeps_its_posts_within_half_a_level() {
-    let Some(data_dir) = data_dir() else { return };
-    let spec = spec("hadley.yaml");
-    let ground = Clipmap::of_site(&spec, Path::new("hadley.yaml"), Some(&data_dir), 1).expect("the data");
-    let ElevationSpec::Raster(raster) = &spec.elevation else { panic!("a raster site") };
-    let picture = image::open(data_dir.join(&raster.file)).expect("the picture").into_luma8();
-    let level = ground.levels().last().expect("a level");
-    let quantum_m = raster.relief_m / 255.0;
-    let middle = level.posts / 2;
-    // The origin is at height zero: its own half level is unknown, the same for all posts.
-    let departures = picture.enumerate_pixels().map(|(column, row, value)| {
-        let here_m = level.post_m(middle + column as usize - 128, middle + 128 - row as usize);
-        here_m - f64::from(value.0[0]) * quantum_m
-    });
-    let (low, high) = departures.fold((f64::MAX, f64::MIN), |(low, high), d| (low.min(d), high.max(d)));
-    assert!(high - low <= quantum_m + STORED_HEIGHT_TOLERANCE_M, "{low} to {high} for {quantum_m}");
-    let origin_m = ground.height_m(0.0, 0.0).expect("inside");
-    assert!(origin_m.abs() < STORED_HEIGHT_TOLERANCE_M, "{origin_m}");
+fn a_picture_keeps_its_posts_within_half_a_level() {
+    for (spec, data_dir) in hadleys("picture") {
+        let ground = Clipmap::of_site(&spec, Path::new("hadley.yaml"), Some(&data_dir), 1).expect("the data");
+        let ElevationSpec::Raster(raster) = &spec.elevation else { panic!("a raster site") };
+        let picture = image::open(data_dir.join(&raster.file)).expect("the picture").into_luma8();
+        let level = ground.levels().last().expect("a level");
+        let quantum_m = raster.relief_m / 255.0;
+        let middle = level.posts / 2;
+        // The origin is at height zero: its own half level is unknown, the same for all posts.
+        let departures = picture.enumerate_pixels().map(|(column, row, value)| {
+            let here_m = level.post_m(middle + column as usize - 128, middle + 128 - row as usize);
+            here_m - f64::from(value.0[0]) * quantum_m
+        });
+        let (low, high) = departures.fold((f64::MAX, f64::MIN), |(low, high), d| (low.min(d), high.max(d)));
+        assert!(high - low <= quantum_m + STORED_HEIGHT_TOLERANCE_M, "{low} to {high} for {quantum_m}");
+        let origin_m = ground.height_m(0.0, 0.0).expect("inside");
+        assert!(origin_m.abs() < STORED_HEIGHT_TOLERANCE_M, "{origin_m}");
+    }
 }
 
 #[test]
@@ -266,63 +253,61 @@ fn hadley_without_its_data_says_where_to_get_them() {
     }
 }
 
-/// A site on a polar GeoTIFF: only its place and its levels are its own.
-fn on_a_geotiff(datum_m: f64) -> SiteSpec {
-    let level = |spacing_m, side_m| LevelSpec { spacing_m, side_m };
-    let file =
-        FileSpec { file: "dem/polar_crs/dem_moon.tif".into(), source: "gz-common".into(), sha256: None, levels: 1 };
-    SiteSpec {
-        latitude_deg: 87.5558,
-        longitude_deg: -46.432,
-        datum_m,
-        levels: vec![level(0.05, 12.8), level(0.4, 51.2), level(2.4, 240.0)],
-        elevation: ElevationSpec::File(file),
-        ..spec("hadley.yaml")
-    }
-}
-
 #[test]
 fn a_site_on_a_georeferenced_file_has_the_files_heights_at_its_posts() {
-    let Some(data_dir) = data_dir() else { return };
-    let generate = |spec: &SiteSpec| Clipmap::of_site(spec, Path::new("site.yaml"), Some(&data_dir), 1);
-    let told = generate(&on_a_geotiff(0.0)).expect_err("another height").to_string();
-    assert!(told.contains("datum_m 0 must be -2"), "{told}");
-    let mut file =
-        ElevationFile::open(&data_dir.join("dem/polar_crs/dem_moon.tif"), &ReadOptions::default()).expect("good");
-    let dem = file.read().expect("good");
-    let spec = on_a_geotiff(0.0);
-    let origin = selene_dem::GeoPoint::from_degrees(spec.latitude_deg, spec.longitude_deg);
-    let datum_m = dem.height_m(&origin).expect("on the file");
-    let ground = generate(&on_a_geotiff(datum_m)).expect("a site");
-    let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
-    let coarsest = ground.levels().last().expect("levels");
-    let mut known = 0;
-    for row in 0..coarsest.posts {
-        for column in 0..coarsest.posts {
-            let [x, y] = coarsest.post_xy_m(column, row);
-            let Some(expected_m) = dem.map_height_m(&frame, x, y) else { continue };
-            known += 1;
-            assert!((coarsest.post_m(column, row) - expected_m).abs() < STORED_HEIGHT_TOLERANCE_M, "at {x}, {y}");
+    for (data_dir, name) in polar_files("georeferenced") {
+        let generate = |spec: &SiteSpec| Clipmap::of_site(spec, Path::new("site.yaml"), Some(&data_dir), 1);
+        let told = generate(&on_a_geotiff(&name, 0.0)).expect_err("another height").to_string();
+        assert!(told.contains("datum_m 0 must be -2"), "{told}");
+        let mut file = ElevationFile::open(&data_dir.join(&name), &ReadOptions::default()).expect("good");
+        let dem = file.read().expect("good");
+        let spec = on_a_geotiff(&name, 0.0);
+        let origin = selene_dem::GeoPoint::from_degrees(spec.latitude_deg, spec.longitude_deg);
+        let datum_m = dem.height_m(&origin).expect("on the file");
+        let ground = generate(&on_a_geotiff(&name, datum_m)).expect("a site");
+        let frame = MapFrame::new(spec.latitude_deg, spec.longitude_deg, datum_m);
+        let coarsest = ground.levels().last().expect("levels");
+        let mut known = 0;
+        for row in 0..coarsest.posts {
+            for column in 0..coarsest.posts {
+                let [x, y] = coarsest.post_xy_m(column, row);
+                let Some(expected_m) = dem.map_height_m(&frame, x, y) else { continue };
+                known += 1;
+                assert!((coarsest.post_m(column, row) - expected_m).abs() < STORED_HEIGHT_TOLERANCE_M, "at {x}, {y}");
+            }
         }
+        assert!(known > 500, "{known} posts on the file");
+        assert!(ground.height_m(0.0, 0.0).expect("inside").abs() < 0.05);
     }
-    assert!(known > 500, "{known} posts on the file");
-    assert!(ground.height_m(0.0, 0.0).expect("inside").abs() < 0.05);
 }
 
 #[test]
 fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() {
-    let Some(data_dir) = data_dir() else { return };
-    let mut ground =
-        Clipmap::of_site(&spec("hadley.yaml"), &site_file("hadley.yaml"), Some(&data_dir), 1).expect("data");
-    let home = ground.levels().last().expect("a level").clone();
-    ground.go_to(1100.0, -20.0);
-    let level = ground.levels().last().expect("a level").clone();
+    for (spec, data_dir) in hadleys("beyond") {
+        let mut ground = Clipmap::of_site(&spec, &site_file("hadley.yaml"), Some(&data_dir), 1).expect("data");
+        let home = ground.levels().last().expect("a level").clone();
+        ground.go_to(1100.0, -20.0);
+        let level = ground.levels().last().expect("a level").clone();
+        goes_on_without_a_step(&home, &level);
+        for [x, y] in [[1500.0, 700.0], [-4000.0, 9000.0]] {
+            ground.go_to(x, y);
+            let far = ground.height_m(x, y).expect("ground");
+            let mut other = ground.clone();
+            other.go_to(x + 10.0, y - 7.0);
+            assert!(other.centre() != ground.centre());
+            assert!((other.height_m(x, y).expect("ground") - far).abs() < STORED_HEIGHT_TOLERANCE_M);
+        }
+    }
+}
+
+/// The coarsest level farther east keeps what the first one has, and is no rougher at the border of that.
+fn goes_on_without_a_step(home: &Level, level: &Level) {
     assert!(level.origin_m[0] > home.origin_m[0] && level.posts == home.posts);
     let shift = ((level.origin_m[0] - home.origin_m[0]) / home.spacing_m).round() as usize;
     let row = |level: &Level, row: usize| level.heights_m[row * level.posts..][..level.posts].to_vec();
     let (mut at_border_m, mut inside_m) = (0.0_f32, 0.0_f32);
     for line in 0..home.posts {
-        let (old, new) = (row(&home, line), row(&level, line));
+        let (old, new) = (row(home, line), row(level, line));
         assert!(old[shift..] == new[..home.posts - shift], "what the square has stays to the bit");
         let border = home.posts - shift;
         at_border_m = at_border_m.max((new[border] - new[border - 1]).abs());
@@ -330,12 +315,4 @@ fn beyond_the_square_of_measured_ground_a_site_goes_on_made_up_without_a_step() 
         assert!(new.iter().all(|height_m| height_m.abs() < 500.0), "made-up ground stays near the site's");
     }
     assert!(at_border_m <= 1.5 * inside_m, "{at_border_m} m at the border, {inside_m} m inside");
-    for [x, y] in [[1500.0, 700.0], [-4000.0, 9000.0]] {
-        ground.go_to(x, y);
-        let far = ground.height_m(x, y).expect("ground");
-        let mut other = ground.clone();
-        other.go_to(x + 10.0, y - 7.0);
-        assert!(other.centre() != ground.centre());
-        assert!((other.height_m(x, y).expect("ground") - far).abs() < STORED_HEIGHT_TOLERANCE_M);
-    }
 }
