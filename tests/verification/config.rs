@@ -128,7 +128,8 @@ fn a_sky_is_taken_from_kernels_and_a_catalogue_or_refused_with_what_is_missing()
     refused("{stars: no/stars.json}", &["sky: stars", "no/stars.json", "--data"]);
     refused("{kernel: []}", &["kernel", "line"]);
     let made = made_kernels::Made::new("scenario");
-    let sirius = r#"{"features": [{"id": 32349, "properties": {"mag": -1.44}, "geometry": {"coordinates": [101.287, -16.716]}}]}"#;
+    let place = r#"{"coordinates": [101.287, -16.716]}"#;
+    let sirius = format!(r#"{{"features": [{{"id": 32349, "properties": {{"mag": -1.44}}, "geometry": {place}}}]}}"#);
     std::fs::write(made.folder().join("stars.json"), sirius).expect("written");
     let sky = "sky: {kernels: [frames.tf, bodies.bsp, moon.bpc], stars: stars.json}\ngravity_m_s2";
     let scenario = hadley.load_with(Some(made.folder().to_owned()), "gravity_m_s2", sky).expect("loads");

@@ -8,7 +8,7 @@ use selene_dem::{
     write_geotiff,
 };
 
-/// The elevation files of the third-party data, if this machine has them; fails where `SELENE_REQUIRE_DATA` asks for them.
+/// The elevation files of the third-party data, if they are here; fails where `SELENE_REQUIRE_DATA` asks for them.
 fn data_dir() -> Option<PathBuf> {
     let found = std::env::var_os("SELENE_DATA").map(|dir| PathBuf::from(dir).join("dem")).filter(|dir| dir.is_dir());
     if found.is_none() {
@@ -127,8 +127,8 @@ fn a_picture_of_hadley_is_read_with_its_stated_scale() {
     assert!(refusal(&path, &ReadOptions { spacing_m: None, ..stated }).contains("spacing"));
 }
 
-/// Heights of LOLA's LDEM_4 at the middles of pixels of 3.75°, from the north and from 0° E; how they were taken is told
-/// in the README beside them.
+/// Heights of LOLA's LDEM_4 at the middles of pixels of 3.75°, from the north and from 0° E; how they were taken is
+/// told in the README beside them.
 const LOLA: &str = include_str!("data/ldem_4_every_15th.csv");
 const LOLA_SHAPE: [usize; 2] = [96, 48];
 const LOLA_STEP_DEG: f64 = 3.75;

@@ -29,7 +29,7 @@ fn apart_deg(unit_enu: &Vector3<f64>, azimuth_elevation_deg: &[f64]) -> f64 {
     unit_enu.cross(&expected).norm().atan2(unit_enu.dot(&expected)).to_degrees()
 }
 
-/// How far Sun, Earth and star are off in a line of the table, degrees, and by what share of their distance Sun and Earth.
+/// How far Sun, Earth and star are off in a line of the table, degrees; by what share of their distance Sun and Earth.
 fn off(line: &str, ephemeris: &Ephemeris) -> ([f64; 3], f64) {
     let (utc, numbers) = line.split_once(',').expect("columns");
     let utc: Utc = utc.parse().expect("an instant");

@@ -52,7 +52,8 @@ pub fn hadleys(test: &str) -> Vec<(SiteSpec, PathBuf)> {
     [(made, folder)].into_iter().chain(real).collect()
 }
 
-/// A polar GeoTIFF of 33 × 33 posts made here, and a real one of the same place where the data have it: its folder and name.
+/// Folder and name of a polar GeoTIFF of 33 × 33 posts that is made here, and of a real one of the same place where
+/// the data have it.
 pub fn polar_files(test: &str) -> Vec<(PathBuf, String)> {
     let folder = folder(test);
     let crs =
