@@ -96,8 +96,12 @@ fn viper_goes_turns_stops_and_stays_on_every_law() {
         let speed = rover(&gone[gone.len() - 1]).body_twist().linear.x;
         assert!(speed > 0.19 * (1.0 - slip) && speed < 0.205, "{soil}: {speed} m/s");
         let turned = drive(&mut world, 3.0, Some(BodyTwist::arc(0.15, 0.1)));
-        let rate = rover(&turned[turned.len() - 1]).body_twist().angular.z;
-        assert!(rate > 0.05 && rate < 0.11, "{soil}: {rate} rad/s");
+        let end = &turned[turned.len() - 100..];
+        let rate = end.iter().map(|state| rover(state).body_twist().angular.z).sum::<f64>() / 100.0;
+        // The centre, 1.5 m off, is nearer than the servos reach: the inner wheels point 5.8° beside their way, which
+        // takes 1 % of the turn. Slip takes its share, and half as much again where the sides do not slip alike.
+        let least = 0.099 * (1.0 - 1.5 * slip) - 0.003;
+        assert!(rate > least && rate < 0.102, "{soil}: {rate} rad/s, at least {least}");
         drive(&mut world, 4.0, ahead(0.0));
         let stood = drive(&mut world, 6.0, ahead(0.0));
         let at = |state: &Snapshot| rover(state).world_from_base().translation.vector;

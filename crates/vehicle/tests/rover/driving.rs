@@ -101,8 +101,15 @@ fn it_turns_about_the_centre_that_its_axles_meet_in() {
     }
 }
 
+/// A wheel at r can point to within δ of its way round and rolls with the way's part along that, Ω r cos δ. Friction
+/// that is the same along and across leaves it the slip that turns nothing: square to its way. So it goes by the rim's
+/// part along the way, Ω r cos² δ.
 #[test]
 fn a_point_turn_beyond_the_steering_limits_skids_round_on_the_spot() {
+    /// Motors droop by half a percent under the slip's drag; the mass is not quite in the middle.
+    const TOLERANCE: f64 = 0.02;
+    let short_rad = 0.6418_f64.atan2(0.6098) - 30_f64.to_radians();
+    let expected = 0.1 * short_rad.cos().powi(2);
     let mut drive = Drive::flat();
     drive.steer_and_run(3.0, 0.0, 0.1);
     let start = drive.rover.world_from_base();
@@ -110,7 +117,7 @@ fn a_point_turn_beyond_the_steering_limits_skids_round_on_the_spot() {
     let end = drive.rover.world_from_base();
     let turned = (yaw_rad(&end) - yaw_rad(&start)) / 5.0;
     let moved = (end.translation.vector - start.translation.vector).norm();
-    assert!((0.05..=0.1).contains(&turned), "{turned} rad/s of 0.1 asked");
+    assert!((turned / expected - 1.0).abs() < TOLERANCE, "{turned} rad/s of 0.1 asked, {expected} expected");
     assert!(moved < 0.05, "{moved} m off the spot");
 }
 
