@@ -7,6 +7,7 @@ use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, subscribe};
 use selene_ros::{Qos, grid_map_msgs, nav_msgs, selene_msgs};
+use selene_sim::Model;
 use selene_simulation::{Begin, run};
 use selene_terrain::Clipmap;
 use selene_tests::{context, model, options, scenario};
@@ -47,22 +48,42 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     });
     let maps = maps.lock().expect("lock");
     assert_eq!(maps.len(), 1, "absurd requests are refused");
-    let elevation = &maps[0].data[0].data;
-    assert_eq!(elevation.len(), 80 * 60);
-    let height_m = |row: usize, column: usize| {
-        ground.height_m(4.0 - 0.1 * (row as f64 + 0.5), 3.0 - 0.1 * (column as f64 + 0.5)).expect("inside")
-    };
-    // Far from the wheels nothing was pressed in half a second.
-    for (row, column) in [(0, 0), (79, 59), (3, 50), (70, 2)] {
-        assert!((f64::from(elevation[column * 80 + row]) - height_m(row, column)).abs() < 1e-6);
-    }
     let rocks = rocks.lock().expect("lock");
     let told = &rocks.last().expect("told").rocks;
+    assert_heights(&maps[0].data[0].data, &ground, &model, told);
     assert_eq!(told.iter().filter(|rock| !rock.is_loose).count(), ground.rocks().len());
     assert_eq!(told.iter().filter(|rock| rock.is_loose).count(), model.rocks().len());
     let grids = grids.lock().expect("lock");
     let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
     assert_occupied_by(grid, told);
+}
+
+/// Every cell of the asked 8 × 6 m is as high as the ground, but for those near what presses it: they are off by less
+/// than a wheel sinks.
+fn assert_heights(elevation_m: &[f32], ground: &Clipmap, model: &Model, told: &[selene_msgs::Rock]) {
+    /// About a wheel's middle: its radius, half a second's way, and soil that slides.
+    const REACH_M: f64 = 0.5;
+    const SUNK_M: f64 = 0.1;
+    assert_eq!(elevation_m.len(), 80 * 60);
+    let setup = &model.scenario().rovers[0];
+    let wheels = setup.model.wheels().iter().map(|wheel| {
+        let at = wheel.centre_in_base_m;
+        ([setup.start.x_m + at.x, setup.start.y_m + at.y], REACH_M)
+    });
+    let loose = told.iter().filter(|rock| rock.is_loose);
+    let rocks = loose.map(|rock| ([rock.pose.position.x, rock.pose.position.y], REACH_M + 0.5 * rock.diameter));
+    let pressing: Vec<_> = wheels.chain(rocks).collect();
+    let mut untouched = 0;
+    for (i, height_m) in elevation_m.iter().enumerate() {
+        // Along −x first, then along −y.
+        let [x, y] = [4.0 - 0.1 * ((i % 80) as f64 + 0.5), 3.0 - 0.1 * ((i / 80) as f64 + 0.5)];
+        let off_m = (f64::from(*height_m) - ground.height_m(x, y).expect("inside")).abs();
+        let is_near = pressing.iter().any(|(at, reach_m)| (x - at[0]).hypot(y - at[1]) < *reach_m);
+        let most_m = if is_near { SUNK_M } else { 1e-6 };
+        assert!(off_m < most_m, "{off_m} m off at {x}, {y}");
+        untouched += usize::from(!is_near);
+    }
+    assert!(untouched > 3000, "{untouched} cells are untouched");
 }
 
 /// The grid of the asked 8 × 6 m is all on the ground, and occupied where loose rocks stand.
