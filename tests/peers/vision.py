@@ -31,12 +31,17 @@ def stereo(folder):
         disp12MaxDiff=1, uniquenessRatio=10, speckleWindowSize=100, speckleRange=2, mode=cv2.STEREO_SGBM_MODE_HH,
     )
     disparity = matcher.compute(left, right).astype(np.float64) / 16.0
+    true = info["fx_px"] * info["baseline_m"] / truth
+    # The matcher leaves out its first columns; a place must be in its range and in the right picture.
+    columns = np.arange(left.shape[1])
+    can_match = np.isfinite(truth) & (true > 1.0) & (true < 127.0) & (columns >= 128) & (columns >= true)
     matched = (disparity > 1.0) & np.isfinite(truth)
     depth = info["fx_px"] * info["baseline_m"] / disparity[matched]
     errors = np.abs(depth - truth[matched]) / truth[matched]
     return {
         "median_error": float(np.median(errors)),
-        "matched_share": float(matched.sum() / np.isfinite(truth).sum()),
+        "matched_share": float((matched & can_match).sum() / can_match.sum()),
+        "off_share": float((np.abs(disparity - true)[matched] > 1.0).mean()),
         "nearest_m": float(truth[matched].min()),
         "farthest_m": float(truth[matched].max()),
     }
