@@ -3,6 +3,8 @@
 mod architecture;
 mod cameras;
 mod config;
+#[cfg(unix)]
+mod devices;
 mod drive;
 mod endless;
 mod far_horizon;

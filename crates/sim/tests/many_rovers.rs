@@ -6,10 +6,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Rover, drive, parsed, world, yard};
+use nalgebra::Vector3;
 use selene_base::Pose;
-use selene_sim::{Command, EntityId, World};
-use selene_terrain::{GroundPatch, Ruts};
+use selene_sim::{Command, EntityId, Model, World};
+use selene_terrain::{GroundPatch, Level, Rock, RockShape, Ruts, Terrain};
 use selene_vehicle::BodyTwist;
 
 /// Rounding of poses after seconds of driving in touch, m: the order in which contacts are summed.
@@ -148,6 +151,24 @@ fn worlds_that_cannot_begin_are_refused_with_the_reason() {
     let lander = "objects: [{ name: lander, file: ../../urdf/lander/lander.urdf, x_m: 3, y_m: 0, yaw_deg: 45 }]";
     let told = start(&[rover("a", [1.9, 0.0, 0.0])], lander);
     assert!(told.contains("rover a") && told.contains("object lander") && told.contains("inside"), "{told}");
+}
+
+#[test]
+fn a_rover_that_starts_in_a_rock_of_the_ground_is_refused_with_the_rock() {
+    // A cube of 0.58 m about a point 0.2 m up.
+    let corner = |i: u32| Vector3::new(i & 1, i >> 1 & 1, i >> 2 & 1).cast::<f64>();
+    let cube = RockShape::hull(&(0..8).map(corner).collect::<Vec<_>>()).unwrap();
+    let begin = |x_m: f64| {
+        let rover = Rover { name: "a", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+        let scenario = parsed(&yard("lunar", &[rover], "")).unwrap();
+        let rock = Rock { id: 7, shape: 0, world_from_rock: Pose::translation(x_m, 0.0, 0.2), radius_m: 0.5 };
+        let level = Level::sample([-8.0, -8.0], 0.02, 801, |_, _| 0.0);
+        let model = Model::on(Arc::new(scenario), Terrain::of_level(level, vec![rock], vec![cube.clone()])).unwrap();
+        World::begin(Arc::new(model), None).map(drop).map_err(|error| error.to_string())
+    };
+    let told = begin(0.0).unwrap_err();
+    assert!(told.contains("rover a") && told.contains("rock 7") && told.contains("inside"), "{told}");
+    assert_eq!(begin(3.0), Ok(()));
 }
 
 #[test]

@@ -129,4 +129,16 @@ mod tests {
         assert!(AllowedFolders::default().find(&config.join("rover/viper.yaml")).is_err());
         assert!(allowed.find(&config.join("rover/nobody.yaml")).is_err());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_an_allowed_folder_is_followed_and_refused() {
+        let folder = std::env::temp_dir().join(format!("selene-allowed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/site/polar.yaml");
+        std::os::unix::fs::symlink(outside.canonicalize().expect("there"), folder.join("polar.yaml")).expect("a link");
+        let told = AllowedFolders::new([folder.clone()]).find(&folder.join("polar.yaml"));
+        std::fs::remove_dir_all(&folder).expect("clean");
+        assert!(told.expect_err("outside").to_string().contains("lies outside the folders"));
+    }
 }
