@@ -61,7 +61,8 @@ def scenario(world, params_file):
 def rovers(file):
     """The rovers of a scenario, by the names of their files."""
     with open(file, encoding="utf-8") as text:
-        return re.findall(r"^\s*(?:-\s+)?file:\s*\S*rover/(\w+)\.yaml", text.read(), re.MULTILINE)
+        bare = re.sub(r"(^|\s)#.*", "", text.read(), flags=re.MULTILINE)
+    return re.findall(r"\bfile:\s*[\"']?[^\s,}\"']*rover/([\w-]+)\.yaml", bare)
 
 
 def check_robot(file, robot):

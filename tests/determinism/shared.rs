@@ -2,7 +2,9 @@
 //! within what a heartbeat's delay does; who comes late catches up, who names another's rover is refused.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use selene_base::SimTime;
 use selene_coherence::NodeError;
@@ -131,4 +133,36 @@ fn a_node_that_names_a_rover_of_another_or_none_is_refused() {
         assert!(second.contains("rover viper is simulated by process") && second.contains("run test"), "{second}");
         assert_eq!(first.join().expect("no panic").simulated, SIMULATED);
     });
+}
+
+/// Lets nodes that still wait go when a test has failed.
+struct StopsAtTheEnd(Arc<AtomicBool>);
+
+impl Drop for StopsAtTheEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn of_two_nodes_that_wait_with_the_same_rover_one_is_refused_and_the_world_begins_with_the_other() {
+    let model = model(scenario("convoy", None));
+    let (witness, stop) = (Witness::default(), StopsAtTheEnd(Arc::default()));
+    let (tell, told) = channel();
+    let begin = |own: &'static str| {
+        let (context, options) =
+            (context(Arc::new(witness.clone()), &model), sharing(&[own], &["viper", "ex1"], Pace::Fast));
+        let (tell, stop) = (tell.clone(), Arc::clone(&stop.0));
+        std::thread::spawn(move || {
+            let outcome = selene_simulation::run(&context, Begin::Start(None), &options, &stop);
+            let _ = tell.send(outcome.map(|outcome| outcome.simulated).map_err(|error| error.to_string()));
+        });
+    };
+    let next = || told.recv_timeout(Duration::from_secs(120)).expect("a node ends");
+    begin("viper");
+    begin("viper");
+    let refused = next().expect_err("the world cannot begin without ex1");
+    assert!(refused.contains("rover viper is simulated by process") && refused.contains("run test"), "{refused}");
+    begin("ex1");
+    assert_eq!([next(), next()], [Ok(SIMULATED), Ok(SIMULATED)]);
 }

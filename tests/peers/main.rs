@@ -4,6 +4,7 @@
 mod bag;
 mod dds;
 mod elevation;
+mod launch;
 mod processes;
 mod program;
 mod sky;
