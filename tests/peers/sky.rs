@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
-use selene_sky::{Ephemeris, Kernels, SiteSky, Sky, Star, Utc, stars};
+use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Sky, Utc, stars};
 use selene_tests::{data_dir, skip_data};
 
 use crate::program::{folder, peer, succeeded, text};
@@ -62,18 +62,18 @@ fn case(number: u32) -> Case {
 }
 
 /// Stars from all over the catalogue, in files that the peer reads.
-fn chosen_stars(data: &Path) -> Vec<Star> {
+fn chosen_stars(data: &Path) -> Vec<CatalogueStar> {
     let stars = stars(&data.join("stars/stars.6.json")).expect("a catalogue");
     stars.iter().step_by(stars.len() / STARS).copied().take(STARS).collect()
 }
 
-fn star_line(star: &Star) -> String {
+fn star_line(star: &CatalogueStar) -> String {
     let unit = star.unit_icrf;
     format!("{},{:.12},{:.12}\n", star.id, unit.y.atan2(unit.x).to_degrees(), unit.z.asin().to_degrees())
 }
 
 /// What Skyfield says: a line of eight numbers a case.
-fn skyfield(data: &Path, cases: &[Case], stars: &[Star]) -> Option<Vec<Vec<f64>>> {
+fn skyfield(data: &Path, cases: &[Case], stars: &[CatalogueStar]) -> Option<Vec<Vec<f64>>> {
     let mut python = peer("sky.py")?;
     let out = folder("sky");
     let lines = cases.iter().fold(String::new(), |mut lines, case| {

@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
 use selene_sim::{Command, LooseFromSiteSpec, LooseRockSpec, Model, RoverSnapshot, Scenario, Start, World};
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Conditions, MemoryPatch, Scratch, SoilContext};
+use selene_soil::{Conditions, MemoryPatch, PressScratch, SoilContext};
 use selene_terrain::{GroundPatch, Level, Rock, RockShape, Terrain};
 use selene_tests::{ROVER, model, rover, scenario};
 use selene_vehicle::BodyTwist;
@@ -90,7 +90,7 @@ fn a_block_that_is_let_down_slowly_sinks_by_bekker() {
     let rock = model.rocks().values().next().expect("a rock");
     let mut solid = ConvexSolid::new(&model.terrain().shapes()[0], rock.radius_m);
     let soils = &model.scenario().soils;
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let mass_kg = weight_n / MOON_M_S2;
     let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: MOON_M_S2 };
     let mut pose = state.rocks.values().next().expect("a rock").world_from_rock;

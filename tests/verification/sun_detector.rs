@@ -14,7 +14,7 @@ use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_observe::sun_in_sight;
 use selene_scene::{CameraFrame, CameraView, CpuTracer, Scene, Sun, Tracer};
-use selene_sensors::{CameraSpec, Image, Pipeline, SensorSpec};
+use selene_sensors::{CameraSpec, DevelopedImage, Pipeline, SensorSpec};
 use selene_terrain::Clipmap;
 use selene_tests::{repository_file, scenario};
 
@@ -74,7 +74,7 @@ fn take(spec: &CameraSpec, ground: &Clipmap, scene: &mut Scene, index: u64) -> O
 
 /// The picture as the detector takes it; kept where `SELENE_PICTURES` names a folder, to be
 /// looked at.
-fn small(image: Image, index: u64) -> GrayImage {
+fn small(image: DevelopedImage, index: u64) -> GrayImage {
     let colour = image::RgbImage::from_raw(image.width, image.height, image.data).expect("rgb8");
     if let Some(folder) = std::env::var_os("SELENE_PICTURES") {
         colour.save(PathBuf::from(folder).join(format!("flare_{index:03}.png"))).expect("saved");

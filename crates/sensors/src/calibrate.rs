@@ -50,7 +50,7 @@ pub enum CalibrateError {
 
 /// What all pictures of one exposure say; signals are shares of the full scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct SignalLevel {
     /// Exposure time, s.
     pub exposure_s: f64,
     /// Mean over pixels and pictures.
@@ -63,7 +63,7 @@ pub struct Level {
     pub cut_off: [bool; 2],
 }
 
-impl Level {
+impl SignalLevel {
     /// Of pictures with the same exposure and numbers up to `full_scale`.
     ///
     /// # Errors
@@ -136,13 +136,13 @@ pub struct Calibration {
 /// # Errors
 /// When there are too few exposures or they are not those of a detector.
 pub fn calibrate(
-    flats: &[Level],
-    darks: &[Level],
+    flats: &[SignalLevel],
+    darks: &[SignalLevel],
     full_scale: f64,
     asked: Option<CurveName>,
 ) -> Result<Calibration, CalibrateError> {
-    let flats: Vec<Level> = flats.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
-    let darks: Vec<Level> = darks.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
+    let flats: Vec<SignalLevel> = flats.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
+    let darks: Vec<SignalLevel> = darks.iter().filter(|level| level.cut_off == [false; 2]).copied().collect();
     if flats.len() < LEVELS_LEAST {
         return Err(CalibrateError::TooFew { got: flats.len() });
     }
@@ -170,7 +170,7 @@ fn gain(calibration: &Calibration, signal: f64, full_scale: f64) -> Value {
     Value { value, sigma: (value * sigma / scale).abs() }
 }
 
-fn linear(flats: &[Level], darks: &[Level], means: &Line) -> Result<Calibration, CalibrateError> {
+fn linear(flats: &[SignalLevel], darks: &[SignalLevel], means: &Line) -> Result<Calibration, CalibrateError> {
     let dark_line = Line::through(darks.iter().map(|level| (level.exposure_s, level.mean, 1.0)));
     let black = dark_line.as_ref().map_or(means.intercept, |line| line.intercept);
     let transfer =

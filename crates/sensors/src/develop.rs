@@ -40,7 +40,7 @@ pub use self::defocus::DefocusSpec;
 pub use self::dust::DustSpec;
 pub use self::exposure::MeteringSpec;
 pub use self::flare::{FlareSpec, GhostSpec};
-pub use self::image::{Encoding, Image};
+pub use self::image::{DevelopedImage, Encoding};
 pub use self::intensity_noise::IntensityNoiseSpec;
 pub use self::jpeg::JpegSpec;
 pub use self::noise::NoiseSpec;

@@ -21,7 +21,7 @@ mod spec;
 pub mod truth;
 
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
-pub use develop::{Encoding, Image, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
+pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
 pub use imu::{Imu, ImuReading, ImuSpec, Motion};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};

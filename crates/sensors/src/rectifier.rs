@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use selene_base::Pose;
 
 use crate::camera::CameraSpec;
-use crate::develop::{Encoding, Image, Pattern};
+use crate::develop::{DevelopedImage, Encoding, Pattern};
 use crate::rectification::Rectification;
 
 /// The way from a camera's raw images to its rectified ones.
@@ -45,7 +45,7 @@ impl Rectifier {
 
     /// The rectified image of a raw one of the camera; none where that is of another size.
     #[must_use]
-    pub fn rectify(&self, raw: &Image) -> Option<Image> {
+    pub fn rectify(&self, raw: &DevelopedImage) -> Option<DevelopedImage> {
         if [raw.width, raw.height].map(|pixels| pixels as usize) != self.size {
             return None;
         }
@@ -60,8 +60,8 @@ impl Rectifier {
             1 => rectified.iter().map(|number| number.round() as u8).collect(),
             _ => rectified.iter().flat_map(|number| (number.round() as u16).to_le_bytes()).collect(),
         };
-        let Image { width, height, exposure_s, gain, .. } = *raw;
-        Some(Image { width, height, encoding, data, exposure_s, gain })
+        let DevelopedImage { width, height, exposure_s, gain, .. } = *raw;
+        Some(DevelopedImage { width, height, encoding, data, exposure_s, gain })
     }
 }
 
@@ -75,7 +75,7 @@ fn encoding_of(raw: Encoding) -> Encoding {
 }
 
 /// The numbers of an image, pixel by pixel, a mosaic's made into colours.
-fn numbers(raw: &Image) -> Vec<f32> {
+fn numbers(raw: &DevelopedImage) -> Vec<f32> {
     let numbers: Vec<f32> = match raw.encoding.bytes_per_channel() {
         1 => raw.data.iter().map(|byte| f32::from(*byte)).collect(),
         _ => raw.data.as_chunks().0.iter().map(|word| f32::from(u16::from_le_bytes(*word))).collect(),
@@ -144,7 +144,7 @@ mod tests {
     use crate::camera::tests::camera;
     use crate::develop::Pattern;
     use crate::rectification::Rectification;
-    use crate::{CameraSpec, Encoding, Image, LensName, LensSpec};
+    use crate::{CameraSpec, DevelopedImage, Encoding, LensName, LensSpec};
     use selene_base::Pose;
 
     const SIZE: [u32; 2] = [64, 48];
@@ -158,8 +158,8 @@ mod tests {
         Rectifier::new(camera, Rectification::alone(camera))
     }
 
-    fn image(encoding: Encoding, data: Vec<u8>) -> Image {
-        Image { width: SIZE[0], height: SIZE[1], encoding, data, exposure_s: 0.01, gain: 1.0 }
+    fn image(encoding: Encoding, data: Vec<u8>) -> DevelopedImage {
+        DevelopedImage { width: SIZE[0], height: SIZE[1], encoding, data, exposure_s: 0.01, gain: 1.0 }
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
             let raw = image(encoding, data);
             assert_eq!(pinhole.rectify(&raw), Some(raw));
         }
-        let other = Image { width: 32, height: 96, ..image(Encoding::Mono8, vec![0; 64 * 48]) };
+        let other = DevelopedImage { width: 32, height: 96, ..image(Encoding::Mono8, vec![0; 64 * 48]) };
         assert_eq!(pinhole.rectify(&other), None);
     }
 

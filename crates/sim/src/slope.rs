@@ -427,7 +427,7 @@ impl Run {
 
     /// Whether it slid or drove off to where there is no ground any more.
     fn has_left(&self) -> bool {
-        let off = |motion: selene_vehicle::WheelMotion| {
+        let off = |motion: selene_vehicle::WheelKinematics| {
             let at = motion.world_from_wheel.translation;
             self.ground.height_m(at.x, at.y).is_none()
         };

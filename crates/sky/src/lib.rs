@@ -17,7 +17,7 @@ pub use ephemeris::Ephemeris;
 pub use kernels::{KernelError, Kernels};
 pub use light::{EarthLight, limb_darkening, solar_irradiance_w_m2, visible_fraction};
 pub use site::{Direction, SiteSky, Sky, azimuth_elevation_rad, moon_from_enu};
-pub use stars::{Star, StarError, stars};
+pub use stars::{CatalogueStar, StarError, stars};
 pub use utc::{Utc, UtcError};
 
 pub use selene_base::MOON_RADIUS_M;

@@ -8,7 +8,7 @@ use nalgebra::{Rotation3, Vector3};
 use crate::ephemeris::{Ephemeris, Places};
 use crate::kernels::KernelError;
 use crate::light::{EarthLight, solar_irradiance_w_m2};
-use crate::stars::Star;
+use crate::stars::CatalogueStar;
 use crate::{MOON_RADIUS_M, Utc};
 
 /// The Sun's nominal radius, m (IAU 2015 resolution B3).
@@ -141,7 +141,7 @@ impl Sky {
     /// Unit vector toward a star: east, north, up. Aberration is in it (up to 0.006°), a
     /// star's parallax and motion since the catalogue's epoch are not.
     #[must_use]
-    pub fn star_enu(&self, star: &Star) -> Vector3<f64> {
+    pub fn star_enu(&self, star: &CatalogueStar) -> Vector3<f64> {
         self.enu_from_icrf * self.places.aberrated(&star.unit_icrf)
     }
 }

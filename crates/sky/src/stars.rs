@@ -23,7 +23,7 @@ const SUN_MAGNITUDE: f64 = -26.76;
 
 /// A star.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Star {
+pub struct CatalogueStar {
     /// The catalogue's number (Hipparcos).
     pub id: u32,
     /// Toward it from the barycentre of the solar system, ICRF.
@@ -50,7 +50,7 @@ pub enum StarError {
     },
 }
 
-impl Star {
+impl CatalogueStar {
     /// At a right ascension and a declination, degrees.
     #[must_use]
     pub fn new(id: u32, right_ascension_deg: f64, declination_deg: f64, magnitude: f64) -> Self {
@@ -103,7 +103,7 @@ struct Geometry {
 /// # Errors
 /// For a file that cannot be read or is no such catalogue, and for a star off the
 /// sphere or of no magnitude.
-pub fn stars(path: &Path) -> Result<Vec<Star>, StarError> {
+pub fn stars(path: &Path) -> Result<Vec<CatalogueStar>, StarError> {
     let bytes = read_bytes(path, FILE_BYTES_MAX)?;
     let refuse = |what: String| StarError::Content { path: path.to_owned(), what };
     let catalogue: Collection = serde_json::from_slice(&bytes).map_err(|e| refuse(e.to_string()))?;
@@ -112,7 +112,7 @@ pub fn stars(path: &Path) -> Result<Vec<Star>, StarError> {
     Ok(stars)
 }
 
-fn star(feature: &Feature) -> Result<Star, String> {
+fn star(feature: &Feature) -> Result<CatalogueStar, String> {
     let ([ra_deg, dec_deg], id, magnitude) = (feature.geometry.coordinates, feature.id, feature.properties.mag);
     if !((-180.0..=360.0).contains(&ra_deg) && (-90.0..=90.0).contains(&dec_deg)) {
         return Err(format!("star {id}: coordinates [{ra_deg}, {dec_deg}] must be -180 to 360 and -90 to 90 degrees"));
@@ -124,14 +124,14 @@ fn star(feature: &Feature) -> Result<Star, String> {
         None | Some("") => None,
         Some(text) => Some(text.parse().map_err(|_| format!("star {id}: bv '{text}' must be a number or empty"))?),
     };
-    Ok(Star { colour_index, ..Star::new(id, ra_deg, dec_deg, magnitude) })
+    Ok(CatalogueStar { colour_index, ..CatalogueStar::new(id, ra_deg, dec_deg, magnitude) })
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
-    use super::{SUN_MAGNITUDE, Star, stars};
+    use super::{CatalogueStar, SUN_MAGNITUDE, stars};
     use crate::light::SOLAR_CONSTANT_W_M2;
 
     fn written(name: &str, text: &str) -> PathBuf {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn five_magnitudes_are_a_hundredfold_and_the_suns_own_give_its_light() {
-        let star = |magnitude| Star::new(0, 0.0, 0.0, magnitude);
+        let star = |magnitude| CatalogueStar::new(0, 0.0, 0.0, magnitude);
         assert!((star(1.0).irradiance_v_w_m2() / star(6.0).irradiance_v_w_m2() - 100.0).abs() < 1e-9);
         assert!((star(SUN_MAGNITUDE).sunlike_irradiance_w_m2() - SOLAR_CONSTANT_W_M2).abs() < 1e-9);
         // Sunlight has 1.86 W/m² per nm at 550 nm (ASTM E-490), so 164 W/m² in V: the

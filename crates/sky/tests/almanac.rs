@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::data_dir;
 use nalgebra::Vector3;
-use selene_sky::{Ephemeris, Kernels, SiteSky, Star, Utc};
+use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Utc};
 
 /// How it was made is told in the README beside it.
 const TABLE: &str = include_str!("data/sky_de421.csv");
@@ -37,7 +37,7 @@ fn off(line: &str, ephemeris: &Ephemeris) -> ([f64; 3], f64) {
     assert_eq!(numbers.len(), 13, "{line}");
     let site = SiteSky::new(numbers[0], numbers[1]).at_height(numbers[2]).with(ephemeris.clone());
     let sky = site.at(utc).unwrap_or_else(|error| panic!("{error}"));
-    let star = sky.star_enu(&Star::new(0, numbers[9], numbers[10], 0.0));
+    let star = sky.star_enu(&CatalogueStar::new(0, numbers[9], numbers[10], 0.0));
     let apart_deg = [
         apart_deg(&sky.sun.unit_enu, &numbers[3..]),
         apart_deg(&sky.earth.unit_enu, &numbers[6..]),

@@ -156,7 +156,7 @@ fn the_catalogue_of_the_data_has_sirius_first() {
     let stars = stars(&folder.join("stars/stars.6.json")).expect("good");
     assert_eq!((stars.len(), stars[0].id, stars[0].magnitude), (5044, 32349, -1.44));
     // Sirius, ICRF J2000 (Hipparcos): 101.2872°, −16.7161°.
-    let sirius = selene_sky::Star::new(0, 101.2872, -16.7161, 0.0);
+    let sirius = selene_sky::CatalogueStar::new(0, 101.2872, -16.7161, 0.0);
     assert!(stars[0].unit_icrf.angle(&sirius.unit_icrf).to_degrees() < 1e-3);
     assert!(stars.iter().all(|star| star.magnitude <= 6.0));
 }

@@ -7,7 +7,8 @@ use divan::Bencher;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape, step,
+    Conditions, Law, MemoryPatch, PressScratch, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape,
+    step,
 };
 use selene_terrain::GroundPatch;
 
@@ -45,7 +46,7 @@ fn wheel_step(bencher: Bencher, soil: &str, grid_m: f64) {
 struct Rig {
     ground: GroundPatch,
     memory: MemoryPatch,
-    scratch: Scratch,
+    scratch: PressScratch,
     wheel: WheelShape,
     wheel_memory: WheelMemory,
     centre_m: Vector3<f64>,
@@ -60,7 +61,7 @@ impl Rig {
         Self {
             memory: MemoryPatch::new(&ground),
             ground,
-            scratch: Scratch::default(),
+            scratch: PressScratch::default(),
             wheel,
             wheel_memory: WheelMemory::carrying(LOAD_N),
             centre_m: Vector3::z() * wheel.radius_m,

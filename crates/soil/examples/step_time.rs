@@ -7,8 +7,8 @@ use std::time::Instant;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Bulldozing, Conditions, Law, MemoryPatch, Scm, Scratch, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion,
-    WheelShape, step,
+    Bulldozing, Conditions, Law, MemoryPatch, PressScratch, Scm, SoilContext, SoilSpec, Soils, WheelMemory,
+    WheelMotion, WheelShape, step,
 };
 use selene_terrain::GroundPatch;
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn micros_a_step(soils: &Soils, grid_m: f64, steer_rad: f64) -> f64 {
     let wheel = WheelShape { radius_m: 0.25, width_m: 0.20, ..WheelShape::default() };
     let mut ground = GroundPatch::flat(grid_m, 4.0);
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let conditions = Conditions { dt_s: 5e-4, gravity_m_s2: 1.62 };
     let mut wheel_memory = WheelMemory::default();

@@ -12,7 +12,7 @@ use selene_terrain::{GroundPatch, Node};
 
 use crate::erosion::Erosion;
 use crate::memory::MemoryPatch;
-use crate::press::{Scratch, Touch};
+use crate::press::{PressScratch, Touch};
 use crate::scm::Scm;
 
 /// Below this speed a wheel sinks on the spot.
@@ -35,7 +35,7 @@ pub(crate) fn settle(
     travel_m_s: Vector3<f64>,
     ground: &mut GroundPatch,
     memory: &mut MemoryPatch,
-    scratch: &mut Scratch,
+    scratch: &mut PressScratch,
 ) {
     let sunk_m3 = write_ruts(ground, memory, scratch);
     if let Some(bulldozing) = &scm.bulldozing {
@@ -48,7 +48,7 @@ pub(crate) fn settle(
 }
 
 /// Gives pressed posts their heights; the volume they lost.
-fn write_ruts(ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &Scratch) -> f64 {
+fn write_ruts(ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
     let mut sunk_m = 0.0;
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
         let Some(node) = memory.node(hit.node) else { continue };
@@ -70,7 +70,7 @@ fn cell_m2(ground: &GroundPatch) -> f64 {
     ground.spacing_m().powi(2)
 }
 
-impl Scratch {
+impl PressScratch {
     /// Posts that the wheel touches, and their neighbours that it does not.
     fn gather_border(&mut self) {
         let Self { window, hits, patches, bulldozing: work, .. } = self;

@@ -9,7 +9,7 @@ use selene_terrain::{GroundPatch, Level};
 
 use crate::law::Law;
 use crate::memory::MemoryPatch;
-use crate::press::Scratch;
+use crate::press::PressScratch;
 use crate::rig::{Diverging, RigError, check_grid};
 use crate::soils::Soils;
 use crate::wheel::{Conditions, SoilContext, WheelMotion, WheelShape, slip_ratio, step};
@@ -157,7 +157,7 @@ pub fn drive(rig: &DriveRig) -> Result<(Vec<DriveSample>, GroundPatch), RigError
     rig.check()?;
     let mut ground = rig.ground()?;
     let mut memory = MemoryPatch::new(&ground);
-    let (soils, mut scratch) = (Soils::uniform(rig.law.clone()), Scratch::default());
+    let (soils, mut scratch) = (Soils::uniform(rig.law.clone()), PressScratch::default());
     let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let mut wheel = DrivenWheel::new(rig);
     let steps = (rig.duration_s / rig.step_s).round() as usize;

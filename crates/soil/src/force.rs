@@ -4,7 +4,7 @@ use nalgebra::Vector3;
 use selene_terrain::GroundPatch;
 
 use crate::memory::MemoryPatch;
-use crate::press::{Hit, Motion, Response, Scratch, Touch};
+use crate::press::{Hit, Motion, PressScratch, Response, Touch};
 use crate::profile::Profile;
 use crate::scm::{Scm, mobilise};
 use crate::spec::Pressure;
@@ -61,11 +61,11 @@ impl Law<'_> {
         solid: &impl Profile,
         ground: &GroundPatch,
         memory: &mut MemoryPatch,
-        scratch: &mut Scratch,
+        scratch: &mut PressScratch,
     ) -> (Response, f64) {
         let mut response = Response { normal: self.normal, ..Response::default() };
         let mut lag_m: f64 = 0.0;
-        let Scratch { hits, patches, .. } = scratch;
+        let PressScratch { hits, patches, .. } = scratch;
         for hit in hits.iter_mut() {
             let force = match hit.touch {
                 Touch::Free => continue,

@@ -37,7 +37,7 @@ pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
-pub use press::Scratch;
+pub use press::PressScratch;
 pub use rigid::{Rigid, RigidSpec};
 pub use scm::{Bulldozing, Scm, SoilError};
 pub use slip_map::{SlipMap, SlipMapSpec, SlipTable};

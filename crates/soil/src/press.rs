@@ -55,7 +55,7 @@ pub(crate) struct Response {
 /// Working arrays of a step, kept between steps so that none allocates. It holds no
 /// state: any scratch gives the same result.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch {
+pub struct PressScratch {
     pub(crate) window: Window,
     surface_m: Vec<f32>,
     plastic_m: Vec<f32>,
@@ -108,7 +108,7 @@ pub(crate) fn press(
     conditions: &Conditions,
     ground: &mut GroundPatch,
     memory: &mut MemoryPatch,
-    scratch: &mut Scratch,
+    scratch: &mut PressScratch,
 ) -> Response {
     let Some(window) = window(solid.bounds_m(f64::INFINITY), ground) else { return Response::default() };
     scratch.load(window, ground, memory);
@@ -142,7 +142,7 @@ impl Window {
     }
 }
 
-impl Scratch {
+impl PressScratch {
     /// Reads undisturbed heights and plastic sinkage of the window and a border one
     /// node wide.
     fn load(&mut self, window: Window, ground: &GroundPatch, memory: &MemoryPatch) {

@@ -14,7 +14,7 @@ pub use self::error::{Diverging, RigError, Unsettled};
 use self::end::End;
 use crate::law::Law;
 use crate::memory::MemoryPatch;
-use crate::press::{Motion, NODES_MAX, Scratch, press};
+use crate::press::{Motion, NODES_MAX, PressScratch, press};
 use crate::profile::Plate;
 use crate::scm::Scm;
 use crate::soils::Soils;
@@ -220,7 +220,7 @@ fn roll(rig: &WheelRig) -> Result<End, RigError> {
     let travel_m = level_m_s.amax() * rig.duration_s;
     let mut ground = flat(rig.grid_m, travel_m + 4.0 * rig.wheel.radius_m + 2.0 * rig.wheel.width_m)?;
     let mut memory = MemoryPatch::new(&ground);
-    let (mut wheel_memory, mut scratch) = (WheelMemory::carrying(rig.load_n), Scratch::default());
+    let (mut wheel_memory, mut scratch) = (WheelMemory::carrying(rig.load_n), PressScratch::default());
     let soils = Soils::uniform(rig.law.clone());
     let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: rig.gravity_m_s2 };
@@ -336,7 +336,7 @@ pub fn plate(rig: &PlateRig) -> Result<Vec<PlateSample>, RigError> {
     rig.check()?;
     let mut ground = flat_between_posts(rig.grid_m, rig.size_m)?;
     let mut memory = MemoryPatch::new(&ground);
-    let mut scratch = Scratch::default();
+    let mut scratch = PressScratch::default();
     let turn_s = rig.depth_m / rig.speed_m_s;
     let steps = (1.5 * turn_s / rig.step_s).round() as usize;
     let conditions = Conditions { dt_s: rig.step_s, gravity_m_s2: 0.0 };

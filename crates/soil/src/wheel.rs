@@ -6,7 +6,7 @@ use selene_terrain::GroundPatch;
 
 use crate::law::Law;
 use crate::memory::MemoryPatch;
-use crate::press::{Motion, Scratch, press};
+use crate::press::{Motion, PressScratch, press};
 use crate::profile::Cylinder;
 use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
@@ -143,7 +143,7 @@ pub struct SoilContext<'a> {
     /// What the nodes remember.
     pub memory: &'a mut MemoryPatch,
     /// Working arrays; any do.
-    pub scratch: &'a mut Scratch,
+    pub scratch: &'a mut PressScratch,
 }
 
 /// One step of a wheel on the ground: the wrench at this motion, with ruts and memories

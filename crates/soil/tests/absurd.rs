@@ -5,7 +5,7 @@ use std::path::Path;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelMotion,
+    Conditions, Law, MemoryPatch, PressScratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelMotion,
     WheelShape, step,
 };
 use selene_terrain::GroundPatch;
@@ -27,7 +27,7 @@ fn absurd_motion_gives_finite_forces_in_every_law() {
     for name in ["lunar", "rigid", "tohoku_silica5_ex1", "slip_map_lunar"] {
         let mut ground = GroundPatch::flat(0.02, 4.0);
         let (mut memory, soils) = (MemoryPatch::new(&ground), Soils::uniform(law(name)));
-        let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
+        let (mut wheel_memory, mut scratch) = (WheelMemory::default(), PressScratch::default());
         let mut press = |at: [f64; 3], attitude: [f64; 3], linear: [f64; 3], spin: f64| {
             let [roll, pitch, yaw] = attitude;
             let rotation = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
@@ -67,7 +67,7 @@ fn a_wheel_dropped_from_a_hundred_metres_comes_to_rest() {
     for name in ["rigid", "tohoku_silica5_ex1", "slip_map_lunar"] {
         let mut ground = GroundPatch::flat(0.05, 40.0);
         let (mut memory, soils) = (MemoryPatch::new(&ground), Soils::uniform(law(name)));
-        let (mut wheel_memory, mut scratch) = (WheelMemory::default(), Scratch::default());
+        let (mut wheel_memory, mut scratch) = (WheelMemory::default(), PressScratch::default());
         let (mut at_m, mut velocity_m_s, mass_kg) = (Vector3::z() * 100.0, Vector3::new(0.2, 0.1, 0.0), 5.4);
         let rotation = UnitQuaternion::from_euler_angles(std::f64::consts::PI, 0.2, 0.4);
         let mut contact = WheelContact::default();

@@ -4,7 +4,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::drive_rig::{DriveRig, drive};
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Rigid, RigidSpec, Scratch, SoilContext, Soils, WheelContact, WheelMemory,
+    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelContact, WheelMemory,
     WheelMotion, WheelShape, step,
 };
 use selene_terrain::{GroundPatch, Level};
@@ -23,7 +23,7 @@ fn a_locked_wheel_rests_below_the_friction_angle_and_slides_above_it() {
     for heading in [0.0, 0.5, 1.5] {
         let mut ground = GroundPatch::flat(0.05, 12.0);
         let mut memory = MemoryPatch::new(&ground);
-        let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
+        let (soils, mut scratch) = (Soils::uniform(rigid()), PressScratch::default());
         let mut context =
             SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let mut drop = Drop::new(60.0, 0.0, 1e-3, 0.0);
@@ -126,7 +126,7 @@ impl Drop {
     fn run(&mut self, law: &Law, duration_s: f64) -> Vec<WheelContact> {
         let mut ground = GroundPatch::flat(0.05, 12.0);
         let mut memory = MemoryPatch::new(&ground);
-        let (soils, mut scratch) = (Soils::uniform(law.clone()), Scratch::default());
+        let (soils, mut scratch) = (Soils::uniform(law.clone()), PressScratch::default());
         let steps = (duration_s / self.step_s).round() as usize;
         let mut context =
             SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
@@ -158,7 +158,7 @@ fn a_bouncing_sliding_wheel_only_loses_energy() {
         drop.velocity_m_s.x = 0.3;
         let mut ground = GroundPatch::flat(0.1, 200.0);
         let mut memory = MemoryPatch::new(&ground);
-        let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
+        let (soils, mut scratch) = (Soils::uniform(rigid()), PressScratch::default());
         let mut context =
             SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         let (start_j, mut free_j, mut deepest_m) = (drop.energy_j(), drop.energy_j(), 0.0_f64);
@@ -183,7 +183,7 @@ fn a_wheel_rolls_over_rough_ground_without_leaping() {
     let level = Level::sample([-4.0, -4.0], 0.02, 401, |x, y| 0.004 * ((37.0 * x).sin() + (29.0 * y + x).cos()));
     let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
     let mut memory = MemoryPatch::new(&ground);
-    let (soils, mut scratch) = (Soils::uniform(rigid()), Scratch::default());
+    let (soils, mut scratch) = (Soils::uniform(rigid()), PressScratch::default());
     let mut context = SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
     let mut drop = Drop::new(60.0, 1.62, 1e-3, 0.01);
     drop.memory = WheelMemory::carrying(97.2);

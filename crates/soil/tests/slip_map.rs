@@ -9,8 +9,8 @@ use selene_base::input::parse_yaml;
 use selene_soil::drive_rig::{DriveRig, drive};
 use selene_soil::rig::{WheelRig, wheel};
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Scratch, SlipMap, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion, WheelShape,
-    step,
+    Conditions, Law, MemoryPatch, PressScratch, SlipMap, SoilContext, SoilSpec, Soils, WheelMemory, WheelMotion,
+    WheelShape, step,
 };
 use selene_terrain::GroundPatch;
 
@@ -87,7 +87,7 @@ fn a_parked_wheel_does_not_creep_on_fifteen_degrees() {
 fn the_ground_never_gives_power() {
     let (mut ground, soils) = (GroundPatch::flat(0.05, 60.0), Soils::uniform(Law::SlipMap(map())));
     let mut memory = MemoryPatch::new(&ground);
-    let mut scratch = Scratch::default();
+    let mut scratch = PressScratch::default();
     let conditions = Conditions { dt_s: 1e-3, gravity_m_s2: 1.62 };
     for rim in [-0.5_f64, -0.2, 0.0, 0.01, 0.2, 0.5] {
         for speed in [-0.5, -0.2, -0.01, 0.0, 0.002, 0.05, 0.19, 0.2, 0.21, 0.4] {

@@ -40,7 +40,7 @@ fn step(bencher: Bencher, rover: &str) {
 }
 
 /// A spring up, and drag along the ground.
-fn spring(motion: &selene_vehicle::WheelMotion, wheel: &selene_vehicle::Wheel) -> Wrench {
+fn spring(motion: &selene_vehicle::WheelKinematics, wheel: &selene_vehicle::Wheel) -> Wrench {
     let depth_m = wheel.radius_m - motion.world_from_wheel.translation.z;
     let up_n = if depth_m > 0.0 { (STIFFNESS_N_M * depth_m - DAMPING_N_S_M * motion.linear.z).max(0.0) } else { 0.0 };
     let rim = motion.linear + motion.angular.cross(&(Vector3::z() * -wheel.radius_m));

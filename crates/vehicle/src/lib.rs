@@ -28,9 +28,9 @@ pub use ackermann::{Ackermann, AckermannState};
 pub use brake::Brake;
 pub use drive::DrivePower;
 pub use error::VehicleError;
-pub use model::{Coupling, Lamp, Passive, RoverModel, Servo, Wheel, read_urdf};
+pub use model::{Coupling, MountedLamp, Passive, RoverModel, Servo, Wheel, read_urdf};
 pub use object::ObjectModel;
-pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelMotion};
+pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelKinematics};
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{
     CouplingSpec, DriveSpec, FinishSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,

@@ -29,7 +29,7 @@ pub struct RoverModel {
     servos: Vec<Servo>,
     passive: Vec<Passive>,
     couplings: Vec<Coupling>,
-    lamps: Vec<Lamp>,
+    lamps: Vec<MountedLamp>,
 }
 
 /// A wheel: indices into [`RoverModel::links`] and [`RoverModel::joints`], and size.
@@ -113,7 +113,7 @@ pub struct Passive {
 
 /// A lamp and the link that carries it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lamp {
+pub struct MountedLamp {
     /// Index of the link in [`RoverModel::links`]; its light goes along the link's x axis.
     pub link: usize,
     /// What it is.
@@ -208,7 +208,7 @@ impl RoverModel {
 
     /// Lamps in the order of the YAML file.
     #[must_use]
-    pub fn lamps(&self) -> &[Lamp] {
+    pub fn lamps(&self) -> &[MountedLamp] {
         &self.lamps
     }
 

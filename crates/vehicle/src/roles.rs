@@ -8,7 +8,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose};
 
 use crate::VehicleError;
-use crate::model::{Coupling, Lamp, Passive, Servo, Wheel, poses_at_zero};
+use crate::model::{Coupling, MountedLamp, Passive, Servo, Wheel, poses_at_zero};
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{
     CouplingSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, WheelSpec,
@@ -166,8 +166,8 @@ impl<'a> Roles<'a> {
     }
 
     /// Lamps on links that there are, no two of one name.
-    pub(crate) fn lamps(&self, specs: &[LampSpec], links: &[Link]) -> Result<Vec<Lamp>, VehicleError> {
-        let mut lamps: Vec<Lamp> = Vec::with_capacity(specs.len());
+    pub(crate) fn lamps(&self, specs: &[LampSpec], links: &[Link]) -> Result<Vec<MountedLamp>, VehicleError> {
+        let mut lamps: Vec<MountedLamp> = Vec::with_capacity(specs.len());
         for spec in specs {
             if lamps.iter().any(|lamp| lamp.spec.name == spec.name) {
                 let what = format!("two lamps are named \"{}\"; names must differ", spec.name);
@@ -178,7 +178,7 @@ impl<'a> Roles<'a> {
                 let what = format!("\"{}\" is not a link of the URDF; those are: {}", spec.link, names.join(", "));
                 return Err(self.refusal(&spec.link, what));
             };
-            lamps.push(Lamp { link, spec: spec.clone() });
+            lamps.push(MountedLamp { link, spec: spec.clone() });
         }
         Ok(lamps)
     }

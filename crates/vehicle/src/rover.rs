@@ -72,7 +72,7 @@ pub struct Forces<'a> {
 
 /// How a wheel moves, for the soil.
 #[derive(Clone, Copy, Debug)]
-pub struct WheelMotion {
+pub struct WheelKinematics {
     /// The wheel's centre and attitude; y is the axle and points to the body's left: a wheel that rolls
     /// forward turns about it, whichever way its link and joint are turned.
     pub world_from_wheel: Pose,

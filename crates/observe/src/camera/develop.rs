@@ -66,8 +66,8 @@ impl TracedFrame {
     }
 }
 
-fn plain(developed: selene_sensors::Image) -> Image {
-    let selene_sensors::Image { width, height, encoding, data, .. } = developed;
+fn plain(developed: selene_sensors::DevelopedImage) -> Image {
+    let selene_sensors::DevelopedImage { width, height, encoding, data, .. } = developed;
     Image { width, height, encoding: encoding.name(), pixel_bytes: encoding.bytes_per_pixel(), data }
 }
 

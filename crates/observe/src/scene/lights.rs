@@ -60,8 +60,8 @@ pub(crate) fn earth(sky: &Sky) -> Earth {
 }
 
 /// The stars where they stand.
-pub(crate) fn stars(sky: &Sky, stars: &[selene_sky::Star]) -> Vec<Star> {
-    let placed = |star: &selene_sky::Star| Star {
+pub(crate) fn stars(sky: &Sky, stars: &[selene_sky::CatalogueStar]) -> Vec<Star> {
+    let placed = |star: &selene_sky::CatalogueStar| Star {
         direction: sky.star_enu(star),
         irradiance_w_m2: star.sunlike_irradiance_w_m2(),
     };

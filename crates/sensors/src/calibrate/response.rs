@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Value};
-use super::{CalibrateError, Calibration, Level, Parameters};
+use super::{CalibrateError, Calibration, Parameters, SignalLevel};
 use crate::develop::{Curve, GammaSpec, SigmoidSpec};
 
 /// Steps of the search for a least square at the most.
@@ -65,7 +65,7 @@ impl Fitted {
 }
 
 /// The simplest curve that fits clearly better than those before it.
-pub(super) fn fit_best(flats: &[Level]) -> Result<Fitted, CalibrateError> {
+pub(super) fn fit_best(flats: &[SignalLevel]) -> Result<Fitted, CalibrateError> {
     let mut best = fit(CurveName::Linear, flats)?;
     for name in [CurveName::Sigmoid, CurveName::Gamma] {
         if let Ok(other) = fit(name, flats)
@@ -77,7 +77,7 @@ pub(super) fn fit_best(flats: &[Level]) -> Result<Fitted, CalibrateError> {
     Ok(best)
 }
 
-pub(super) fn fit(name: CurveName, flats: &[Level]) -> Result<Fitted, CalibrateError> {
+pub(super) fn fit(name: CurveName, flats: &[SignalLevel]) -> Result<Fitted, CalibrateError> {
     let found = match name {
         CurveName::Linear => {
             let line = Line::through(flats.iter().map(|level| (level.exposure_s, level.mean, 1.0)));
@@ -107,7 +107,7 @@ fn sigmoid(p: &[f64], exposure_s: f64) -> f64 {
     1.0 / (1.0 + (-p[0] * exposure_s.log2() - p[1]).exp())
 }
 
-fn gamma_start(flats: &[Level], at_shortest: f64) -> Vec<f64> {
+fn gamma_start(flats: &[SignalLevel], at_shortest: f64) -> Vec<f64> {
     let logs = || flats.iter().map(|level| level.exposure_s.log2());
     let (low, high) = logs().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     let brightest = flats.iter().map(|level| level.mean).fold(0.0, f64::max);
@@ -116,7 +116,7 @@ fn gamma_start(flats: &[Level], at_shortest: f64) -> Vec<f64> {
 
 /// Levenberg and Marquardt: parameters with uncertainties from what is left, and its root
 /// mean square.
-fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[Level]) -> Option<(Vec<Value>, f64)> {
+fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[SignalLevel]) -> Option<(Vec<Value>, f64)> {
     let (n, k) = (flats.len(), start.len());
     let left = |p: &[f64]| DVector::from_iterator(n, flats.iter().map(|level| level.mean - curve(p, level.exposure_s)));
     let mut p = start.to_vec();
@@ -144,7 +144,7 @@ fn least_squares(curve: fn(&[f64], f64) -> f64, start: &[f64], flats: &[Level]) 
     squares.is_finite().then(|| ((0..k).map(value).collect(), (squares / n as f64).sqrt()))
 }
 
-fn slopes(curve: fn(&[f64], f64) -> f64, p: &[f64], flats: &[Level]) -> DMatrix<f64> {
+fn slopes(curve: fn(&[f64], f64) -> f64, p: &[f64], flats: &[SignalLevel]) -> DMatrix<f64> {
     DMatrix::from_fn(flats.len(), p.len(), |row, column| {
         let nudge = NUDGE * p[column].abs().max(1e-3);
         let at = |by: f64| {
@@ -158,7 +158,7 @@ fn slopes(curve: fn(&[f64], f64) -> f64, p: &[f64], flats: &[Level]) -> DMatrix<
 
 impl Bent {
     /// Electrons from the noise, and the curve over them.
-    pub(super) fn calibration(self, flats: &[Level]) -> Result<Calibration, CalibrateError> {
+    pub(super) fn calibration(self, flats: &[SignalLevel]) -> Result<Calibration, CalibrateError> {
         let transfer = flats.iter().map(|level| {
             let slope2 = self.slope(level.exposure_s).powi(2);
             (level.exposure_s, level.variance / slope2, level.variance_sigma() / slope2)
@@ -185,13 +185,13 @@ impl Bent {
 
     /// The means as they were without noise: that of a bent curve over noisy electrons is off
     /// by y''/2 times their variance, Var y/y'².
-    fn unbent(&self, flats: &[Level]) -> Vec<Level> {
-        let bend = |level: &Level| {
+    fn unbent(&self, flats: &[SignalLevel]) -> Vec<SignalLevel> {
+        let bend = |level: &SignalLevel| {
             let step = 1e-4 * level.exposure_s;
             let change = self.slope(level.exposure_s + step) - self.slope(level.exposure_s - step);
             0.5 * level.variance * change / (2.0 * step) / self.slope(level.exposure_s).powi(2)
         };
-        flats.iter().map(|level| Level { mean: level.mean - bend(level), ..*level }).collect()
+        flats.iter().map(|level| SignalLevel { mean: level.mean - bend(level), ..*level }).collect()
     }
 
     /// dy/dt of the fitted curve, 1/s.
@@ -208,13 +208,13 @@ impl Bent {
     }
 
     /// The curve with log2 of electrons, `rate` of them a second, for that of time.
-    fn in_electrons(&self, rate: Value, flats: &[Level]) -> Result<(Parameters, Curve), CalibrateError> {
+    fn in_electrons(&self, rate: Value, flats: &[SignalLevel]) -> Result<(Parameters, Curve), CalibrateError> {
         let octaves = rate.value.log2();
         let octaves_sigma = rate.sigma / (rate.value * LN_2);
         if self.name == CurveName::Gamma {
             // The noise tells l better than the bend of the curve does.
-            let electrons: Vec<Level> =
-                flats.iter().map(|level| Level { exposure_s: level.exposure_s * rate.value, ..*level }).collect();
+            let electrons: Vec<SignalLevel> =
+                flats.iter().map(|level| SignalLevel { exposure_s: level.exposure_s * rate.value, ..*level }).collect();
             let start: Vec<f64> = self.found[..3].iter().map(|value| value.value).collect();
             let fixed = |p: &[f64], x: f64| gamma(&[p[0], p[1], p[2], 0.0], x);
             let (found, _) = least_squares(fixed, &start, &electrons)

@@ -5,7 +5,7 @@ use std::path::Path;
 use selene_base::input::parse_yaml;
 use selene_scene::{CameraFrame, Class};
 
-use super::{CalibrateError, Calibration, CurveName, Level, calibrate};
+use super::{CalibrateError, Calibration, CurveName, SignalLevel, calibrate};
 use crate::camera::CameraSpec;
 use crate::camera::tests::camera;
 use crate::develop::{Pipeline, Stages};
@@ -27,7 +27,7 @@ fn detector(noise: &str, response: &str) -> CameraSpec {
 }
 
 /// Pairs of pictures at each exposure.
-fn levels(spec: &CameraSpec, rate: f64, exposures_s: &[f64]) -> Vec<Level> {
+fn levels(spec: &CameraSpec, rate: f64, exposures_s: &[f64]) -> Vec<SignalLevel> {
     let of = |(k, exposure_s): (usize, &f64)| {
         let spec = CameraSpec { exposure_s: *exposure_s, ..spec.clone() };
         let per_s = spec.stages.aggregator().expect("an aggregator").electrons_per_s(&spec)[0];
@@ -40,7 +40,7 @@ fn levels(spec: &CameraSpec, rate: f64, exposures_s: &[f64]) -> Vec<Level> {
             data.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)).collect()
         };
         let index = 2 * k as u64 + if rate > 0.0 { 100 } else { 0 };
-        Level::of(*exposure_s, &[picture(index), picture(index + 1)], FULL_SCALE).expect("a level")
+        SignalLevel::of(*exposure_s, &[picture(index), picture(index + 1)], FULL_SCALE).expect("a level")
     };
     exposures_s.iter().enumerate().map(of).collect()
 }
@@ -120,12 +120,12 @@ fn the_yaml_is_read_back_as_stages() {
 
 #[test]
 fn what_is_no_series_of_pictures_is_refused() {
-    let alone = Level::of(0.1, &[vec![1, 2, 3]], 255.0).expect_err("one picture");
+    let alone = SignalLevel::of(0.1, &[vec![1, 2, 3]], 255.0).expect_err("one picture");
     assert!(alone.to_string().contains("0.1 s") && alone.to_string().contains("two pictures"));
-    let sizes = Level::of(0.1, &[vec![1, 2, 3], vec![1, 2]], 255.0).expect_err("two sizes");
+    let sizes = SignalLevel::of(0.1, &[vec![1, 2, 3], vec![1, 2]], 255.0).expect_err("two sizes");
     assert!(sizes.to_string().contains("differ in size"));
-    let level = Level { exposure_s: 0.1, mean: 0.5, variance: 1e-5, samples: 1e4, cut_off: [false; 2] };
+    let level = SignalLevel { exposure_s: 0.1, mean: 0.5, variance: 1e-5, samples: 1e4, cut_off: [false; 2] };
     assert_eq!(calibrate(&[level], &[], 255.0, None), Err(CalibrateError::TooFew { got: 1 }));
-    let same: Vec<Level> = (0..5).map(|_| level).collect();
+    let same: Vec<SignalLevel> = (0..5).map(|_| level).collect();
     assert!(calibrate(&same, &[], 255.0, Some(CurveName::Linear)).is_err());
 }

@@ -10,7 +10,7 @@ use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 use serde::Deserialize;
 
-use super::{DevelopError, Image, jpeg};
+use super::{DevelopError, DevelopedImage, jpeg};
 
 /// `compressed`: the transport beside the raw topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
@@ -53,7 +53,7 @@ impl CompressedSpec {
     ///
     /// # Errors
     /// When the encoder refuses the image.
-    pub fn compress(&self, image: &Image) -> Result<(String, Vec<u8>), DevelopError> {
+    pub fn compress(&self, image: &DevelopedImage) -> Result<(String, Vec<u8>), DevelopError> {
         let (raw, words) = (image.encoding, image.encoding.bytes_per_channel() == 2);
         let colours = match (raw.channels(), words) {
             (3, false) => "bgr8",
@@ -68,7 +68,7 @@ impl CompressedSpec {
     }
 }
 
-fn png(image: &Image) -> Result<Vec<u8>, DevelopError> {
+fn png(image: &DevelopedImage) -> Result<Vec<u8>, DevelopError> {
     let colour = match (image.encoding.channels(), image.encoding.bytes_per_channel()) {
         (3, 1) => ExtendedColorType::Rgb8,
         (3, _) => ExtendedColorType::Rgb16,
@@ -88,11 +88,11 @@ fn png(image: &Image) -> Result<Vec<u8>, DevelopError> {
 #[cfg(test)]
 mod tests {
     use super::{CompressedFormat, CompressedSpec};
-    use crate::develop::{Encoding, Image, Pattern};
+    use crate::develop::{DevelopedImage, Encoding, Pattern};
 
-    fn image(encoding: Encoding) -> Image {
+    fn image(encoding: Encoding) -> DevelopedImage {
         let data = (0..16 * 8 * encoding.bytes_per_pixel()).map(|i| (i * 37 % 251) as u8).collect();
-        Image { width: 16, height: 8, encoding, data, exposure_s: 0.1, gain: 1.0 }
+        DevelopedImage { width: 16, height: 8, encoding, data, exposure_s: 0.1, gain: 1.0 }
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Encoding {
 
 /// A developed image, row by row from the top left.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Image {
+pub struct DevelopedImage {
     /// Columns.
     pub width: u32,
     /// Rows.

@@ -17,7 +17,7 @@ use super::response::ResponseSpec;
 use super::shot::{Chance, RowWork, Shot, SunSight};
 use super::stage::StageSpec;
 use super::vignetting::VignettingSpec;
-use super::{DevelopError, Encoding, Image, aggregator, bayer, first_plate, image, jpeg};
+use super::{DevelopError, DevelopedImage, Encoding, aggregator, bayer, first_plate, image, jpeg};
 use crate::camera::{CameraSpec, Intrinsics};
 
 /// A camera ready to develop: what of its stages stays the same from frame to frame is
@@ -121,7 +121,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// When the frame is not of the camera's size, or JPEG fails.
-    pub fn develop(&self, frame: &CameraFrame, sun: Option<&SunSight>, index: u64) -> Result<Image, DevelopError> {
+    pub fn develop(
+        &self,
+        frame: &CameraFrame,
+        sun: Option<&SunSight>,
+        index: u64,
+    ) -> Result<DevelopedImage, DevelopError> {
         let (got, has) = ([frame.width, frame.height], [self.spec.width, self.spec.height]);
         if got != has {
             return Err(DevelopError::Size { camera: self.spec.name.clone(), got, has });
@@ -131,7 +136,7 @@ impl Pipeline {
         let mut plate = first_plate(frame, self.spec.stages.channels());
         self.pass(&mut plate, &shot)?;
         let data = image::bytes(&plate, self.encoding);
-        Ok(Image { width: frame.width, height: frame.height, encoding: self.encoding, data, exposure_s, gain })
+        Ok(DevelopedImage { width: frame.width, height: frame.height, encoding: self.encoding, data, exposure_s, gain })
     }
 
     /// For how long a frame is exposed, s: as metered where the camera does, the frame of any size.

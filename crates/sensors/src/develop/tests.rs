@@ -48,7 +48,7 @@ fn words(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks().0.iter().map(|pair| f64::from(u16::from_le_bytes(*pair))).collect()
 }
 
-fn developed(spec: &CameraSpec, radiance: f32) -> super::Image {
+fn developed(spec: &CameraSpec, radiance: f32) -> super::DevelopedImage {
     Pipeline::new(spec, 0).expect("stages").develop(&flat(spec, radiance), None, 0).expect("an image")
 }
 
@@ -201,7 +201,7 @@ fn a_stage_of_ones_own_is_found_by_name_and_refused_where_it_does_not_belong() {
     };
     let own = Pipeline::with(&spec, 0, &halve(Quantity::Electrons)).expect("a known stage");
     let plain = CameraSpec { stages: spec.stages.clone().without("own"), ..spec.clone() };
-    let value = |image: super::Image| words(&image.data)[0];
+    let value = |image: super::DevelopedImage| words(&image.data)[0];
     let half = value(own.develop(&flat(&spec, 0.1), None, 0).expect("an image"));
     assert!(half > 100.0 && (half * 2.0 - value(developed(&plain, 0.1))).abs() <= 1.0);
     let unknown = Pipeline::new(&spec, 0).expect_err("unknown").to_string();

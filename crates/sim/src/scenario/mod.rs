@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use garde::Validate;
 use selene_base::{InputError, SimTime, input};
-use selene_sky::{Direction, KernelError, SiteSky, Star, StarError, Utc};
+use selene_sky::{CatalogueStar, Direction, KernelError, SiteSky, StarError, Utc};
 use selene_soil::Soils;
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
 use selene_vehicle::VehicleError;
@@ -79,7 +79,7 @@ pub struct Scenario {
     /// Its sky.
     pub sky: SiteSky,
     /// Its stars, brightest first; none where the scenario names no catalogue.
-    pub stars: Arc<[Star]>,
+    pub stars: Arc<[CatalogueStar]>,
     /// The soils.
     pub soils: Soils,
     /// The rovers, in the order of the file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use garde::Validate;
 use selene_base::InputError;
-use selene_sky::{Ephemeris, Kernels, SiteSky, Star, Utc, stars};
+use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Utc, stars};
 use selene_terrain::SiteSpec;
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ impl SkySpec {
         start: Utc,
         scenario: &Path,
         data_dir: Option<&Path>,
-    ) -> Result<(SiteSky, Vec<Star>), ScenarioError> {
+    ) -> Result<(SiteSky, Vec<CatalogueStar>), ScenarioError> {
         let find = |key: &str, file: &String| find(key, file, scenario, data_dir);
         let kernels: Vec<_> = self.kernels.iter().map(|file| find("kernels", file)).collect::<Result<_, _>>()?;
         let ephemeris = match &kernels[..] {

@@ -52,7 +52,7 @@ pub(crate) struct GroupScratch {
     tiles: BTreeSet<TileIndex>,
     pub(crate) ground: GroundPatch,
     memory: MemoryPatch,
-    soil: selene_soil::Scratch,
+    soil: selene_soil::PressScratch,
     contact: ContactScratch,
 }
 
@@ -104,7 +104,7 @@ impl GroupScratch {
             memory: MemoryPatch::new(&ground),
             ground,
             tiles: tiles.clone(),
-            soil: selene_soil::Scratch::default(),
+            soil: selene_soil::PressScratch::default(),
             contact: ContactScratch::default(),
         }
     }
@@ -307,7 +307,7 @@ pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
         ground.borrow_from(&mut state.ruts);
         let mut memory = MemoryPatch::lent_by(&mut state.soil, &ground);
         let solid = solid_of(&LooseRock::new(id, inertia, rock), &ground);
-        let mut scratch = selene_soil::Scratch::default();
+        let mut scratch = selene_soil::PressScratch::default();
         let soils = &model.scenario().soils;
         let mut context = SoilContext { soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
         solid::embed(&mut context, &solid);

@@ -422,7 +422,7 @@ fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &
 
 /// Slip ratio, slip angle and rate about the axle of a wheel of `radius_m`, along the
 /// ground under it; along the level where it touches none.
-fn slip(motion: &selene_vehicle::WheelMotion, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
+fn slip(motion: &selene_vehicle::WheelKinematics, terrain_normal: &Vector3<f64>, radius_m: f64) -> (f64, f64, f64) {
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let up = if *terrain_normal == Vector3::zeros() { Vector3::z() } else { *terrain_normal };
     let rate_rad_s = motion.angular.dot(&axle);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use selene_base::{Pose, Twist};
 
-use super::{JointState, Rover, WheelMotion};
+use super::{JointState, Rover, WheelKinematics};
 use crate::contact::{ContactBody, Mobility};
 use crate::drive::{self, DrivePower};
 use crate::encoder;
@@ -20,13 +20,13 @@ impl Rover {
 
     /// How each wheel moves, in the order of [`RoverModel::wheels`].
     #[must_use]
-    pub fn wheel_motions(&self) -> Vec<WheelMotion> {
+    pub fn wheel_motions(&self) -> Vec<WheelKinematics> {
         self.model.wheels().iter().map(|wheel| self.wheel_motion(wheel)).collect()
     }
 
-    fn wheel_motion(&self, wheel: &Wheel) -> WheelMotion {
+    fn wheel_motion(&self, wheel: &Wheel) -> WheelKinematics {
         let Twist { linear, angular } = self.articulation.twist_of_link(wheel.link);
-        WheelMotion { world_from_wheel: self.world_from_wheel(wheel), linear, angular }
+        WheelKinematics { world_from_wheel: self.world_from_wheel(wheel), linear, angular }
     }
 
     /// Pose of a wheel's own frame, whose y is the axle.

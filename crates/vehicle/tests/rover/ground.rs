@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
-use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, WheelMotion, WheelTargets, wheel_targets};
+use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, WheelKinematics, WheelTargets, wheel_targets};
 
 pub(crate) const MOON_M_S2: f64 = 1.62;
 pub(crate) const STEP_S: f64 = 5e-4;
@@ -107,7 +107,7 @@ pub(crate) fn to_lowest_point(world_from_wheel: &Pose, radius_m: f64) -> Vector3
     (axle * axle.z - Vector3::z()).normalize() * radius_m
 }
 
-fn plane_on_wheel(motion: &WheelMotion, radius_m: f64, ground_m: f64, rover_kg: f64) -> Wrench {
+fn plane_on_wheel(motion: &WheelKinematics, radius_m: f64, ground_m: f64, rover_kg: f64) -> Wrench {
     let arm = to_lowest_point(&motion.world_from_wheel, radius_m);
     let velocity = motion.linear + motion.angular.cross(&arm);
     let depth_m = ground_m - (motion.world_from_wheel.translation.vector.z + arm.z);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use image::DynamicImage;
 use selene_base::input::read_bytes;
-use selene_sensors::calibrate::{Calibration, Level, Value, calibrate as fit};
+use selene_sensors::calibrate::{Calibration, SignalLevel, Value, calibrate as fit};
 
 use crate::args::{CalibrateCameraArgs, CalibrateCommand};
 use crate::fault::Fault;
@@ -46,9 +46,9 @@ fn camera(args: &CalibrateCameraArgs) -> Result<Calibration, Fault> {
         return Err(Fault::input(format!("--bits {bits}: the files have {flat_bits}")));
     }
     let full_scale = f64::from((1_u32 << bits) - 1);
-    let levels = |folder: &Path, pictures: &Pictures| -> Result<Vec<Level>, Fault> {
+    let levels = |folder: &Path, pictures: &Pictures| -> Result<Vec<SignalLevel>, Fault> {
         let level = |(ticks, pictures): (&u64, &Vec<Vec<u16>>)| {
-            Level::of(*ticks as f64 / TICKS_PER_S, pictures, full_scale)
+            SignalLevel::of(*ticks as f64 / TICKS_PER_S, pictures, full_scale)
                 .map_err(|error| Fault::input(format!("{}: {error}", folder.display())))
         };
         pictures.iter().map(level).collect()
