@@ -5,7 +5,7 @@ mod lost_device;
 
 use selene_gpu::GpuTracer;
 use selene_observe::TracedScene;
-use selene_scene::{CameraFrame, CpuTracer, Tracer};
+use selene_scene::{CameraFrame, CameraView, CpuTracer, Tracer};
 use selene_tests::{ROVER, model, rover, scenario, skip_peer, world};
 
 /// Relative difference of depth and radiance that `f32` in another order of operations
@@ -20,41 +20,66 @@ fn differs(a: f32, b: f32) -> bool {
         || (a.is_finite() && (a - b).abs() > RELATIVE_TOLERANCE * a.abs().max(b.abs()).max(1e-3))
 }
 
+/// The best device; none, said so, where there is none.
+fn gpu() -> Option<GpuTracer> {
+    match GpuTracer::open(true) {
+        Ok(Some(gpu)) => Some(gpu),
+        Ok(None) => {
+            skip_peer("no Vulkan device");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Refuses more differences between the two than edges have.
+fn compare(name: &str, gpu: &mut GpuTracer, scene: &TracedScene, view: &CameraView) {
+    let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
+    CpuTracer.camera(scene.scene(), view, &mut ours).expect("CPU");
+    gpu.camera(scene.scene(), view, &mut theirs).expect("GPU");
+    let pixels = ours.depth_m.len();
+    let count = |differ: &dyn Fn(usize) -> bool| (0..pixels).filter(|&i| differ(i)).count();
+    let depth = count(&|i| differs(ours.depth_m[i], theirs.depth_m[i]));
+    let class = count(&|i| ours.class[i] != theirs.class[i] || ours.instance[i] != theirs.instance[i]);
+    let radiance = count(&|i| (0..3).any(|band| differs(ours.radiance[i][band], theirs.radiance[i][band])));
+    let device = gpu.device();
+    println!("{name} on {device}: of {pixels} pixels depth {depth}, class {class}, radiance {radiance} differ");
+    for (what, count) in [("depth", depth), ("class", class), ("radiance", radiance)] {
+        assert!(count as f64 <= EDGE_SHARE * pixels as f64, "{name}: {what} differs at {count} of {pixels} pixels");
+    }
+}
+
 #[test]
 fn cpu_and_gpu_see_the_same_site() {
-    let mut gpu = match GpuTracer::open(true) {
-        Ok(Some(gpu)) => gpu,
-        Ok(None) => return skip_peer("no Vulkan device"),
-        Err(error) => panic!("{error}"),
-    };
+    let Some(mut gpu) = gpu() else { return };
     let mut world = world(&model(scenario("polar", None)));
     let snapshot = world.first_snapshot().expect("a snapshot");
     let scene = TracedScene::new(world.model(), ROVER, &snapshot, &world.state().ruts).expect("scene");
     let setup = world.model().rovers()[&ROVER].setup();
     for camera in setup.cameras() {
-        let spec = camera.spec;
-        let view = spec.view(rover(&snapshot).world_from_links[camera.link]);
-        let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
-        CpuTracer.camera(scene.scene(), &view, &mut ours).expect("CPU");
-        gpu.camera(scene.scene(), &view, &mut theirs).expect("GPU");
-        let pixels = ours.depth_m.len();
-        let depth = (0..pixels).filter(|&i| differs(ours.depth_m[i], theirs.depth_m[i])).count();
-        let class =
-            (0..pixels).filter(|&i| ours.class[i] != theirs.class[i] || ours.instance[i] != theirs.instance[i]).count();
-        let radiance = (0..pixels)
-            .filter(|&i| (0..3).any(|band| differs(ours.radiance[i][band], theirs.radiance[i][band])))
-            .count();
-        println!(
-            "{} on {}: of {pixels} pixels depth {depth}, class {class}, radiance {radiance} differ",
-            spec.name,
-            gpu.device()
-        );
-        for (what, count) in [("depth", depth), ("class", class), ("radiance", radiance)] {
-            assert!(
-                count as f64 <= EDGE_SHARE * pixels as f64,
-                "{}: {what} differs at {count} of {pixels} pixels",
-                spec.name
-            );
-        }
+        let view = camera.spec.view(rover(&snapshot).world_from_links[camera.link]);
+        compare(&camera.spec.name, &mut gpu, &scene, &view);
+    }
+}
+
+#[test]
+fn scenes_of_several_rovers_are_traced_in_turn_on_one_device_which_all_lose_at_once() {
+    let Some(gpu) = gpu() else { return };
+    let mut world = world(&model(scenario("convoy", None)));
+    let snapshot = world.first_snapshot().expect("a snapshot");
+    let mut traced = ["ex1", "sorato"].map(|name| {
+        let id = world.model().rover_named(name).expect("there");
+        let scene = TracedScene::new(world.model(), id, &snapshot, &world.state().ruts).expect("scene");
+        let camera = world.model().rovers()[&id].setup().cameras().next().expect("a camera");
+        let view = camera.spec.view(snapshot.rover(id).expect("there").world_from_links[camera.link]);
+        (name, scene, view, gpu.for_another_scene())
+    });
+    for _ in 0..2 {
+        traced.iter_mut().for_each(|(name, scene, view, tracer)| compare(name, tracer, scene, view));
+    }
+    gpu.off_switch().turn_off();
+    for (name, scene, view, tracer) in &mut traced {
+        let lost = tracer.camera(scene.scene(), view, &mut CameraFrame::default());
+        assert!(lost.is_err(), "{name} still has a device");
     }
 }
