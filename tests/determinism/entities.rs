@@ -14,9 +14,9 @@ use selene_simulation::{Answer, Begin, Change, Changes};
 use selene_tests::witness::{Published, Witness};
 use selene_tests::{context, model, options, repository_file, scenario};
 
-const SIMULATED: SimTime = SimTime::from_nanos(1_000_000_000);
+const SIMULATED: SimTime = SimTime::from_nanos(1_300_000_000);
 const ADDED: SimTime = SimTime::from_nanos(200_000_000);
-const REMOVED: SimTime = SimTime::from_nanos(700_000_000);
+const REMOVED: SimTime = SimTime::from_nanos(1_150_000_000);
 
 fn spawned() -> [Spawn; 3] {
     let place = |x_m: f64, y_m: f64| SpawnPlace { x_m, y_m, z_m: 0.0, yaw_rad: 0.0 };
