@@ -181,3 +181,125 @@ fn read(path: &Path) -> Result<Saved, CheckpointError> {
     ZlibDecoder::new(file).take(BYTES_MAX).read_to_end(&mut bytes).map_err(cut)?;
     postcard::from_bytes(&bytes).map_err(|error| refuse(format!("is damaged: {error}; take an earlier one")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Checkpoint, MAGIC, Recent, VERSION};
+    use crate::{DrivenGround, Fingerprint, LoadOptions, Model, Scenario, World};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    const YARD: &str = "name: yard\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\n\
+                        heartbeat_s: 0.01\nsite: ../site/test_yard.yaml\nsoil: ../soil/lunar.yaml\n\
+                        rover: { file: ../rover/sorato.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }\n";
+
+    fn model(text: &str) -> Arc<Model> {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/yard.yaml");
+        let scenario = Scenario::parse(text, &file, &LoadOptions::default()).expect("good");
+        Arc::new(Model::new(Arc::new(scenario)).expect("made"))
+    }
+
+    fn print_of(model: &Model) -> Fingerprint {
+        Fingerprint::of(model.scenario(), model.terrain())
+    }
+
+    fn ground_print_of(model: &Model) -> Fingerprint {
+        let scenario = model.scenario();
+        Fingerprint::of_ground(&scenario.site, scenario.seed, model.terrain())
+    }
+
+    /// A world that has left ruts, as a checkpoint.
+    fn checkpoint(model: &Arc<Model>) -> Checkpoint {
+        let mut world = World::begin(Arc::clone(model), None).expect("begins");
+        let snapshots: Vec<_> = (0..30).map(|_| world.heartbeat().expect("goes on")).collect();
+        assert!(!world.state().ruts.is_empty() && world.state().soil.tile_count() > 0);
+        Checkpoint { state: world.state().clone(), recent: Recent { snapshots, ..Recent::default() } }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("selene-checkpoint-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).expect("made");
+        folder
+    }
+
+    fn refusal<T>(loaded: Result<T, super::CheckpointError>) -> String {
+        loaded.map(drop).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_saved_world_comes_back_and_its_ground_alone_too() {
+        let (folder, model) = (folder("back"), model(YARD));
+        let (file, saved, of) = (folder.join("x.state"), checkpoint(&model), print_of(&model));
+        saved.save(&file, &of).expect("saved");
+        assert!(Checkpoint::load(&file, &of).expect("loads") == saved);
+        let ground = DrivenGround::load(&file, &ground_print_of(&model)).expect("loads");
+        assert!(ground == DrivenGround::of(&saved.state));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_of_another_version_is_refused_with_both_versions() {
+        let (folder, model) = (folder("version"), model(YARD));
+        let (file, of) = (folder.join("later.state"), print_of(&model));
+        checkpoint(&model).save(&file, &of).expect("saved");
+        let mut bytes = fs::read(&file).expect("there");
+        bytes[MAGIC.len()..MAGIC.len() + 4].copy_from_slice(&(VERSION + 1).to_le_bytes());
+        fs::write(&file, bytes).expect("written");
+        let loads = [Checkpoint::load(&file, &of).map(drop), DrivenGround::load(&file, &of).map(drop)];
+        for told in loads.map(refusal) {
+            let versions = format!("has version {}; this Selene reads version {VERSION}", VERSION + 1);
+            assert!(told.contains("later.state") && told.contains(&versions), "{told}");
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_of_another_scenario_is_refused_with_what_differs() {
+        let (folder, first) = (folder("scenario"), model(YARD));
+        let file = folder.join("x.state");
+        checkpoint(&first).save(&file, &print_of(&first)).expect("saved");
+        for (was, is, told) in [
+            ("name: yard", "name: other", "scenario: here other, there yard"),
+            ("gravity_m_s2: 1.62", "gravity_m_s2: 1.63", "gravity_m_s2: here 1.63, there 1.62"),
+            ("seed: 1", "seed: 2", "seed: here 2, there 1"),
+            ("sorato.yaml", "rassor.yaml", "rover rassor: here "),
+        ] {
+            let other = model(&YARD.replace(was, is));
+            let refused = refusal(Checkpoint::load(&file, &print_of(&other)));
+            let expected = format!("x.state: is of another run: {told}");
+            assert!(refused.contains(&expected), "{expected} is not in: {refused}");
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn driven_ground_is_no_world_and_says_who_takes_it() {
+        let (folder, model) = (folder("ground"), model(YARD));
+        let (file, of) = (folder.join("day1.state"), ground_print_of(&model));
+        DrivenGround::of(&checkpoint(&model).state).save(&file, &of).expect("saved");
+        let told = refusal(Checkpoint::load(&file, &print_of(&model)));
+        for part in ["day1.state", "driven ground alone", "--ruts"] {
+            assert!(told.contains(part), "{part} is not in: {told}");
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_anywhere_is_refused() {
+        let (folder, model) = (folder("cut"), model(YARD));
+        let (file, of) = (folder.join("x.state"), print_of(&model));
+        checkpoint(&model).save(&file, &of).expect("saved");
+        let bytes = fs::read(&file).expect("there");
+        let (count, many) = (bytes.len(), bytes.len() / 100);
+        assert!(count > 1000, "{count} bytes");
+        let lengths = (0..64).chain((64..count - 64).step_by(many)).chain(count - 64..count);
+        for length in lengths {
+            fs::write(&file, &bytes[..length]).expect("written");
+            let told = refusal(Checkpoint::load(&file, &of));
+            let expected = if length < 12 { "fewer than 12 bytes" } else { "take an earlier one" };
+            assert!(told.contains("x.state") && told.contains(expected), "{length} of {count} bytes: {told}");
+        }
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}
