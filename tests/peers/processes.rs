@@ -1,9 +1,12 @@
 //! The nodes as separate processes over DDS: in lockstep they leave the state that one
 //! process leaves, and a sensor that was killed and started again sees the ruts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use selene_sim::{AllowedFolders, Checkpoint, Fingerprint, World};
+use selene_tests::{model, scenario};
 
 use crate::program::{Running, alone, folder, selene, succeeded};
 
@@ -135,6 +138,44 @@ fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_s
     let told = String::from_utf8_lossy(&cut.stderr).into_owned();
     assert!(cut.status.code() == Some(2) && told.contains("cut off or damaged"), "{told}");
     std::fs::remove_dir_all(out).expect("clean");
+}
+
+/// The files of a folder with this ending, by name.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
+    let mut files: Vec<_> = entries.filter(|file| file.extension().is_some_and(|own| own == ending)).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_simulation_killed_while_it_writes_leaves_whole_checkpoints_alone() {
+    let _turn = alone();
+    let model = model(scenario("polar", None));
+    let own = Fingerprint::of(model.scenario(), model.terrain());
+    let mut broken_off = 0;
+    for moment in [1, 4, 9, 20] {
+        let out = folder("whole");
+        let mut simulation = node("simulation", "94");
+        simulation.args(["--for", "600", "--pace", "fast", "--checkpoint-every", "0.005", "--checkpoint-dir"]);
+        simulation.arg(&out).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut killed = Running(simulation.spawn().expect("simulation"));
+        // So many checkpoints are there, and the next one is being written.
+        while files(&out, "state").len() < moment || files(&out, "part").is_empty() {
+            assert!(killed.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        killed.0.kill().expect("SIGKILL");
+        killed.0.wait().expect("dead");
+        broken_off += files(&out, "part").len();
+        let loads = |file: &PathBuf| Checkpoint::load(file, &own).unwrap_or_else(|error| panic!("{error}"));
+        let saved: Vec<_> = files(&out, "state").iter().map(loads).collect();
+        let last = saved.into_iter().next_back().expect("a checkpoint").state;
+        let mut resumed = World::resume(&model, last, &AllowedFolders::default()).expect("fits");
+        resumed.heartbeat().expect("goes on");
+        std::fs::remove_dir_all(out).expect("clean");
+    }
+    assert!(broken_off > 0, "no write was broken off");
 }
 
 #[test]
