@@ -6,13 +6,14 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{Rover, drive, parsed, world, yard};
 use nalgebra::Vector3;
 use selene_base::Pose;
-use selene_sim::{Command, EntityId, Model, World};
-use selene_terrain::{GroundPatch, Level, Rock, RockShape, Ruts, Terrain};
+use selene_sim::{Command, EntityId, Model, Snapshot, World};
+use selene_terrain::{Edit, GroundPatch, Level, Node, Rock, RockShape, Ruts, Terrain, TileIndex};
 use selene_vehicle::BodyTwist;
 
 /// Rounding of poses after seconds of driving in touch, m: the order in which contacts are summed.
@@ -32,6 +33,51 @@ fn crowd(names: [&str; 3]) -> String {
         Rover { name: far, file: "viper", start: [-8.0, 6.0, 90.0], waypoints_m: &[[-8.0, 9.0]] },
     ];
     yard("lunar", &rovers, "")
+}
+
+/// A rover that runs up against a slower one from behind and drives in its ruts, and one far off.
+fn train(names: [&str; 3]) -> String {
+    let [first, second, far] = names;
+    let rovers = [
+        Rover { name: first, file: "ex1", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
+        Rover { name: second, file: "ex1", start: [-0.95, 0.03, 0.0], waypoints_m: &[[3.0, 0.03]] },
+        Rover { name: far, file: "viper", start: [-8.0, 6.0, 90.0], waypoints_m: &[[-8.0, 9.0]] },
+    ];
+    let text = yard("lunar", &rovers, "");
+    let (before, from_second) = text.split_at(text.find(&format!("- name: {second}\n")).unwrap());
+    before.to_owned() + &from_second.replacen("speed_m_s: 0.1", "speed_m_s: 0.3", 1)
+}
+
+/// Whether two rovers touch.
+fn touch(world: &World, names: [&str; 2]) -> bool {
+    let [first, second] = names.map(|name| world.model().rover_named(name).unwrap().0);
+    let mut pairs = world.state().contacts.clone();
+    let mut of_first = pairs.split_off(|party| party.is_of_rover(first));
+    !of_first.split_off(|party| party.is_of_rover(second)).is_empty()
+}
+
+/// The rover whose middle is nearest to a node that changed.
+fn nearest(terrain: &Terrain, snapshot: &Snapshot, edit: &Edit) -> EntityId {
+    let ([origin_x, origin_y], spacing_m) = (terrain.origin_m(), terrain.spacing_m());
+    let Node { column, row } = edit.at();
+    let (x, y) = (origin_x + f64::from(column) * spacing_m, origin_y + f64::from(row) * spacing_m);
+    let away_m = |at: Pose| (at.translation.x - x).hypot(at.translation.y - y);
+    let rovers = snapshot.rovers.iter().map(|rover| (away_m(rover.world_from_base()), rover.id));
+    rovers.min_by(|(a, _), (b, _)| a.total_cmp(b)).unwrap().1
+}
+
+/// Drives so many heartbeats; in how many of them a and b touched, and how many nodes two rovers pressed.
+fn drive_and_watch(world: &mut World, heartbeats: usize) -> (usize, usize) {
+    let (mut touching, mut pressed_by) = (0, BTreeMap::<Node, BTreeSet<EntityId>>::new());
+    for _ in 0..heartbeats {
+        let snapshot = world.heartbeat().unwrap();
+        touching += usize::from(touch(world, ["a", "b"]));
+        for edit in &snapshot.edits {
+            let by = nearest(world.model().terrain(), &snapshot, edit);
+            pressed_by.entry(edit.at()).or_default().insert(by);
+        }
+    }
+    (touching, pressed_by.values().filter(|by| by.len() > 1).count())
 }
 
 #[test]
@@ -56,6 +102,8 @@ fn neither_threads_nor_who_is_alone_change_a_bit() {
         pool.install(|| {
             let mut world = world(&crowd(["a", "b", "c"]));
             drive(&mut world, 300);
+            let (touching, _) = drive_and_watch(&mut world, 100);
+            assert!(touching > 50, "two of them touch at the end, in {touching} of 100 heartbeats");
             world.hash()
         })
     };
@@ -75,21 +123,23 @@ fn a_far_rover_drives_as_if_it_were_alone() {
 
 #[test]
 fn swapping_names_and_places_in_the_list_changes_nothing_beyond_rounding() {
-    let mut one = world(&crowd(["a", "b", "c"]));
-    let mut other = world(&crowd(["b", "a", "c"]));
-    drive(&mut one, 800);
-    drive(&mut other, 800);
-    for (name, renamed) in [("a", "b"), ("b", "a"), ("c", "c")] {
-        let apart_m = pose(&one, name).translation.vector - pose(&other, renamed).translation.vector;
-        assert!(apart_m.norm() < ROUNDING_M, "{name}: {apart_m:?}");
-    }
+    let mut one = world(&train(["a", "b", "c"]));
+    let mut other = world(&train(["b", "a", "c"]));
     // The list in another order, the names as they were.
-    let mut text = crowd(["a", "b", "c"]);
+    let mut text = train(["a", "b", "c"]);
     let list = text.split_off(text.find("rovers:").unwrap());
     let entries: Vec<_> = list.split("  - ").skip(1).collect();
     let turned: Vec<_> = entries.iter().rev().map(|entry| format!("  - {entry}")).collect();
     let mut turned = world(&format!("{text}rovers:\n{}", turned.concat()));
-    drive(&mut turned, 800);
+    for world in [&mut one, &mut other, &mut turned] {
+        let (touching, shared) = drive_and_watch(world, 500);
+        assert!(touching > 100, "one pushes the other in {touching} heartbeats");
+        assert!(shared > 100, "{shared} nodes were pressed by two");
+    }
+    for (name, renamed) in [("a", "b"), ("b", "a"), ("c", "c")] {
+        let apart_m = pose(&one, name).translation.vector - pose(&other, renamed).translation.vector;
+        assert!(apart_m.norm() < ROUNDING_M, "{name}: {apart_m:?}");
+    }
     for name in ["a", "b", "c"] {
         let apart_m = pose(&one, name).translation.vector - pose(&turned, name).translation.vector;
         assert!(apart_m.norm() < ROUNDING_M, "{name}: {apart_m:?}");
@@ -99,6 +149,54 @@ fn swapping_names_and_places_in_the_list_changes_nothing_beyond_rounding() {
     assert!(one.len() == other.len() && one.len() == turned.len());
     let worst = one.iter().zip(&other).chain(one.iter().zip(&turned)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst < ROUNDING_M, "ruts differ by {worst} m");
+}
+
+#[test]
+fn a_rover_on_a_soil_of_its_own_sinks_as_that_says_and_the_other_does_not_notice() {
+    let rovers = [
+        Rover { name: "west", file: "viper", start: [-5.0, 0.0, 180.0], waypoints_m: &[[-9.0, 0.0]] },
+        Rover { name: "east", file: "viper", start: [5.0, 0.0, 0.0], waypoints_m: &[[9.0, 0.0]] },
+    ];
+    let same = yard("lunar", &rovers, "");
+    let own = same.replace("  - name: east\n", "  - name: east\n    soil: ../soil/rigid.yaml\n");
+    let [mut same, mut own] = [same.as_str(), own.as_str()].map(world);
+    let sinkage_m = |world: &mut World| {
+        drive(world, 200);
+        let wheels = world.heartbeat().unwrap().rover(EntityId(2)).unwrap().wheels.clone();
+        wheels.iter().map(|wheel| wheel.sinkage_m).sum::<f64>() / wheels.len() as f64
+    };
+    let [soft_m, hard_m] = [sinkage_m(&mut same), sinkage_m(&mut own)];
+    assert!(soft_m > 4e-3 && hard_m < 2e-3, "{soft_m} m in soil, {hard_m} m on hard ground");
+    assert!(same.state().rovers[&EntityId(1)] == own.state().rovers[&EntityId(1)], "the other one is another");
+    let is_west = |edit: &Edit| edit.tile[0] < 0;
+    let west = |world: &World| world.state().ruts.edits().filter(is_west).collect::<Vec<_>>();
+    assert!(west(&same) == west(&own) && !west(&own).is_empty(), "the other one leaves other ruts");
+    assert!(own.state().ruts.edits().all(|edit| is_west(&edit)), "hard ground keeps its shape");
+    assert!(same.state().ruts.edits().any(|edit| !is_west(&edit)));
+}
+
+#[test]
+fn tiles_on_which_two_rovers_stand_exist_once() {
+    let north = || Rover { name: "north", file: "ex1", start: [0.6, 1.0, 0.0], waypoints_m: &[] };
+    let south = || Rover { name: "south", file: "ex1", start: [0.6, 0.2, 0.0], waypoints_m: &[] };
+    let [both, north, south] = [vec![north(), south()], vec![north()], vec![south()]].map(|rovers| {
+        let mut world = world(&yard("lunar", &rovers, ""));
+        drive(&mut world, 50);
+        world
+    });
+    let tiles = |world: &World| world.state().soil.nodes().map(|node| node.tile).collect::<BTreeSet<TileIndex>>();
+    let (all, apart) = (tiles(&both), [tiles(&north), tiles(&south)]);
+    assert!(apart[0].intersection(&apart[1]).next().is_some(), "both stand on one tile");
+    let union: BTreeSet<TileIndex> = apart[0].union(&apart[1]).copied().collect();
+    assert_eq!(all, union);
+    assert_eq!(both.state().soil.tile_count(), all.len());
+    let bytes = |world: &World| world.state().ruts.bytes() + world.state().soil.bytes();
+    assert!(bytes(&both) < bytes(&north) + bytes(&south), "{} bytes", bytes(&both));
+    // What is made for viewers of the same place is the same as well.
+    let terrain = both.model().terrain();
+    let windows = both.state().rovers.values().map(|rover| terrain.windows(rover.clipmap_centre).unwrap());
+    let levels: Vec<_> = windows.map(|windows| windows.levels().to_vec()).collect();
+    assert!(levels[0].len() > 1 && levels[0].iter().zip(&levels[1]).all(|(a, b)| Arc::ptr_eq(a, b)));
 }
 
 #[test]
