@@ -1,16 +1,18 @@
 //! One world in several simulation nodes: it is told once, the same bytes every time, and is that of one node
 //! within what a heartbeat's delay does; who comes late catches up, who names another's rover is refused.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use selene_base::SimTime;
+use selene_base::{SimTime, frames};
 use selene_coherence::NodeError;
-use selene_ros::transport::{Transport, subscribe};
-use selene_ros::{Qos, rosgraph_msgs};
-use selene_sim::{Model, World};
+use selene_ros::transport::{Publisher, Transport, subscribe};
+use selene_ros::{Encoded, Qos, decode, rosgraph_msgs, selene_msgs, tf2_msgs};
+use selene_sim::{DrivenGround, Fingerprint, Model, World};
 use selene_simulation::{Begin, Outcome, Pace, SharedRovers, SimulationOptions};
 use selene_tests::witness::{Published, Witness};
 use selene_tests::{context, model, options, scenario, world};
@@ -18,6 +20,12 @@ use selene_tests::{context, model, options, scenario, world};
 const SIMULATED: SimTime = SimTime::from_nanos(1_500_000_000);
 /// Way of a rover in one process and in another, m: nobody touches anybody.
 const WAY_M: f64 = 2e-3;
+/// Topics on which both nodes publish: which of them comes first in an instant is left open.
+const OF_BOTH: [&str; 2] = ["/tf", "/tf_static"];
+/// Heartbeats that a simulation in lockstep goes ahead of a participant that has dealt with the first one alone.
+const WINDOW: i64 = 100;
+/// Longer than anything that is waited for takes (wall time).
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn sharing(own: &[&str], awaited: &[&str], pace: Pace) -> SimulationOptions {
     let names = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect();
@@ -30,19 +38,29 @@ fn run(transport: &Witness, model: &Arc<Model>, options: &SimulationOptions) -> 
     selene_simulation::run(&context, Begin::Start(None), options, &AtomicBool::new(false))
 }
 
-/// The convoy in two nodes: what each came to, and all that was published.
-fn in_two(model: &Arc<Model>) -> ([Outcome; 2], Published) {
+/// The convoy in two nodes for so long: what each came to, and all that was published.
+fn in_two(model: &Arc<Model>, duration: SimTime) -> ([Outcome; 2], Published) {
     let witness = Witness::default();
     let outcomes = std::thread::scope(|scope| {
         let nodes = [&["viper"][..], &["ex1", "sorato"]].map(|own| {
             let witness = &witness;
-            scope.spawn(move || run(witness, model, &sharing(own, &[], Pace::Fast)).expect("runs"))
+            let options = SimulationOptions { duration: Some(duration), ..sharing(own, &[], Pace::Fast) };
+            scope.spawn(move || run(witness, model, &options).expect("runs"))
         });
         nodes.map(|node| node.join().expect("no panic"))
     });
     let mut published = witness.take();
     published.retain(|topic, _| !topic.contains("/shared_") && topic != "/diagnostics");
     (outcomes, published)
+}
+
+/// What was published on a topic.
+fn told(published: &Published, topic: &str) -> Vec<(SimTime, Vec<u8>)> {
+    let mut messages = published[topic].clone();
+    if OF_BOTH.contains(&topic) {
+        messages.sort();
+    }
+    messages
 }
 
 fn alone(model: &Arc<Model>) -> World {
@@ -56,14 +74,15 @@ fn alone(model: &Arc<Model>) -> World {
 #[test]
 fn a_world_in_two_nodes_is_told_once_the_same_every_time_and_is_that_of_one() {
     let model = model(scenario("convoy", None));
-    let (outcomes, published) = in_two(&model);
-    let (again, published_again) = in_two(&model);
+    let (outcomes, published) = in_two(&model, SIMULATED);
+    let (again, published_again) = in_two(&model, SIMULATED);
     for (one, other) in outcomes.iter().zip(&again) {
         assert_eq!(one.state_hash, other.state_hash);
     }
     assert_eq!(published.keys().collect::<Vec<_>>(), published_again.keys().collect::<Vec<_>>());
-    for (topic, messages) in published.iter().filter(|(topic, _)| *topic != "/tf" && *topic != "/tf_static") {
-        assert!(messages == &published_again[topic], "{topic} is another in another run");
+    assert!(OF_BOTH.iter().all(|topic| published.contains_key(*topic)), "transforms are told");
+    for topic in published.keys() {
+        assert!(told(&published, topic) == told(&published_again, topic), "{topic} is another in another run");
     }
     let states = &published["/selene/test/world_state"];
     assert_eq!(states.len() as i64, 1 + SIMULATED / model.scenario().heartbeat, "one leads and tells the world");
@@ -84,28 +103,87 @@ fn a_world_in_two_nodes_is_told_once_the_same_every_time_and_is_that_of_one() {
 }
 
 #[test]
+fn transforms_of_two_nodes_are_one_tree_from_the_map_on() {
+    let model = model(scenario("convoy", None));
+    let (_, published) = in_two(&model, SimTime::from_secs_f64(0.1));
+    let mut parents: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, bytes) in OF_BOTH.iter().flat_map(|topic| &published[*topic]) {
+        let message: tf2_msgs::TFMessage = decode(&Encoded::from_bytes(bytes.clone())).expect("transforms");
+        for transform in message.transforms {
+            parents.entry(transform.child_frame_id).or_default().insert(transform.header.frame_id);
+        }
+    }
+    for (child, of) in &parents {
+        assert_eq!(of.len(), 1, "{child} has parents {of:?}");
+        let above = |frame: &String| parents.get(frame).and_then(BTreeSet::first).cloned();
+        let last = std::iter::successors(Some(child.clone()), above).take(1 + parents.len()).last();
+        assert_eq!(last.as_deref(), Some(frames::MAP), "{child} hangs on something else than the map");
+    }
+    for rover in &model.scenario().rovers {
+        let base = format!("{}/{}", rover.name, frames::BASE_LINK);
+        assert!(parents.contains_key(&base), "there is no {base}");
+        let missing = rover.model.links().iter().map(|link| rover.frame(&link.name));
+        let missing: Vec<_> = missing.filter(|frame| !parents.contains_key(frame)).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", rover.name);
+    }
+}
+
+/// The convoy in two nodes, the second of which comes while the first one waits for a participant: what each came
+/// to. Both end at one heartbeat and save their ground, as `first` and `late`.
+fn one_late(model: &Arc<Model>, folder: &Path) -> [Outcome; 2] {
+    let (witness, heartbeat) = (Witness::default(), model.scenario().heartbeat);
+    let transport: &dyn Transport = &witness;
+    let (clock_told, clock) = channel();
+    let on_clock = move |clock: rosgraph_msgs::Clock| drop(clock_told.send(SimTime::from(clock.clock)));
+    let _clock = subscribe(transport, "/clock", Qos::clock(), on_clock).expect("clock");
+    let (member_told, members) = channel();
+    let on_member = move |member: selene_msgs::SharedMember| drop(member_told.send(member.rovers));
+    let _members = subscribe(transport, "/selene/test/shared_members", Qos::latched(), on_member).expect("members");
+    let participant = Publisher::<selene_msgs::Acknowledge>::new(transport, "/selene/test/acknowledge", Qos::state());
+    let participant = participant.expect("participant");
+    let acknowledge = |sequence: u64| {
+        let message = selene_msgs::Acknowledge { participant: "test".to_owned(), sequence };
+        participant.publish(&message, SimTime::ZERO).expect("told");
+    };
+    let saving = |own: &[&str], name: &str, duration: SimTime| SimulationOptions {
+        duration: Some(duration),
+        save_ruts: Some(folder.join(name)),
+        ..sharing(own, &["viper"], Pace::Fast)
+    };
+    let first = SimulationOptions { participants: vec!["test".to_owned()], ..saving(&["viper"], "first", SIMULATED) };
+    // It begins in the state after the heartbeat that follows the wait.
+    let late = saving(&["ex1", "sorato"], "late", SIMULATED - heartbeat * (WINDOW + 2));
+    std::thread::scope(|scope| {
+        let (witness, first, late) = (&witness, &first, &late);
+        let first = scope.spawn(move || run(witness, model, first).expect("runs"));
+        let _ = clock.recv_timeout(PATIENCE);
+        acknowledge(0);
+        while clock.recv_timeout(PATIENCE).is_ok_and(|time| time < heartbeat * (WINDOW + 1)) {}
+        let late = scope.spawn(move || run(witness, model, late).expect("runs"));
+        // When it says for the second time that it is there, the first one has heard it once.
+        for _ in 0..2 {
+            while members.recv_timeout(PATIENCE).is_ok_and(|rovers| rovers.contains(&1)) {}
+        }
+        acknowledge(u64::MAX);
+        [first, late].map(|node| node.join().expect("no panic"))
+    })
+}
+
+#[test]
 fn a_node_that_comes_late_gets_the_world_and_steps_its_rovers_from_then_on() {
     let model = model(scenario("convoy", None));
-    let witness = Witness::default();
-    let (joined, joins) = std::sync::mpsc::channel();
-    let on_clock = move |clock: rosgraph_msgs::Clock| {
-        if SimTime::from(clock.clock) >= SimTime::from_nanos(300_000_000) {
-            let _ = joined.send(());
-        }
-    };
-    let _clock = subscribe(&witness as &dyn Transport, "/clock", Qos::clock(), on_clock).expect("clock");
-    let real_time = Pace::Times(1.0);
-    let [first, late] = std::thread::scope(|scope| {
-        let first = scope.spawn(|| run(&witness, &model, &sharing(&["viper"], &["viper"], real_time)).expect("runs"));
-        joins.recv().expect("it runs");
-        let late = sharing(&["ex1", "sorato"], &["viper"], real_time);
-        let late = SimulationOptions { duration: Some(SimTime::from_secs_f64(1.0)), ..late };
-        let (witness, model) = (&witness, &model);
-        let late = scope.spawn(move || run(witness, model, &late).expect("runs"));
-        [first, late].map(|node| node.join().expect("no panic"))
-    });
-    assert_eq!(first.simulated, SIMULATED);
-    assert!(late.simulated > SimTime::from_secs_f64(1.3), "it began where the others were: {}", late.simulated);
+    let folder = std::env::temp_dir().join(format!("selene-late-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let [first, late] = one_late(&model, &folder);
+    assert_eq!([first.simulated, late.simulated], [SIMULATED; 2], "both end at one heartbeat");
+    let of = Fingerprint::of_ground(&model.scenario().site, model.scenario().seed, model.terrain());
+    let [ground, of_late] = ["first", "late"].map(|name| DrivenGround::load(&folder.join(name), &of).expect("saved"));
+    std::fs::remove_dir_all(&folder).expect("clean");
+    assert!(ground == of_late, "the two have different ground");
+    // West of the origin there is viper, which drove alone at first; more than 6.4 m east there is sorato.
+    for (who, there) in [("viper", -1), ("sorato", 5)] {
+        assert!(ground.ruts.edits().any(|edit| edit.tile[0] == there), "{who} left no ruts");
+    }
     let way_m = |name: &str| late.distances_m.iter().find(|(of, _)| of == name).map_or(0.0, |(_, way_m)| *way_m);
     assert!(way_m("ex1") > 0.05 && way_m("sorato") > 0.02, "{:?}", late.distances_m);
 }
