@@ -18,8 +18,10 @@ use selene_simulation::{Begin, Pace, SimulationOptions};
 use selene_tests::{context, options, scenario, world};
 
 const SIMULATED: SimTime = SimTime::from_nanos(1_200_000_000);
-/// When the late node joins.
-const LATE: SimTime = SimTime::from_nanos(300_000_000);
+/// When camera, lidar and navigation join: at the start, or each at a time of its own.
+const AT_THE_START: [SimTime; 3] = [SimTime::ZERO; 3];
+const LATE: [SimTime; 3] =
+    [SimTime::from_nanos(300_000_000), SimTime::from_nanos(230_000_000), SimTime::from_nanos(150_000_000)];
 const TOPICS: [&str; 2] = ["/navcam_left/image_raw", "/navcam_left/depth/image_rect_raw"];
 
 /// Stamp and data of every message, by topic.
@@ -49,27 +51,34 @@ fn listen(bus: &InProcess, heard: &Arc<Mutex<Heard>>) -> Vec<Subscription> {
     subscriptions
 }
 
-/// Runs all nodes; the camera joins when simulated time has reached `camera_joins`.
-fn run(model: &Arc<Model>, camera_joins: SimTime) -> (u64, Heard) {
+/// Runs all nodes; camera, lidar and navigation join when simulated time has reached theirs. Whoever is there from the
+/// start on is waited for.
+fn run(model: &Arc<Model>, joins: [SimTime; 3]) -> (u64, Heard) {
     let bus = InProcess::new();
     let heard = Arc::new(Mutex::new(Heard::default()));
     let _ears = listen(&bus, &heard);
     let stop = AtomicBool::new(false);
-    let options = if camera_joins == SimTime::ZERO {
-        options(SIMULATED, &[lidar::PARTICIPANT, navigation::PARTICIPANT, camera::PARTICIPANT])
-    } else {
-        let real_time = options(SIMULATED, &[lidar::PARTICIPANT, navigation::PARTICIPANT]);
-        SimulationOptions { pace: Pace::Times(1.0), ..real_time }
-    };
+    let nodes = [camera::PARTICIPANT, lidar::PARTICIPANT, navigation::PARTICIPANT].into_iter().zip(joins);
+    let there: Vec<_> = nodes.filter(|(_, joins)| *joins == SimTime::ZERO).map(|(name, _)| name).collect();
+    let pace = if joins == AT_THE_START { Pace::Fast } else { Pace::Times(1.0) };
+    let options = SimulationOptions { pace, ..options(SIMULATED, &there) };
     let context = context(Arc::new(bus.clone()), model);
     let hash = std::thread::scope(|scope| {
-        scope.spawn(|| lidar::run(&context, Device::cpu(), &stop).expect("lidar"));
-        scope.spawn(|| navigation::run(&context, &stop).expect("navigation"));
-        scope.spawn(|| {
-            wait_until(&bus, camera_joins);
-            camera::run(&context, Device::cpu(), &stop).expect("camera");
+        let [camera_joins, lidar_joins, navigation_joins] = joins;
+        let (bus, context, stop) = (&bus, &context, &stop);
+        scope.spawn(move || {
+            wait_until(bus, camera_joins);
+            camera::run(context, Device::cpu(), stop).expect("camera");
         });
-        selene_simulation::run(&context, Begin::Start(None), &options, &stop).expect("simulation").state_hash
+        scope.spawn(move || {
+            wait_until(bus, lidar_joins);
+            lidar::run(context, Device::cpu(), stop).expect("lidar");
+        });
+        scope.spawn(move || {
+            wait_until(bus, navigation_joins);
+            navigation::run(context, stop).expect("navigation");
+        });
+        selene_simulation::run(context, Begin::Start(None), &options, stop).expect("simulation").state_hash
     });
     let heard = std::mem::take(&mut *heard.lock().expect("lock"));
     (hash, heard)
@@ -93,18 +102,20 @@ fn nodes_and_a_world_stepped_alone_agree_and_every_sensor_byte_repeats() {
     while alone.time() < SIMULATED {
         alone.heartbeat().expect("heartbeat");
     }
-    let (first, heard) = run(&model, SimTime::ZERO);
+    let (first, heard) = run(&model, AT_THE_START);
     assert_eq!(first, alone.hash());
-    let (second, again) = run(&model, SimTime::ZERO);
+    let (second, again) = run(&model, AT_THE_START);
     assert_eq!(first, second);
     assert_eq!(heard.len(), 4, "{:?}", heard.keys());
     assert!(heard == again, "a sensor message differs between two runs");
     assert!(heard["/imu/data"].len() > 200, "IMU: {}", heard["/imu/data"].len());
 
     let (_, late) = run(&model, LATE);
-    let late_images = &late[TOPICS[0]];
-    assert!(!late_images.is_empty() && late_images.len() < heard[TOPICS[0]].len());
-    for (topic, image) in TOPICS.iter().flat_map(|topic| late[*topic].iter().map(move |image| (topic, image))) {
-        assert!(heard[*topic].contains(image), "{topic} at {}: a late node saw another world", image.0);
+    assert_eq!(late.keys().collect::<Vec<_>>(), heard.keys().collect::<Vec<_>>());
+    for (topic, messages) in &late {
+        assert!(messages.len() < heard[topic].len(), "{topic}: {} of {}", messages.len(), heard[topic].len());
+        for message in messages {
+            assert!(heard[topic].contains(message), "{topic} at {}: who comes late has other data", message.0);
+        }
     }
 }
