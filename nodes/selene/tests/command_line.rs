@@ -120,6 +120,61 @@ fn the_help_of_record_says_what_is_recorded() {
 }
 
 #[test]
+fn a_file_of_another_kind_is_never_replaced() {
+    let folder = folder("kinds");
+    let (site, out) = (folder.join("site.yaml"), folder.join("out"));
+    let text_of_site = "name: somebody's site\nlevels: []\n";
+    std::fs::create_dir_all(&out).expect("a folder");
+    let others = [site.clone(), out.join("wheel.csv"), out.join("slope.png"), out.join("navcam_left.png")];
+    for file in &others {
+        std::fs::write(file, text_of_site).expect("written");
+    }
+    let [yaml, out] = [&site, &out].map(|path| path.to_str().expect("UTF-8"));
+    let polar = "config/scenario/polar.yaml";
+    let render = ["render", polar, "--device", "cpu", "--at", "0.5"];
+    let sky = ["sky", "--lat", "1", "--lon", "0", "--at", "2026-11-21T12:00:00Z", "--for", "1d"];
+    let (wheel, slope) = (["rig", "wheel", "--soil", "lunar"], ["rig", "slope", "config/rover/sorato.yaml", "--soil"]);
+    let run_of = ["run", polar, "--no-dds", "--device", "cpu", "--out", out];
+    let rows: [(&[&str], &[&str], &str, &str); 11] = [
+        (&render, &["--camera", "navcam_left", "--out", yaml], "site.yaml", "PNG picture"),
+        (&render, &["--out", out], "navcam_left.png", "PNG picture"),
+        (&run_of, &["--save-ruts", yaml], "site.yaml", "saved state"),
+        (&["simulation"], &["--save-ruts", yaml], "site.yaml", "saved state"),
+        (&sky, &["--plot", yaml], "site.yaml", "PNG picture"),
+        (&wheel, &["--plot", yaml], "site.yaml", "PNG picture"),
+        (&wheel, &["--csv", yaml], "site.yaml", "CSV table"),
+        (&wheel, &["--out", out], "wheel.csv", "CSV table"),
+        (&slope, &["lunar", "--out", out], "slope.png", "PNG picture"),
+        (&["fit", "no/such.csv"], &["--out", yaml], "site.yaml", "soil file of `selene fit`"),
+        (&["fit", "no/such.csv"], &["--plot", yaml], "site.yaml", "PNG picture"),
+    ];
+    for (command, options, file, kind) in rows {
+        // The last option names the file or its folder.
+        let option = options[options.len() - 2];
+        let told = format!("is there already and is no {kind}; name another file");
+        assert_refused(&run(&[command, options].concat()), &[option, file, &told]);
+    }
+    for file in &others {
+        assert_eq!(std::fs::read_to_string(file).expect("still there"), text_of_site, "{}", file.display());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_written_to_is_noticed_before_the_run() {
+    // A file in the place of the folder or above it, and a folder that takes no files.
+    for (out, told) in [("Cargo.toml", "made"), ("Cargo.toml/out", "made"), ("/proc", "written to")] {
+        let output = run(&["run", "--no-dds", "--device", "cpu", "--for", "0.1", "--out", out]);
+        assert_refused(&output, &[&format!("--out {out}: cannot be {told}")]);
+        assert!(!text(&output.stderr).contains("tracing on"), "{out}: a run began: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "{out}: {}", text(&output.stdout));
+    }
+    let states = ["simulation", "--for", "0.1", "--checkpoint-every", "1", "--checkpoint-dir", "Cargo.toml/states"];
+    assert_refused(&run(&states), &["--checkpoint-dir Cargo.toml/states: cannot be made"]);
+    assert_refused(&run(&["run", "--no-dds", "--save-ruts", "no/such/x.state"]), &["--save-ruts", "no/such/x.state"]);
+}
+
+#[test]
 fn the_environment_is_checked_too() {
     let output = selene(&["run", "--for", "1"]).env("ROS_DOMAIN_ID", "999").output().expect("starts");
     assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
