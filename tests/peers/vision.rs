@@ -12,7 +12,9 @@ use selene_base::random::{RngExt, Stream, stream};
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Mesh, Scene, Sun, Tracer,
 };
-use selene_sensors::{CameraSpec, Encoding, Image, LensName, LensSpec, Pipeline, Rectification, Rectifier, SensorSpec};
+use selene_sensors::{
+    CameraSpec, DevelopedImage, Encoding, LensName, LensSpec, Pipeline, Rectification, Rectifier, SensorSpec,
+};
 use selene_terrain::{Clipmap, SiteSpec};
 use selene_tests::repository_file;
 use serde_json::{Value, json};
@@ -213,7 +215,7 @@ fn bent(name: &str, focal_px: f64, principal_px: [f64; 2], d: [f64; 5]) -> Camer
     }
 }
 
-fn save(of: &Image, path: &Path) {
+fn save(of: &DevelopedImage, path: &Path) {
     let image: GrayImage = ImageBuffer::from_raw(of.width, of.height, of.data.clone()).expect("mono8");
     image.save(path).expect("saved");
 }
@@ -235,7 +237,7 @@ fn opencv_rectifies_cameras_that_are_not_parallel_to_the_same_images_with_the_sa
         for (spec, pose, rectification) in [(&left, eye, pair[0]), (&right, eye * left_from_right, pair[1])] {
             let view = CameraView { light: LightSampling::POINT, ..spec.view(pose) };
             let (width, height, data) = (view.width, view.height, grey(&scene, &view));
-            let raw = Image { width, height, encoding: Encoding::Mono8, data, exposure_s: 0.01, gain: 1.0 };
+            let raw = DevelopedImage { width, height, encoding: Encoding::Mono8, data, exposure_s: 0.01, gain: 1.0 };
             save(&raw, &out.join(format!("{}_raw_{index:02}.png", spec.name)));
             let rectified = Rectifier::new(spec, rectification).rectify(&raw).expect("of its size");
             save(&rectified, &out.join(format!("{}_rectified_{index:02}.png", spec.name)));

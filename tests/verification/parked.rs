@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use selene_base::{Pose, Wrench};
 use selene_sim::{press_wheels, wheel_shapes};
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Scratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelShape,
+    Conditions, Law, MemoryPatch, PressScratch, SoilContext, SoilSpec, Soils, WheelContact, WheelMemory, WheelShape,
 };
 use selene_terrain::GroundPatch;
 use selene_vehicle::{Forces, Rover, RoverModel, Targets, WheelTargets};
@@ -24,7 +24,7 @@ struct Slope {
     soils: Soils,
     ground: GroundPatch,
     memory: MemoryPatch,
-    scratch: Scratch,
+    scratch: PressScratch,
     shapes: Vec<WheelShape>,
     wheels: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
@@ -51,7 +51,7 @@ impl Slope {
             soils: Soils::uniform(Law::try_from(&spec).expect("valid")),
             memory: MemoryPatch::new(&ground),
             ground,
-            scratch: Scratch::default(),
+            scratch: PressScratch::default(),
             gravity_m_s2,
         }
     }

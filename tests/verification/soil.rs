@@ -7,7 +7,7 @@ use nalgebra::{Rotation3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::rig::{self, PlateRig, WheelRig};
 use selene_soil::{
-    Bulldozing, BulldozingSpec, Conditions, Law, MemoryPatch, Scm, Scratch, SoilContext, SoilLaw, SoilSpec, Soils,
+    Bulldozing, BulldozingSpec, Conditions, Law, MemoryPatch, PressScratch, Scm, SoilContext, SoilLaw, SoilSpec, Soils,
     WheelContact, WheelMemory, WheelMotion, WheelShape,
 };
 use selene_terrain::{GroundPatch, Level, Node};
@@ -21,7 +21,7 @@ fn step(
     motion: &WheelMotion,
     ground: &mut GroundPatch,
     memory: &mut MemoryPatch,
-    scratch: &mut Scratch,
+    scratch: &mut PressScratch,
 ) -> WheelContact {
     let soils = Soils::uniform(Law::Scm(*scm));
     let mut context = SoilContext { soils: &soils, ground, memory, scratch };
@@ -109,7 +109,7 @@ fn drive(
     steps: usize,
     mut motion_at: impl FnMut(usize, &WheelContact) -> WheelMotion,
 ) -> Vec<WheelContact> {
-    let mut scratch = Scratch::default();
+    let mut scratch = PressScratch::default();
     let mut last = WheelContact::default();
     let one = |i| {
         let motion = motion_at(i, &last);
@@ -202,7 +202,7 @@ impl FreeWheel {
         scm: &Scm,
         ground: &mut GroundPatch,
         memory: &mut MemoryPatch,
-        scratch: &mut Scratch,
+        scratch: &mut PressScratch,
     ) -> WheelContact {
         let contact = step(scm, &self.motion(), ground, memory, scratch);
         self.velocity_m_s += (contact.wrench.force / self.mass_kg + self.gravity_m_s2) * STEP_S;
@@ -216,7 +216,7 @@ impl FreeWheel {
 fn a_parked_wheel_under_gravity_tilted_by_15_degrees_stays_within_a_millimetre() {
     for name in ["lunar", "viper_demo", "soft"] {
         let mut ground = GroundPatch::flat(0.02, 2.0);
-        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
         let (scm, mut wheel) = (soil(name), FreeWheel::new(100.0, 0.0));
         wheel.gravity_m_s2 = Rotation3::from_axis_angle(&Vector3::y_axis(), 15.0_f64.to_radians()) * wheel.gravity_m_s2;
         let mut after_settling = wheel.centre_m;
@@ -238,7 +238,7 @@ fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
     let slope = 15.0_f64.to_radians();
     let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, _| x * slope.tan());
     let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let mut wheel = FreeWheel::new(100.0, 0.0);
     wheel.centre_m.z = WHEEL.radius_m / slope.cos();
     let mut contact = WheelContact::default();
@@ -258,7 +258,7 @@ fn a_parked_wheel_on_a_slope_of_15_degrees_is_carried_by_normal_and_shear() {
 /// Rolls over the same 0.6 m, `passes` times, ahead each time; the last depth reached.
 fn rut_depths(passes: usize) -> Vec<f64> {
     let mut ground = GroundPatch::flat(0.02, 3.0);
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let one_pass = |_| {
         let mut wheel = FreeWheel::new(100.0, -0.3);
         wheel.omega_rad_s = 0.8;
@@ -298,7 +298,7 @@ fn bulldozing_moves_soil_aside_and_conserves_its_volume() {
         let height = 7.3;
         let level = Level::sample([-1.0, -1.0], 0.02, 101, |x, y| height + 0.01 * (9.0 * x).sin() * (7.0 * y).cos());
         let mut ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
-        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
         let (before, volume_before_m3) = (heights_m(&ground), volume_m3(&ground));
         let scm = soil(name).with_bulldozing(Some(Bulldozing::default()));
         let mut wheel = FreeWheel::new(100.0, -0.5);
@@ -328,7 +328,7 @@ const REPOSE_TOLERANCE: f64 = 0.01 + 1e-4;
 fn moved_soil_lies_at_the_angle_of_repose() {
     for repose_deg in [25.0, 35.0, 55.0] {
         let mut ground = GroundPatch::flat(0.02, 3.0);
-        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
         let bulldozing = BulldozingSpec { repose_deg, ..BulldozingSpec::default() };
         let scm = soil("soft").with_bulldozing(Some(Bulldozing::from(&bulldozing)));
         let mut wheel = FreeWheel::new(100.0, -0.6);
@@ -374,7 +374,7 @@ fn highest_m(ground: &GroundPatch) -> f64 {
 #[test]
 fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
     let mut ground = GroundPatch::flat(0.02, 3.0);
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let mut wheel = FreeWheel::new(100.0, -0.5);
     for _ in 0..8000 {
         wheel.velocity_m_s.x = 0.2;
@@ -394,7 +394,7 @@ fn ruts_lie_within_half_a_millimetre_of_what_the_soil_remembers() {
 #[test]
 fn absurd_motion_gives_finite_forces_or_none() {
     let mut ground = GroundPatch::flat(0.02, 2.0);
-    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+    let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
     let mut press = |motion: WheelMotion| step(&soil("grc1"), &motion, &mut ground, &mut memory, &mut scratch);
     assert_eq!(press(level_motion(f64::NAN, 0.01, [0.0; 3], 0.0)), WheelContact::default());
     assert_eq!(press(level_motion(1e9, 0.01, [0.0; 3], 0.0)), WheelContact::default());
@@ -412,12 +412,12 @@ fn absurd_motion_gives_finite_forces_or_none() {
 fn the_same_steps_give_the_same_bytes_with_any_scratch() {
     let run = |fresh: bool| {
         let mut ground = GroundPatch::flat(0.02, 3.0);
-        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), Scratch::default());
+        let (mut memory, mut scratch) = (MemoryPatch::new(&ground), PressScratch::default());
         let mut wheel = FreeWheel::new(100.0, -0.5);
         wheel.omega_rad_s = 1.0;
         for _ in 0..2000 {
             if fresh {
-                scratch = Scratch::default();
+                scratch = PressScratch::default();
             }
             wheel.velocity_m_s.x = 0.2;
             let scm = soil_cached();

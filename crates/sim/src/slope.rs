@@ -12,7 +12,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::rig::coarsest_grid_m;
 use selene_soil::{
-    Conditions, Law, MemoryPatch, Scratch, SoilContext, Soils, WheelContact, WheelMemory, WheelShape, slip_ratio,
+    Conditions, Law, MemoryPatch, PressScratch, SoilContext, Soils, WheelContact, WheelMemory, WheelShape, slip_ratio,
 };
 use selene_terrain::{GroundPatch, Level};
 use selene_vehicle::{BodyTwist, Forces, Rover, RoverModel, Targets, VehicleError, steering};
@@ -302,7 +302,7 @@ struct Run {
     soils: Soils,
     ground: GroundPatch,
     memory: MemoryPatch,
-    scratch: Scratch,
+    scratch: PressScratch,
     shapes: Vec<WheelShape>,
     wheel_memories: Vec<WheelMemory>,
     contacts: Vec<WheelContact>,
@@ -336,7 +336,7 @@ impl Run {
             soils: Soils::uniform(rig.law.clone()),
             memory: MemoryPatch::new(&ground),
             ground,
-            scratch: Scratch::default(),
+            scratch: PressScratch::default(),
             wheel_memories: vec![WheelMemory::carrying(share_n); shapes.len()],
             contacts: vec![WheelContact::default(); shapes.len()],
             sums: Sums::new(shapes.len()),
