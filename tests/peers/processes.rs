@@ -11,11 +11,16 @@ use selene_tests::{model, scenario};
 use crate::program::{Running, alone, folder, selene, succeeded};
 
 const SCENARIO: &str = "config/scenario/polar.yaml";
+const CONVOY: &str = "config/scenario/convoy.yaml";
 const SIMULATED_S: &str = "2";
 
 fn node(name: &str, domain: &str) -> Command {
+    node_of(SCENARIO, name, domain)
+}
+
+fn node_of(scenario: &str, name: &str, domain: &str) -> Command {
     let mut command = selene();
-    command.args([name, "--scenario", SCENARIO]).env("ROS_DOMAIN_ID", domain);
+    command.args([name, "--scenario", scenario]).env("ROS_DOMAIN_ID", domain);
     if matches!(name, "camera" | "lidar") {
         command.args(["--device", "cpu"]);
     }
@@ -111,10 +116,10 @@ fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_s
     let _turn = alone();
     let domain = "91";
     let out = folder("resume");
-    let whole = selene().args(["hash", SCENARIO, "--for", "3"]).output().expect("hash");
+    let whole = selene().args(["hash", CONVOY, "--for", "3"]).output().expect("hash");
     let whole = succeeded("selene hash", &whole);
     let saving = ["--for", "600", "--pace", "fast", "--checkpoint-every", "1", "--checkpoint-dir"];
-    let mut killed = Running(node("simulation", domain).args(saving).arg(&out).spawn().expect("simulation"));
+    let mut killed = Running(node_of(CONVOY, "simulation", domain).args(saving).arg(&out).spawn().expect("simulation"));
     let (first, second) = (out.join("000001.000s.state"), out.join("000002.000s.state"));
     while !second.exists() {
         assert!(killed.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
@@ -123,18 +128,18 @@ fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_s
     killed.0.kill().expect("SIGKILL");
     killed.0.wait().expect("dead");
     for (file, rest) in [(&first, "2"), (&second, "1")] {
-        let mut resumed = node("simulation", domain);
+        let mut resumed = node_of(CONVOY, "simulation", domain);
         resumed.args(["--for", rest, "--pace", "fast", "--resume"]).arg(file);
         let said = succeeded("selene simulation", &resumed.output().expect("simulation"));
         assert_eq!(hash_in(&said), hash_in(&whole), "from {}", file.display());
     }
-    let mut other = node("simulation", domain);
+    let mut other = node_of(CONVOY, "simulation", domain);
     let other = other.args(["--seed", "2", "--resume"]).arg(&first).output().expect("simulation");
     let told = String::from_utf8_lossy(&other.stderr).into_owned();
     assert!(other.status.code() == Some(2) && told.contains("seed: here 2, there 1"), "{told}");
     let bytes = std::fs::read(&first).expect("a checkpoint");
     std::fs::write(&second, &bytes[..bytes.len() / 2]).expect("cut off");
-    let cut = node("simulation", domain).arg("--resume").arg(&second).output().expect("simulation");
+    let cut = node_of(CONVOY, "simulation", domain).arg("--resume").arg(&second).output().expect("simulation");
     let told = String::from_utf8_lossy(&cut.stderr).into_owned();
     assert!(cut.status.code() == Some(2) && told.contains("cut off or damaged"), "{told}");
     std::fs::remove_dir_all(out).expect("clean");
@@ -208,7 +213,7 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
 /// A process of a world that several share, which saves its ground.
 fn sharing(own: &str, pace: &str, simulated_s: &str, ruts: &Path) -> Command {
     let mut command = selene();
-    let shared = ["simulation", "--scenario", "config/scenario/convoy.yaml", "--run", "shared", "--own", own];
+    let shared = ["simulation", "--scenario", CONVOY, "--run", "shared", "--own", own];
     command.args(shared).args(["--pace", pace, "--for", simulated_s, "--save-ruts"]).arg(ruts);
     command.env("ROS_DOMAIN_ID", "93").stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -379,6 +379,30 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     }
 }
 
+#[test]
+fn a_convoy_ends_with_pictures_of_all_three_rovers() {
+    let folder = folder("convoy");
+    let mut command = selene(&["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "2", "--out"]);
+    let output = command.arg(&folder).arg(repository().join("config/scenario/convoy.yaml")).output().expect("starts");
+    let summary = text(&output.stdout);
+    assert!(output.status.success(), "{summary}{}", text(&output.stderr));
+    for rover in ["viper", "ex1", "sorato"] {
+        assert!(summary.contains(rover), "{summary}");
+    }
+    let picture = |name: &str| image::open(folder.join(name)).expect(name).to_rgb8();
+    let path = picture("path.png");
+    for colour in (0..3).map(selene_pictures::path::driven_colour) {
+        let drawn = path.pixels().filter(|pixel| pixel.0 == colour).count();
+        assert!(drawn > 50, "a way in {colour:?} has {drawn} pixels");
+    }
+    // One tile a camera at least, and none of one colour.
+    let sheet = picture("contact_sheet.png");
+    let mean =
+        sheet.pixels().map(|pixel| f64::from(pixel.0[0])).sum::<f64>() / f64::from(sheet.width() * sheet.height());
+    let uneven = sheet.pixels().filter(|pixel| (f64::from(pixel.0[0]) - mean).abs() > 20.0).count();
+    assert!(uneven > 10_000, "{uneven} pixels");
+}
+
 /// A scenario in `folder` that begins at the border of its site, where it has to end.
 fn scenario_that_leaves_its_site(folder: &Path) -> PathBuf {
     let config = repository().join("config").canonicalize().expect("a folder").display().to_string();

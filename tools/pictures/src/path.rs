@@ -160,8 +160,9 @@ impl Track {
     }
 }
 
-/// Of the rover of this number: one alone has the colour of what was driven.
-fn driven_colour(number: usize) -> Rgb {
+/// The colour in which the way of rover `number` is drawn: one alone has that of what was driven.
+#[must_use]
+pub fn driven_colour(number: usize) -> Rgb {
     if number == 0 { colour::DRIVEN } else { colour::LINES[(number + 1) % colour::LINES.len()] }
 }
 
