@@ -93,7 +93,7 @@ fn nodes_that_begin_at_different_heartbeats_refuse_each_other() {
     let mut nodes: Vec<_> = HALVES.iter().map(|own| Node::of(&model, own, 1.0)).collect();
     nodes[1].begin = Begin::Resume(Box::new(checkpoint));
     let said: Vec<_> = run(nodes).into_iter().map(|ended| ended.expect_err("refused").to_string()).collect();
-    assert!(said.iter().any(|said| said.contains("begins: ")), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("where it begins: here")), "{said:?}");
 }
 
 #[test]

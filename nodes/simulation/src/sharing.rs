@@ -96,9 +96,8 @@ impl Sharing {
         let own = numbers(model, &shared.own)?;
         let (sender, arrived) = channel();
         let process = RunId::random().to_string();
-        let mut world = Fingerprint::of(model.scenario(), model.terrain());
-        world.parts.insert("begins".to_owned(), begins);
-        let greeting = Greeting { run: links.run.to_string(), process: process.clone(), world };
+        let world = Fingerprint::of(model.scenario(), model.terrain());
+        let greeting = Greeting { run: links.run.to_string(), process: process.clone(), world, begins };
         let streams = Streams::open(greeting, sender.clone())?;
         let transport = links.internal.as_ref();
         // The channel closes with the node: nobody is left then to be told.

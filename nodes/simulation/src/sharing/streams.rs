@@ -44,6 +44,20 @@ pub(super) struct Greeting {
     pub(super) run: String,
     pub(super) process: String,
     pub(super) world: Fingerprint,
+    /// Where in it the process begins.
+    pub(super) begins: String,
+}
+
+impl Greeting {
+    /// Why the two cannot be of one world.
+    fn difference(&self, other: &Self) -> Option<Difference> {
+        let begins = || Difference {
+            part: "where it begins".to_owned(),
+            ours: self.begins.clone(),
+            theirs: other.begins.clone(),
+        };
+        self.world.difference(&other.world).or_else(|| (self.begins != other.begins).then(begins))
+    }
 }
 
 /// What one process tells another.
@@ -214,8 +228,8 @@ async fn accept(listener: TcpListener, own: Arc<Greeting>, arrived: Sender<Arriv
 async fn read_all(mut stream: TcpStream, own: Arc<Greeting>, arrived: Sender<Arrived>) {
     // A stranger, or one that speaks another language.
     let Ok(Ok(caller)) = timeout(ANSWER_WITHIN, answer(&mut stream, &own)).await else { return };
-    let process = caller.process;
-    if let Some(difference) = own.world.difference(&caller.world) {
+    let (difference, process) = (own.difference(&caller), caller.process);
+    if let Some(difference) = difference {
         // Nobody takes it in once the node has ended, here and below.
         return drop(arrived.send(Arrived::OtherWorld { process, difference }));
     }
@@ -288,7 +302,7 @@ async fn write_all(call: Call, mut frames: UnboundedReceiver<Frame>, arrived: Se
         Err(why) => return drop(arrived.send(Arrived::OutOfReach { process: call.process, why })),
     };
     // Whichever of the two calls first: both find out, though the other may have ended by then.
-    if let Some(difference) = call.own.world.difference(&answered.world) {
+    if let Some(difference) = call.own.difference(&answered) {
         return drop(arrived.send(Arrived::OtherWorld { process: call.process, difference }));
     }
     while let Some(frame) = frames.recv().await {
