@@ -112,14 +112,17 @@ fn run_all_nodes(transport: Fanout, duration: SimTime) {
     });
 }
 
+/// Between two writes: a file grows while it is written, and is no whole one then.
 fn wait_until_it_has(bag: &Path, bytes: u64) {
     let begun = Instant::now();
     let size = || -> u64 {
         let files = std::fs::read_dir(bag).into_iter().flatten().flatten();
         files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     };
-    while size() < bytes {
+    let (mut last, mut now) = (0, size());
+    while now < bytes || now != last {
         assert!(begun.elapsed() < GROWS_WITHIN, "the recording does not grow");
         std::thread::sleep(Duration::from_millis(50));
+        (last, now) = (now, size());
     }
 }
