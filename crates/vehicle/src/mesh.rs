@@ -195,7 +195,8 @@ mod tests {
             for digits in ["", "0", "1", "2", "3", "9", "99", "-1", "1 1", "4294967295", "4294967296"] {
                 let text = format!("{}{digits}{}", &COLLADA[..at], &COLLADA[at + 1..]);
                 if let Ok((_, triangles)) = parse(text.into_bytes(), Path::new("wrong.dae")) {
-                    assert_eq!(triangles.len(), 5, "\"{digits}\" at byte {at}");
+                    // A polygon or a fan with a corner more is a triangle more.
+                    assert!(triangles.len() >= 5, "\"{digits}\" at byte {at}: {} triangles", triangles.len());
                 }
             }
         }
