@@ -181,16 +181,21 @@ impl Default for OpenTile {
 
 impl OpenTile {
     fn packed(&self) -> PackedTile {
-        let mut packed = PackedTile { crumbs_m3: self.crumbs_m3, ..PackedTile::default() };
+        let count = |is: fn(&NodeMemory) -> bool| self.nodes.iter().filter(|node| is(node)).count();
+        // Thousands of these are kept: none has room that it does not need.
+        let mut packed = PackedTile {
+            known: Vec::with_capacity(count(NodeMemory::is_touched)),
+            mobilised: Vec::with_capacity(count(NodeMemory::is_mobilised)),
+            crumbs_m3: self.crumbs_m3,
+            ..PackedTile::default()
+        };
         for (within, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
             packed.marks.mark(within);
             packed.known.push([node.initial_m, node.plastic_m]);
-            if node.mobilised_units() != [0; 2] {
+            if node.is_mobilised() {
                 packed.mobilised.push((within as u16, node.mobilised_units()));
             }
         }
-        packed.known.shrink_to_fit();
-        packed.mobilised.shrink_to_fit();
         packed
     }
 }

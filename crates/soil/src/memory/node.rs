@@ -59,6 +59,11 @@ impl NodeMemory {
         self.initial_m.is_finite() && self.plastic_m.is_finite()
     }
 
+    /// Whether it was touched and some of its strength is mobilised.
+    pub(super) fn is_mobilised(&self) -> bool {
+        self.is_touched() && self.mobilised != [0; 2]
+    }
+
     pub(super) fn is_touched(&self) -> bool {
         !self.initial_m.is_nan()
     }

@@ -104,7 +104,7 @@ impl MemoryPatch {
 
     /// Shear strength that a node has mobilised is lost.
     pub(crate) fn forget_shear(&mut self, node: Node) {
-        let is_mobilised = self.node(node).is_some_and(|memory| memory.mobilised_units() != [0; 2]);
+        let is_mobilised = self.node(node).is_some_and(|memory| memory.is_mobilised());
         if is_mobilised && let Some(own) = self.own(node.tile()) {
             own.write(node.within()).set_mobilised([0.0; 2]);
         }

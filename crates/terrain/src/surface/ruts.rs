@@ -178,7 +178,9 @@ impl OpenTile {
     }
 
     fn packed(&self) -> PackedTile {
-        let heights_m = self.marks.nodes().map(|node| self.heights_m[node]).collect();
+        // Thousands of these are kept: none has room that it does not need.
+        let mut heights_m = Vec::with_capacity(self.marks.count());
+        heights_m.extend(self.marks.nodes().map(|node| self.heights_m[node]));
         PackedTile { marks: Box::new(self.marks), heights_m }
     }
 }
