@@ -245,18 +245,18 @@ fn the_rovers_of_a_simulation_that_is_killed_stand_and_the_others_stay_in_one_wo
     let _turn = alone();
     let out = folder("killed");
     let ruts = ["viper", "ex1", "sorato"].map(|own| out.join(format!("{own}.ruts")));
-    let process = |own: &str, ruts: &Path| sharing(own, "real-time", "4", ruts).spawn().expect("simulation");
+    let process = |own: &str, ruts: &Path| sharing(own, "real-time", "5", ruts).spawn().expect("simulation");
     let [viper, ex1, sorato] = [process("viper", &ruts[0]), process("ex1", &ruts[1]), process("sorato", &ruts[2])];
     let mut sorato = Running(sorato);
     // In real time: the world has begun by then and has not ended.
-    std::thread::sleep(Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(4));
     sorato.0.kill().expect("SIGKILL");
     sorato.0.wait().expect("dead");
     for survivor in [viper, ex1] {
         let output = survivor.wait_with_output().expect("ends");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         let said = succeeded("selene simulation", &output);
-        assert!(said.contains("simulated         4.000 s"), "{said}");
+        assert!(said.contains("simulated         5.000 s"), "{said}");
         assert!(told.contains("is gone: sorato stand from heartbeat"), "{told}");
     }
     let ground = [0, 1].map(|i| std::fs::read(&ruts[i]).expect("saved"));

@@ -67,8 +67,10 @@ pub enum NodeError {
         difference: selene_sim::Difference,
     },
     /// A rover that was to be simulated is not in the world.
-    #[error("--own {name}: there is no such rover; there are {known}")]
+    #[error("{option} {name}: there is no such rover; there are {known}")]
     NoSuchRover {
+        /// What names it.
+        option: &'static str,
         /// Its name.
         name: String,
         /// Those that there are.

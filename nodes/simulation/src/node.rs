@@ -44,6 +44,8 @@ pub(crate) struct Node {
     folders: AllowedFolders,
     /// Where other processes simulate rovers of this world.
     sharing: Option<Sharing>,
+    /// Whether this process tells of the run: it leads, or it led.
+    told_of_run: bool,
     /// Heartbeats that came too late for the pace.
     overruns: u64,
     distances_m: BTreeMap<EntityId, f64>,
@@ -101,6 +103,7 @@ impl Node {
             replay: recent,
             ground_then: None,
             sharing,
+            told_of_run: false,
             overruns: 0,
             distances_m: BTreeMap::new(),
             world,
@@ -115,9 +118,7 @@ impl Node {
     pub(crate) fn drive(&mut self, options: &SimulationOptions, stop: &AtomicBool) -> Result<(Ending, f64), NodeError> {
         let began_at = self.world.time();
         self.follow_rovers()?;
-        if self.leads() {
-            self.run.info(self.world.model(), None, began_at)?;
-        }
+        self.tell_of_the_run(began_at)?;
         match self.replay.take() {
             Some(recent) => self.tell_again(&recent, stop)?,
             None => self.tell_the_start(stop)?,
@@ -133,7 +134,8 @@ impl Node {
             }
             self.heartbeat(&last, stop)?;
             self.await_participants(&Arc::clone(self.feed.last()), false, stop)?;
-            pacer.wait_for(self.world.time());
+            let sharing = &mut self.sharing;
+            pacer.wait_for(self.world.time(), || sharing.iter_mut().try_for_each(Sharing::stay_alive))?;
             self.overruns = pacer.overruns();
         }
     }
@@ -142,7 +144,10 @@ impl Node {
     /// not be told.
     pub(crate) fn finish(&mut self, ended: Result<(Ending, f64), NodeError>) -> Result<(Ending, f64), NodeError> {
         let (hash, time) = (self.world.hash(), self.world.time());
-        let told = if self.leads() { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
+        // A process that is stopped leaves the run to the others.
+        let has_ended = matches!(ended, Ok((Ending::Duration | Ending::RouteDone, _)));
+        let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
+        let told = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
         let left = self.sharing.as_mut().map_or(Ok(()), Sharing::leave);
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
@@ -157,6 +162,15 @@ impl Node {
             Some((kind.setup().name.clone(), *way_m))
         };
         self.distances_m.iter().filter_map(named).collect()
+    }
+
+    /// Tells once that the run is there: nodes find it by that.
+    fn tell_of_the_run(&mut self, time: SimTime) -> Result<(), NodeError> {
+        if self.leads() && !self.told_of_run {
+            self.told_of_run = true;
+            self.run.info(self.world.model(), None, time)?;
+        }
+        Ok(())
     }
 
     fn tell_the_start(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
@@ -177,7 +191,9 @@ impl Node {
         let mut ruts = recent.ruts_before.clone();
         for snapshot in &recent.snapshots {
             self.ground_then = Some((snapshot.terrain_sequence, ruts.clone()));
-            self.run.state(&self.world, snapshot)?;
+            if self.leads() {
+                self.run.state(&self.world, snapshot)?;
+            }
             self.rovers.truth(last, snapshot, true)?;
             self.await_participants(snapshot, true, stop)?;
             ruts.apply(&snapshot.edits);
@@ -202,6 +218,7 @@ impl Node {
         self.inputs.hand_to(&mut self.world);
         let interval = self.step(stop)?;
         let next = Arc::clone(&interval.next);
+        self.tell_of_the_run(next.time)?;
         self.follow_rovers()?;
         self.rovers.truth(last.time, &next, false)?;
         if self.leads() {
@@ -260,7 +277,7 @@ impl Node {
     fn await_participants(&mut self, last: &Snapshot, to_the_last: bool, stop: &AtomicBool) -> Result<(), NodeError> {
         while self.lockstep.must_wait(last.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
             self.sharing.iter_mut().try_for_each(Sharing::stay_alive)?;
-            if self.lockstep.wait() {
+            if self.lockstep.wait() && self.leads() {
                 self.run.state(&self.world, last)?;
             }
             self.answer_terrain()?;
@@ -273,6 +290,7 @@ impl Node {
 fn place(world: &World) -> String {
     match world.state().sequence {
         0 => format!("the start, state {:016x}", world.hash()),
-        sequence => format!("heartbeat {sequence}"),
+        // Contacts are each process's own.
+        sequence => format!("heartbeat {sequence}, ground and bodies {:016x}", world.state().shared_hash()),
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Pacer {
 
 /// A lag beyond which the pace is anchored anew.
 const LAG_FORGIVEN: Duration = Duration::from_millis(100);
+/// At a slow pace a heartbeat takes seconds of sleep; others hear of the process meanwhile.
+const SLEEP_MAX: Duration = Duration::from_millis(100);
 
 impl Pacer {
     pub(crate) fn new(pace: Pace) -> Self {
@@ -35,19 +37,27 @@ impl Pacer {
         self.overruns
     }
 
-    /// Sleeps until the wall clock reaches `time` at the pace.
-    pub(crate) fn wait_for(&mut self, time: SimTime) {
-        let Pace::Times(factor) = self.pace else { return };
+    /// Sleeps until the wall clock reaches `time` at the pace, and does something every while meanwhile.
+    pub(crate) fn wait_for<E>(&mut self, time: SimTime, mut meanwhile: impl FnMut() -> Result<(), E>) -> Result<(), E> {
+        let Pace::Times(factor) = self.pace else { return Ok(()) };
         let now = Instant::now();
         let (wall, simulated) = *self.anchor.get_or_insert((now, time));
         let due = wall + Duration::from_secs_f64((time - simulated).secs_f64() / factor);
         match due.checked_duration_since(now) {
-            Some(early) => std::thread::sleep(early),
+            Some(mut early) => {
+                while early > SLEEP_MAX {
+                    std::thread::sleep(SLEEP_MAX);
+                    meanwhile()?;
+                    early = due.saturating_duration_since(Instant::now());
+                }
+                std::thread::sleep(early);
+            }
             None if now - due > LAG_FORGIVEN => {
                 self.anchor = Some((now, time));
                 self.overruns += 1;
             }
             None => {}
         }
+        Ok(())
     }
 }

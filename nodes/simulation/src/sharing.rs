@@ -27,13 +27,18 @@ use selene_ros::{Qos, selene_msgs};
 use selene_sim::{EntityId, Fingerprint, Model, Part, Share, Snapshot, State, World};
 use selene_terrain::TileIndex;
 
+use members::LOST_AFTER;
 use members::Others;
-use streams::{Arrived, Frame, Greeting, Streams, Told, ToldPart};
+use streams::{Arrived, Frame, Greeting, Streams, Taking, Told, ToldPart};
 
 /// How often a process says that it is there (wall time).
 const SAY_EVERY: Duration = Duration::from_millis(200);
 /// How often one that waits for others says for whom (wall time).
 const WARN_EVERY: Duration = Duration::from_secs(5);
+/// Somebody who is asked to stop waits so long for the others' parts of the heartbeat (wall time).
+const STOP_AFTER: Duration = Duration::from_secs(1);
+/// Who has all rovers that are awaited listens so long for a world that runs already (wall time).
+const LISTEN_FIRST: Duration = Duration::from_secs(1);
 /// Own parts that are kept for one that joins: it takes part from the next heartbeat on.
 const PARTS_KEPT: usize = 2;
 /// Without waiting, parts come this much late at most: a node that was written since then takes only what is
@@ -68,10 +73,9 @@ pub(crate) struct Sharing {
     /// Those of them whose parts are waited for.
     active: BTreeSet<String>,
     /// To be told with the next part.
-    joined: Vec<String>,
+    joined: Vec<Taking>,
     /// Who is gone, and the heartbeat of which its part is lacking.
     lacking: BTreeMap<String, u64>,
-    told: u64,
     /// The last parts told, oldest first.
     recent: VecDeque<Frame>,
     is_running: bool,
@@ -81,8 +85,10 @@ pub(crate) struct Sharing {
     /// With whom it began, itself included.
     founders: Vec<String>,
     /// The world that it was given when it came late, and who takes part in it.
-    given: Option<(Vec<String>, Box<State>)>,
+    given: Option<(Vec<Taking>, Box<State>)>,
     said: Instant,
+    /// When it last took in what had come.
+    listened: Instant,
     arrived: Receiver<Arrived>,
     streams: Streams,
     members: Publisher<selene_msgs::SharedMember>,
@@ -93,11 +99,12 @@ impl Sharing {
     /// `begins` says where this process begins: all of one world begin at the same place.
     pub(crate) fn open(context: &NodeContext, shared: &SharedRovers, begins: String) -> Result<Self, NodeError> {
         let NodeContext { links, model, .. } = context;
-        let own = numbers(model, &shared.own)?;
+        let own = numbers(model, "--own", &shared.own)?;
         let (sender, arrived) = channel();
         let process = RunId::random().to_string();
         let world = Fingerprint::of(model.scenario(), model.terrain());
-        let greeting = Greeting { run: links.run.to_string(), process: process.clone(), world, begins };
+        let greeting =
+            Greeting { run: links.run.to_string(), process: process.clone(), world, begins, is_free: shared.is_free };
         let streams = Streams::open(greeting, sender.clone())?;
         let transport = links.internal.as_ref();
         // The channel closes with the node: nobody is left then to be told.
@@ -111,7 +118,6 @@ impl Sharing {
             active: BTreeSet::new(),
             joined: Vec::new(),
             lacking: BTreeMap::new(),
-            told: 0,
             recent: VecDeque::new(),
             is_running: false,
             is_free: shared.is_free,
@@ -119,6 +125,7 @@ impl Sharing {
             founders: Vec::new(),
             given: None,
             said: Instant::now(),
+            listened: Instant::now(),
             arrived,
             streams,
             members: Publisher::new(transport, &links.shared_members(), Qos::latched())?,
@@ -135,20 +142,23 @@ impl Sharing {
     ) -> Result<Arrival, NodeError> {
         let awaited = match &shared.awaited[..] {
             [] => self.names.keys().copied().collect(),
-            names => numbers(model, names)?,
+            names => numbers(model, "--await-rovers", names)?,
         };
         self.say()?;
-        let mut warned = Instant::now();
+        let opened = Instant::now();
+        let mut warned = opened;
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(NodeError::Stopped { run: self.run.clone() });
             }
             self.listen()?;
             if let Some((members, state)) = self.given.take() {
-                self.active = members.into_iter().collect();
+                members.iter().for_each(|member| self.others.introduce(member));
+                self.active = members.into_iter().map(|member| member.process).collect();
                 return Ok(Arrival::Late(state));
             }
-            if let Some(founders) = self.others.founders_with((&self.process, &self.own), &awaited) {
+            let founders = self.others.founders_with((&self.process, &self.own), &awaited);
+            if let Some(founders) = founders.filter(|all| all.len() > 1 || opened.elapsed() >= LISTEN_FIRST) {
                 self.active = founders.iter().filter(|name| **name != self.process).cloned().collect();
                 self.founders = founders;
                 return Ok(Arrival::AtTheStart);
@@ -161,19 +171,28 @@ impl Sharing {
     }
 
     fn warn_of_missing(&self, awaited: &BTreeSet<EntityId>) {
-        let has_process =
-            |id: &EntityId| self.own.contains(id) || self.others.iter().any(|(_, other)| other.rovers.contains(id));
+        let has_process = |id: &EntityId| {
+            self.own.contains(id) || self.others.iter().any(|(_, other)| other.is_there() && other.rovers.contains(id))
+        };
         let missing: Vec<_> =
             awaited.iter().filter(|id| !has_process(id)).filter_map(|id| self.names.get(id)).collect();
         let missing = missing.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        tracing::warn!("run {} waits for a process that simulates {missing}", self.run);
+        let what = if missing.is_empty() {
+            "that all call each other".to_owned()
+        } else {
+            format!("a process that simulates {missing}")
+        };
+        tracing::warn!("run {} waits for {what}", self.run);
     }
 
     /// Takes part from now on.
     pub(crate) fn begin(&mut self, world: &mut World) -> Result<(), NodeError> {
         self.is_running = true;
-        self.told = world.state().sequence;
         self.share_out(world);
+        let of_active = self.active.iter().filter_map(|name| self.others.get(name)).map(|other| &other.rovers);
+        let stepped: BTreeSet<EntityId> = of_active.flatten().chain(&self.own).copied().collect();
+        // Who has no process stands.
+        world.halt(&self.names.keys().copied().filter(|id| !stepped.contains(id)).collect());
         self.say()
     }
 
@@ -182,6 +201,11 @@ impl Sharing {
         let of_active = self.active.iter().filter_map(|name| self.others.get(name));
         let lowest = of_active.filter_map(|other| other.rovers.first()).min();
         lowest.is_none_or(|lowest| self.own.first().is_some_and(|own| own < lowest))
+    }
+
+    /// Whether nobody else takes part.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.active.is_empty()
     }
 
     pub(crate) fn owns(&self, rover: EntityId) -> bool {
@@ -203,9 +227,9 @@ impl Sharing {
         let own = world.part(&snapshot);
         let sequence = own.sequence;
         let told = Told::Part(ToldPart { joined: std::mem::take(&mut self.joined), part: own });
-        self.tell(&told, sequence);
+        self.tell(&told);
         let Told::Part(ToldPart { joined, part: own }) = told else { return Ok(snapshot) };
-        self.active.extend(joined);
+        self.active.extend(joined.into_iter().map(|taking| taking.process));
         let merged = if self.is_free {
             self.merge_what_came(world, snapshot, &own)?
         } else {
@@ -224,8 +248,7 @@ impl Sharing {
         self.tell_member(true)
     }
 
-    fn tell(&mut self, part: &Told, sequence: u64) {
-        self.told = sequence;
+    fn tell(&mut self, part: &Told) {
         let frame = Frame::of(part);
         self.streams.tell_all(&frame);
         self.recent.push_back(frame);
@@ -236,16 +259,23 @@ impl Sharing {
 
     /// The parts of all others that take part in heartbeat `sequence`.
     fn await_parts(&mut self, world: &mut World, sequence: u64, stop: &AtomicBool) -> Result<Vec<Part>, NodeError> {
+        let begun = Instant::now();
         loop {
+            self.excuse_after_a_pause();
             self.take_in_joined(sequence);
             self.give_up_gone(world, sequence);
             let has_told = |name: &String| self.others.get(name).is_some_and(|other| other.part(sequence).is_some());
-            if self.active.iter().all(has_told) || stop.load(Ordering::Relaxed) {
+            let is_stopped = stop.load(Ordering::Relaxed) && begun.elapsed() >= STOP_AFTER;
+            if self.active.iter().all(has_told) || is_stopped {
                 break;
             }
             self.listen()?;
         }
         self.share_out(world);
+        // Who goes on in a world of its own ends: this one went on without it.
+        for process in self.others.take_strangers(sequence, &self.active) {
+            self.streams.tell(&process, Frame::of(&Told::Lacks { process: process.clone(), sequence }));
+        }
         let others = &mut self.others;
         let part = |name: &String| others.get_mut(name)?.take_part(sequence).map(|told| told.part);
         Ok(self.active.iter().filter_map(part).collect())
@@ -254,20 +284,32 @@ impl Sharing {
     /// Waits from this heartbeat on for those whom another's part of it names as new.
     fn take_in_joined(&mut self, sequence: u64) {
         let parts = self.others.iter().filter_map(|(_, other)| other.part(sequence));
-        let new: Vec<_> = parts.flat_map(|part| part.joined.iter().cloned()).collect();
-        self.active.extend(new.into_iter().filter(|name| *name != self.process));
+        let new: Vec<Taking> = parts.flat_map(|part| part.joined.iter().cloned()).collect();
+        for taking in new.into_iter().filter(|taking| taking.process != self.process) {
+            if self.lacking.get(&taking.process).is_none_or(|lacked| *lacked != sequence) {
+                self.others.introduce(&taking);
+                self.active.insert(taking.process);
+            }
+        }
+    }
+
+    /// Nobody is given up for what was said while this process did not listen: it waited for sensors, for the
+    /// pace or for the disk, or was stopped.
+    fn excuse_after_a_pause(&mut self) {
+        if self.listened.elapsed() > LOST_AFTER / 2 {
+            self.others.excuse_all();
+        }
+        self.listened = Instant::now();
     }
 
     /// Goes on without those who are gone once nobody has their part of this heartbeat: their rovers stand.
     fn give_up_gone(&mut self, world: &mut World, sequence: u64) {
         let is_gone = |name: &&String| {
-            self.others.get(name).is_some_and(|other| other.part(sequence).is_none() && !other.is_there())
+            self.others.get(name).is_none_or(|other| other.part(sequence).is_none() && !other.is_there())
         };
         let gone: Vec<String> = self.active.iter().filter(is_gone).cloned().collect();
         for name in gone {
-            if self.lacking.insert(name.clone(), sequence) != Some(sequence) {
-                self.streams.tell_all(&Frame::of(&Told::Lacks { process: name.clone(), sequence }));
-            }
+            self.lack(&name, sequence);
             let lacks = |other: &String| {
                 *other == name
                     || self.others.get(other).is_none_or(|other| other.lacks(&name, sequence) || !other.is_there())
@@ -278,8 +320,16 @@ impl Sharing {
         }
     }
 
+    /// Tells everybody, once, that this process lacks what one that is gone did, and takes it from it no more.
+    fn lack(&mut self, process: &str, sequence: u64) {
+        if self.lacking.insert(process.to_owned(), sequence) != Some(sequence) {
+            self.streams.tell_all(&Frame::of(&Told::Lacks { process: process.to_owned(), sequence }));
+        }
+    }
+
     fn give_up(&mut self, world: &mut World, name: &str, sequence: u64) {
         self.active.remove(name);
+        self.streams.hang_up(name);
         let Some(other) = self.others.get_mut(name) else { return };
         other.is_running = false;
         world.halt(&other.rovers);
@@ -289,22 +339,25 @@ impl Sharing {
 
     /// Puts together what has come until now; nobody is waited for.
     fn merge_what_came(&mut self, world: &mut World, snapshot: Snapshot, own: &Part) -> Result<Snapshot, NodeError> {
+        self.excuse_after_a_pause();
         while let Ok(arrived) = self.arrived.try_recv() {
             self.note(arrived)?;
         }
         self.stay_alive()?;
         let running = self.others.iter().filter(|(_, other)| other.is_there() && other.is_running);
         self.active.extend(running.map(|(name, _)| name.clone()));
-        let is_gone = |name: &&String| self.others.get(name).is_none_or(|other| !other.is_there());
-        let gone: Vec<_> = self.active.iter().filter(is_gone).cloned().collect();
-        gone.iter().for_each(|name| self.give_up(world, name, own.sequence));
-        self.share_out(world);
         let parts: Vec<Part> = self.others.take_parts(&self.active).into_iter().map(|told| told.part).collect();
         let now = snapshot.time;
         let nodes = own.edits.iter().map(|edit| (edit.tile_index(), edit.node));
         self.written.extend(nodes.map(|at| (at, now)));
         self.written.retain(|_, written| now - *written <= FREE_DELAY);
-        Ok(world.merge_free(snapshot, own, &parts, |tile, node| self.written.contains_key(&(tile, node))))
+        let merged = world.merge_free(snapshot, own, &parts, |tile, node| self.written.contains_key(&(tile, node)));
+        // After what they did last.
+        let is_gone = |name: &&String| self.others.get(name).is_none_or(|other| !other.is_there());
+        let gone: Vec<_> = self.active.iter().filter(is_gone).cloned().collect();
+        gone.iter().for_each(|name| self.give_up(world, name, own.sequence));
+        self.share_out(world);
+        Ok(merged)
     }
 
     /// Gives the state to those who came while the world runs, if this process leads.
@@ -313,22 +366,33 @@ impl Sharing {
             self.note(arrived)?;
         }
         let is_new = |(name, other): &(&String, &members::Other)| {
-            !other.is_running && other.is_there() && !other.rovers.is_empty() && !self.active.contains(*name)
+            let is_free = self.members().iter().all(|member| member.rovers.is_disjoint(&other.rovers));
+            let is_known = other.has_called() && !other.rovers.is_empty() && is_free;
+            !other.is_running && other.is_there() && is_known && !self.active.contains(*name)
         };
-        let new: Vec<String> = self.others.iter().filter(is_new).map(|(name, _)| name.clone()).collect();
-        if new.is_empty() || !self.leads() {
+        if !self.leads() {
             return Ok(());
         }
-        for name in new {
-            let members = self.active.iter().chain([&self.process]).chain(&self.joined).cloned().collect();
+        // One a heartbeat: two that name one rover are not both taken in.
+        let new = self.others.iter().find(is_new);
+        if let Some(new) = new.map(|(name, other)| Taking { process: name.clone(), rovers: other.rovers.clone() }) {
             let state = Box::new(world.state().clone());
-            self.streams.tell(&name, Frame::of(&Told::World { members, state }));
-            if let Some(other) = self.others.get_mut(&name) {
-                other.is_running = true;
-            }
-            self.joined.push(name);
+            let frame = Frame::of(&Told::World { members: self.members(), state });
+            self.streams.tell(&new.process, frame);
+            self.others.introduce(&new);
+            self.joined.push(new);
         }
         Ok(())
+    }
+
+    /// All that take part, this process included.
+    fn members(&self) -> Vec<Taking> {
+        let taking = |name: &String| {
+            let rovers = self.others.get(name).map(|other| other.rovers.clone()).unwrap_or_default();
+            Taking { process: name.clone(), rovers }
+        };
+        let own = Taking { process: self.process.clone(), rovers: self.own.clone() };
+        self.active.iter().map(taking).chain([own]).chain(self.joined.iter().cloned()).collect()
     }
 
     /// Tells the world which rovers it steps.
@@ -363,7 +427,7 @@ impl Sharing {
             // Who runs already stays; the newcomer ends by itself.
             Arrived::OtherWorld { process, .. } if self.is_running => {
                 tracing::warn!("process {process} of run {} is of another world and does not take part", self.run);
-                self.others.forget(&process);
+                self.others.note_gone(&process);
                 Ok(())
             }
             Arrived::OtherWorld { difference, .. } => Err(NodeError::OtherWorld { run: self.run.clone(), difference }),
@@ -407,18 +471,21 @@ impl Sharing {
     /// Another process lacks a part of one that is gone: it gets it from here if it is here.
     fn note_lack(&mut self, process: &str, of: String, sequence: u64) {
         self.others.note_gone(&of);
-        if let Some(part) = self.others.get(&of).and_then(|gone| gone.part(sequence)) {
-            let passed = Told::Passed { process: of.clone(), part: part.clone() };
-            self.streams.tell(process, Frame::of(&passed));
+        match self.others.get(&of).and_then(|gone| gone.part(sequence)).cloned() {
+            Some(part) => self.streams.tell(process, Frame::of(&Told::Passed { process: of.clone(), part })),
+            None => self.lack(&of, sequence),
         }
         self.others.note_lack(process, of, sequence);
     }
 
-    /// A process that cannot be called and says nothing more is forgotten.
+    /// A process that is there and cannot be called cannot be in a world with this one.
     fn note_out_of_reach(&mut self, process: String, why: String) -> Result<(), NodeError> {
         match self.others.get(&process) {
-            Some(other) if other.is_there() => Err(NodeError::OutOfReach { process, why, run: self.run.clone() }),
+            Some(other) if other.is_there() && (!self.is_running || self.active.contains(&process)) => {
+                Err(NodeError::OutOfReach { process, why, run: self.run.clone() })
+            }
             _ => {
+                tracing::warn!("process {process} cannot be called ({why}) and does not take part");
                 self.others.note_gone(&process);
                 Ok(())
             }
@@ -438,18 +505,21 @@ impl Sharing {
             running: self.is_running,
             founders: self.founders.clone(),
             left,
-            sequence: self.told,
         };
-        Ok(self.members.publish(&member, SimTime::ZERO)?)
+        // Said again soon; DDS may still wait for a process that was killed.
+        if let Err(error) = self.members.publish(&member, SimTime::ZERO) {
+            tracing::debug!("{error}");
+        }
+        Ok(())
     }
 }
 
 /// The numbers of rovers by name.
-fn numbers(model: &Model, names: &[String]) -> Result<BTreeSet<EntityId>, NodeError> {
+fn numbers(model: &Model, option: &'static str, names: &[String]) -> Result<BTreeSet<EntityId>, NodeError> {
     let number = |name: &String| {
         model.rover_named(name).ok_or_else(|| {
             let known: Vec<_> = model.rovers().values().map(|kind| kind.setup().name.as_str()).collect();
-            NodeError::NoSuchRover { name: name.clone(), known: known.join(", ") }
+            NodeError::NoSuchRover { option, name: name.clone(), known: known.join(", ") }
         })
     };
     names.iter().map(number).collect()

@@ -108,7 +108,7 @@ impl World {
     }
 
     /// Puts together what other processes did that did not wait for this one; the snapshot that is told then.
-    /// `own` is what this process did now, `recent` says of a node whether it wrote it a little while ago.
+    /// `own` is what this process did now, `others` what came of each, in order; `recent` says of a node whether it wrote it a little while ago.
     #[must_use]
     pub fn merge_free(
         &mut self,
@@ -117,8 +117,9 @@ impl World {
         others: &[Part],
         recent: impl Fn(TileIndex, u16) -> bool,
     ) -> Snapshot {
-        let parts: Vec<&Part> = others.iter().collect();
-        let theirs = parts.iter().map(|part| given(part, false)).reduce(merged).unwrap_or_default();
+        let others = latest(others);
+        let theirs = others.iter().map(|part| given(part, false)).reduce(merged).unwrap_or_default();
+        let parts: Vec<&Part> = others.iter().chain([own]).collect();
         let (ruts, of_own) = (&self.state().ruts, given(own, true));
         let stays = |node: &GivenNode| {
             let now_m = || ruts.of_tile(node.at.0).find(|(within, _)| *within == usize::from(node.at.1));
@@ -167,6 +168,24 @@ impl World {
             rover.body.joints.iter_mut().for_each(|[_, speed]| *speed = 0.0);
         }
     }
+}
+
+/// What each process did in all: of several parts of one, which follow each other, the later values count.
+fn latest(parts: &[Part]) -> Vec<Part> {
+    let mut latest: BTreeMap<Option<EntityId>, Part> = BTreeMap::new();
+    for part in parts {
+        let first = part.rovers.first().map(|(rover, _)| rover.id);
+        let so_far = latest.entry(first).or_default();
+        so_far.sequence = part.sequence;
+        so_far.rovers.clone_from(&part.rovers);
+        so_far.rocks.retain(|(id, _)| part.rocks.iter().all(|(new, _)| new != id));
+        so_far.rocks.extend(part.rocks.iter().cloned());
+        so_far.edits.extend(&part.edits);
+        so_far.memory.nodes.extend(&part.memory.nodes);
+        so_far.memory.crumbs_m3.retain(|(tile, _)| part.memory.crumbs_m3.iter().all(|(new, _)| new != tile));
+        so_far.memory.crumbs_m3.extend(&part.memory.crumbs_m3);
+    }
+    latest.into_values().collect()
 }
 
 /// What a part gives to each node, in order; of several values for one node the last.

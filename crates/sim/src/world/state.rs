@@ -99,6 +99,18 @@ impl State {
     }
 }
 
+impl State {
+    /// A hash over what all processes of a world have alike: rovers, rocks, ground and the soil's memory.
+    /// Contacts are each process's own.
+    ///
+    /// # Panics
+    /// As `hash`.
+    #[must_use]
+    pub fn shared_hash(&self) -> u64 {
+        Self { contacts: Default::default(), ..self.clone() }.hash()
+    }
+}
+
 /// Takes bytes into a hash.
 struct Hasher(Xxh3);
 

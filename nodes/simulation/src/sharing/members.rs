@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use selene_ros::selene_msgs;
 use selene_sim::EntityId;
 
-use super::streams::ToldPart;
+use super::streams::{Taking, ToldPart};
 
 /// A process that says nothing for so long is given up (wall time).
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(5);
@@ -55,6 +55,11 @@ impl Other {
     pub(super) fn take_part(&mut self, sequence: u64) -> Option<ToldPart> {
         self.parts.retain(|kept, _| *kept >= sequence);
         self.parts.get(&sequence).cloned()
+    }
+
+    /// Whether it has called here, and is of the same world.
+    pub(super) fn has_called(&self) -> bool {
+        self.has_called
     }
 
     pub(super) fn lacks(&self, process: &str, sequence: u64) -> bool {
@@ -114,19 +119,38 @@ impl Others {
     }
 
     pub(super) fn note_gone(&mut self, process: &str) {
-        if let Some(other) = self.0.get_mut(process) {
-            other.has_left = true;
+        self.0.entry(process.to_owned()).or_insert_with(Other::new).has_left = true;
+    }
+
+    /// One that takes part, as another told: it may not have been heard of here yet.
+    pub(super) fn introduce(&mut self, taking: &Taking) {
+        let other = self.0.entry(taking.process.clone()).or_insert_with(Other::new);
+        other.is_running = true;
+        if other.rovers.is_empty() {
+            other.rovers.clone_from(&taking.rovers);
         }
+    }
+
+    /// Nobody is silent while this process does not listen itself.
+    pub(super) fn excuse_all(&mut self) {
+        self.0.values_mut().for_each(|other| other.heard = Instant::now());
+    }
+
+    /// Those that told a part of a heartbeat in which they take no part; it is forgotten.
+    pub(super) fn take_strangers(&mut self, sequence: u64, active: &BTreeSet<String>) -> Vec<String> {
+        let strangers = self.0.iter_mut().filter(|(name, _)| !active.contains(*name));
+        let told = strangers.filter(|(_, other)| other.parts.contains_key(&sequence));
+        told.map(|(name, other)| {
+            other.parts.clear();
+            name.clone()
+        })
+        .collect()
     }
 
     /// Takes all that these processes did and that has come, of each in order.
     pub(super) fn take_parts(&mut self, of: &BTreeSet<String>) -> Vec<ToldPart> {
         let theirs = self.0.iter_mut().filter(|(name, _)| of.contains(*name));
         theirs.flat_map(|(_, other)| std::mem::take(&mut other.parts).into_values()).collect()
-    }
-
-    pub(super) fn forget(&mut self, process: &str) {
-        self.0.remove(process);
     }
 
     /// With whom the world of process `own` begins: the processes that have the rovers that are waited for, once

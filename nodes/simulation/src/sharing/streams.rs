@@ -6,7 +6,7 @@
 //! connection is the caller's [`Greeting`], and the called one answers with its own. After it the caller alone
 //! writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use selene_coherence::NodeError;
 use selene_ros::selene_msgs;
-use selene_sim::{Difference, Fingerprint, Part, State};
+use selene_sim::{Difference, EntityId, Fingerprint, Part, State};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,6 +46,8 @@ pub(super) struct Greeting {
     pub(super) world: Fingerprint,
     /// Where in it the process begins.
     pub(super) begins: String,
+    /// Whether it goes on without waiting for others.
+    pub(super) is_free: bool,
 }
 
 impl Greeting {
@@ -56,7 +58,14 @@ impl Greeting {
             ours: self.begins.clone(),
             theirs: other.begins.clone(),
         };
-        self.world.difference(&other.world).or_else(|| (self.begins != other.begins).then(begins))
+        let waits = || Difference {
+            part: "whether it is --free".to_owned(),
+            ours: self.is_free.to_string(),
+            theirs: other.is_free.to_string(),
+        };
+        let world = self.world.difference(&other.world);
+        let begins = world.or_else(|| (self.begins != other.begins).then(begins));
+        begins.or_else(|| (self.is_free != other.is_free).then(waits))
     }
 }
 
@@ -70,7 +79,7 @@ pub(super) enum Told {
     /// It lacks what a process, which is gone, did in a heartbeat.
     Lacks { process: String, sequence: u64 },
     /// The world, for one that joins late, and who takes part in it beside that one.
-    World { members: Vec<String>, state: Box<State> },
+    World { members: Vec<Taking>, state: Box<State> },
     /// It ends.
     Leaves,
 }
@@ -79,8 +88,15 @@ pub(super) enum Told {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ToldPart {
     /// Processes that take part from this heartbeat on, told by the one that leads.
-    pub(super) joined: Vec<String>,
+    pub(super) joined: Vec<Taking>,
     pub(super) part: Part,
+}
+
+/// A process that takes part, and the numbers of its rovers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Taking {
+    pub(super) process: String,
+    pub(super) rovers: BTreeSet<EntityId>,
 }
 
 /// What came in.
@@ -123,7 +139,8 @@ pub(super) struct Streams {
 }
 
 struct Outgoing {
-    frames: UnboundedSender<Frame>,
+    /// None once nothing more is told.
+    frames: Option<UnboundedSender<Frame>>,
     task: JoinHandle<()>,
 }
 
@@ -171,31 +188,41 @@ impl Streams {
         first.into_iter().for_each(|frame| drop(frames.send(frame)));
         let call = Call { own: Arc::clone(&self.own), process: process.to_owned(), addresses: addresses.to_vec() };
         let task = self.runtime.spawn(write_all(call, to_write, self.arrived.clone()));
-        self.outgoing.insert(process.to_owned(), Outgoing { frames, task });
+        self.outgoing.insert(process.to_owned(), Outgoing { frames: Some(frames), task });
     }
 
     /// Tells everybody.
     pub(super) fn tell_all(&self, frame: &Frame) {
         // Who is gone is told nothing: its closed connection is reported.
-        self.outgoing.values().for_each(|to| drop(to.frames.send(frame.clone())));
+        let open = self.outgoing.values().filter_map(|to| to.frames.as_ref());
+        open.for_each(|frames| drop(frames.send(frame.clone())));
     }
 
     /// Tells one process.
     pub(super) fn tell(&self, process: &str, frame: Frame) {
-        if let Some(to) = self.outgoing.get(process) {
-            drop(to.frames.send(frame));
+        if let Some(frames) = self.outgoing.get(process).and_then(|to| to.frames.as_ref()) {
+            drop(frames.send(frame));
+        }
+    }
+
+    /// Tells a process nothing more: what it does not take would be kept for ever.
+    pub(super) fn hang_up(&mut self, process: &str) {
+        if let Some(to) = self.outgoing.get_mut(process) {
+            to.frames = None;
         }
     }
 
     /// Waits until everybody who can be reached has been told everything.
     pub(super) fn close(&mut self) {
         let tasks: Vec<_> = std::mem::take(&mut self.outgoing).into_values().map(|to| to.task).collect();
-        self.runtime.block_on(async {
+        let all = async {
             for task in tasks {
-                // Who does not take it within this time never will.
-                let _ = timeout(ANSWER_WITHIN, task).await;
+                // A task that panicked has told what it could.
+                let _ = task.await;
             }
-        });
+        };
+        // Who does not take it within this time never will.
+        let _ = self.runtime.block_on(async { timeout(ANSWER_WITHIN, all).await });
     }
 }
 
