@@ -14,11 +14,14 @@ use selene_terrain::{ElevationSpec, FileSpec};
 use selene_tests::witness::{Published, Witness};
 use selene_tests::{context, data_dir, model, options, scenario, skip_data};
 
-const HALF: SimTime = SimTime::from_nanos(600_000_000);
-const WHOLE: SimTime = SimTime::from_nanos(1_200_000_000);
 /// Topics that tell of the process and not of the world, or are told to every newcomer.
 const OF_THE_RUN: [&str; 6] =
     ["/selene/", "/diagnostics", "/tf_static", "robot_description", "ground_truth/rocks", "/clock"];
+
+/// Half of a run; `SELENE_LONG_RUNS` makes it 10 s, which takes minutes.
+fn half() -> SimTime {
+    SimTime::from_secs_f64(if std::env::var_os("SELENE_LONG_RUNS").is_some() { 10.0 } else { 0.6 })
+}
 
 /// Runs all nodes; the state's hash at the end and all that was published of the world.
 fn run(model: &Arc<Model>, begin: Begin, options: &SimulationOptions) -> (u64, Published) {
@@ -40,7 +43,7 @@ fn run(model: &Arc<Model>, begin: Begin, options: &SimulationOptions) -> (u64, P
 
 fn lockstep(duration: SimTime, folder: Option<&Path>) -> SimulationOptions {
     let options = options(duration, &["camera", "lidar", "navigation"]);
-    let checkpoints = folder.map(|folder| CheckpointOptions { every: HALF, folder: folder.to_owned() });
+    let checkpoints = folder.map(|folder| CheckpointOptions { every: half(), folder: folder.to_owned() });
     SimulationOptions { checkpoints, ..options }
 }
 
@@ -52,11 +55,11 @@ fn scenario_is_the_same_in_two_runs(name: &str, scenario: Scenario) {
     let folder = std::env::temp_dir().join(format!("selene-resume-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("folder");
     let model = model(scenario);
-    let (whole_hash, whole) = run(&model, Begin::Start(None), &lockstep(WHOLE, None));
-    let (_, mut halves) = run(&model, Begin::Start(None), &lockstep(HALF, Some(&folder)));
+    let (whole_hash, whole) = run(&model, Begin::Start(None), &lockstep(half() + half(), None));
+    let (_, mut halves) = run(&model, Begin::Start(None), &lockstep(half(), Some(&folder)));
     let own = Fingerprint::of(model.scenario(), model.terrain());
-    let checkpoint = Checkpoint::load(&file_at(&folder, HALF), &own).expect("saved");
-    let (hash, second) = run(&model, Begin::Resume(Box::new(checkpoint)), &lockstep(HALF, None));
+    let checkpoint = Checkpoint::load(&file_at(&folder, half()), &own).expect("saved");
+    let (hash, second) = run(&model, Begin::Resume(Box::new(checkpoint)), &lockstep(half(), None));
     std::fs::remove_dir_all(&folder).expect("clean");
     assert_eq!(hash, whole_hash, "{name}: another state");
     for (topic, messages) in second {

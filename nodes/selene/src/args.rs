@@ -100,7 +100,7 @@ pub(crate) enum Command {
     /// Print the hash of the world's state after some simulated time
     #[command(after_long_help = tools::HASH_EXAMPLES)]
     Hash(HashArgs),
-    /// Measure the figures that the README states
+    /// Measure the figures of docs/performance.md
     #[command(after_long_help = tools::BENCH_EXAMPLES)]
     Bench(BenchArgs),
 }

@@ -14,7 +14,7 @@ pub(super) const EXAMPLES: &str = "Examples:
   selene sky --site config/site/polar.yaml --at 2026-11-21T12:00:00Z --for 30d --step 1h --plot out/sky.png
 
 Azimuths are clockwise from north; elevations are of the discs' centres above the horizontal plane. Without kernels a \
-built-in ephemeris serves, good to 0.02 degrees. Over time the Sun's visible share is told over a flat horizon, with \
+built-in ephemeris serves, good to 0.011 degrees. Over time the Sun's visible share is told over a flat horizon, with \
 --site over the site's own, from the map origin.";
 
 /// `selene sky`.
