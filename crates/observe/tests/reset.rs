@@ -1,20 +1,12 @@
 //! Observers of a world that is reset: they begin anew with it.
 
-use std::path::Path;
-use std::sync::Arc;
+mod common;
 
+use common::world;
 use selene_observe::{Device, Feed, ImuSample, Imus, LidarSample, Lidars, PositionSample, Positions};
-use selene_sim::{LoadOptions, Scenario, World};
+use selene_sim::World;
 
-const SCENARIO: &str = "
-name: test
-utc: \"2026-11-21T12:00:00Z\"
-seed: 1
-gravity_m_s2: 1.62
-step_s: 0.001
-heartbeat_s: 0.01
-site: ../site/test_yard.yaml
-soil: ../soil/lunar.yaml
+const ROVER: &str = "\
 rover: { file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0 }
 sensors: [../sensor/imu.yaml, ../sensor/gps.yaml, ../sensor/lidar.yaml]
 route: { speed_m_s: 0.2, waypoints_m: [[4, 0]] }
@@ -45,9 +37,7 @@ impl Observers {
 
 #[test]
 fn what_is_measured_after_a_reset_is_what_was_measured_first() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/test.yaml");
-    let scenario = Scenario::parse(SCENARIO, &path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    let mut world = World::new(Arc::new(scenario)).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = world(ROVER);
     let mut feed = Feed::begin(&mut world).expect("begins");
     let lidars = Lidars::new(Device::cpu());
     let mut observers = Observers { imus: Imus::default(), positions: Positions::default(), lidars };

@@ -1,36 +1,20 @@
 //! Observers of a rover that comes while a world runs: they tell nothing of the time before.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod common;
 
+use common::{config, world};
 use selene_base::SimTime;
 use selene_observe::{Cameras, Device, Feed, Lidars};
 use selene_sensors::OwnStages;
-use selene_sim::{AllowedFolders, LoadOptions, Scenario, Spawn, SpawnPlace, World};
+use selene_sim::{AllowedFolders, Spawn, SpawnPlace};
 
-const SCENARIO: &str = "
-name: test
-utc: \"2026-11-21T12:00:00Z\"
-seed: 1
-gravity_m_s2: 1.62
-step_s: 0.001
-heartbeat_s: 0.01
-site: ../site/test_yard.yaml
-soil: ../soil/lunar.yaml
-rover: { file: ../rover/rassor.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }
-";
+const ROVER: &str = "rover: { file: ../rover/rassor.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }";
 /// A scan's, and a little.
 const WATCHED: SimTime = SimTime::from_nanos(250_000_000);
 
-fn config() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
-}
-
 #[test]
 fn what_began_before_a_rover_came_is_left_out() {
-    let path = config().join("scenario/test.yaml");
-    let scenario = Scenario::parse(SCENARIO, &path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    let mut world = World::new(Arc::new(scenario)).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = world(ROVER);
     let mut feed = Feed::begin(&mut world).expect("begins");
     let (mut lidars, mut cameras) = (Lidars::new(Device::cpu()), Cameras::new(Device::cpu(), OwnStages::new()));
     let second = Spawn::Rover {
