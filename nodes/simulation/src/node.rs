@@ -75,7 +75,7 @@ impl Node {
             world = World::resume(&context.model, *state, &context.folders)?;
             recent = None;
         }
-        sharing.iter_mut().try_for_each(|sharing| sharing.begin(&mut world))?;
+        sharing.iter_mut().for_each(|sharing| sharing.begin(&mut world));
         let links = &context.links;
         let mut maps = Maps::start(&links.public)?;
         let (feed, recorder) = match &recent {
@@ -135,7 +135,7 @@ impl Node {
             self.heartbeat(&last, stop)?;
             self.await_participants(&Arc::clone(self.feed.last()), false, stop)?;
             let sharing = &mut self.sharing;
-            pacer.wait_for(self.world.time(), || sharing.iter_mut().try_for_each(Sharing::stay_alive))?;
+            pacer.wait_for(self.world.time(), || sharing.iter_mut().for_each(Sharing::stay_alive));
             self.overruns = pacer.overruns();
         }
     }
@@ -148,11 +148,11 @@ impl Node {
         let has_ended = matches!(ended, Ok((Ending::Duration | Ending::RouteDone, _)));
         let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
         let told = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
-        let left = self.sharing.as_mut().map_or(Ok(()), Sharing::leave);
+        self.sharing.iter_mut().for_each(Sharing::leave);
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
         let ended = ended?;
-        told.and(left).and(mapped).and(saved).map(|()| ended)
+        told.and(mapped).and(saved).map(|()| ended)
     }
 
     /// How far each rover came, by its name, m.
@@ -276,7 +276,7 @@ impl Node {
     /// the latest snapshot for one that was started again.
     fn await_participants(&mut self, last: &Snapshot, to_the_last: bool, stop: &AtomicBool) -> Result<(), NodeError> {
         while self.lockstep.must_wait(last.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
-            self.sharing.iter_mut().try_for_each(Sharing::stay_alive)?;
+            self.sharing.iter_mut().for_each(Sharing::stay_alive);
             if self.lockstep.wait() && self.leads() {
                 self.run.state(&self.world, last)?;
             }

@@ -144,7 +144,7 @@ impl Sharing {
             [] => self.names.keys().copied().collect(),
             names => numbers(model, "--await-rovers", names)?,
         };
-        self.say()?;
+        self.say();
         let opened = Instant::now();
         let mut warned = opened;
         loop {
@@ -186,14 +186,14 @@ impl Sharing {
     }
 
     /// Takes part from now on.
-    pub(crate) fn begin(&mut self, world: &mut World) -> Result<(), NodeError> {
+    pub(crate) fn begin(&mut self, world: &mut World) {
         self.is_running = true;
         self.share_out(world);
         let of_active = self.active.iter().filter_map(|name| self.others.get(name)).map(|other| &other.rovers);
         let stepped: BTreeSet<EntityId> = of_active.flatten().chain(&self.own).copied().collect();
         // Who has no process stands.
         world.halt(&self.names.keys().copied().filter(|id| !stepped.contains(id)).collect());
-        self.say()
+        self.say();
     }
 
     /// Whether this process tells the world to others.
@@ -213,8 +213,10 @@ impl Sharing {
     }
 
     /// Says now and then that this process is there: for those who wait for somebody else.
-    pub(crate) fn stay_alive(&mut self) -> Result<(), NodeError> {
-        if self.said.elapsed() >= SAY_EVERY { self.say() } else { Ok(()) }
+    pub(crate) fn stay_alive(&mut self) {
+        if self.said.elapsed() >= SAY_EVERY {
+            self.say();
+        }
     }
 
     /// Tells what this process did in a heartbeat, and puts it together with what the others did.
@@ -242,10 +244,10 @@ impl Sharing {
     }
 
     /// Says that this process has ended.
-    pub(crate) fn leave(&mut self) -> Result<(), NodeError> {
+    pub(crate) fn leave(&mut self) {
         self.streams.tell_all(&Frame::of(&Told::Leaves));
         self.streams.close();
-        self.tell_member(true)
+        self.tell_member(true);
     }
 
     fn tell(&mut self, part: &Told) {
@@ -343,7 +345,7 @@ impl Sharing {
         while let Ok(arrived) = self.arrived.try_recv() {
             self.note(arrived)?;
         }
-        self.stay_alive()?;
+        self.stay_alive();
         let running = self.others.iter().filter(|(_, other)| other.is_there() && other.is_running);
         self.active.extend(running.map(|(name, _)| name.clone()));
         let parts: Vec<Part> = self.others.take_parts(&self.active).into_iter().map(|told| told.part).collect();
@@ -403,7 +405,7 @@ impl Sharing {
 
     /// Takes in what has come, or waits a while for something.
     fn listen(&mut self) -> Result<(), NodeError> {
-        self.stay_alive()?;
+        self.stay_alive();
         match self.arrived.recv_timeout(SAY_EVERY) {
             Ok(arrived) => self.note(arrived),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(()),
@@ -492,11 +494,11 @@ impl Sharing {
         }
     }
 
-    fn say(&mut self) -> Result<(), NodeError> {
-        self.tell_member(false)
+    fn say(&mut self) {
+        self.tell_member(false);
     }
 
-    fn tell_member(&mut self, left: bool) -> Result<(), NodeError> {
+    fn tell_member(&mut self, left: bool) {
         self.said = Instant::now();
         let member = selene_msgs::SharedMember {
             process: self.process.clone(),
@@ -510,7 +512,6 @@ impl Sharing {
         if let Err(error) = self.members.publish(&member, SimTime::ZERO) {
             tracing::debug!("{error}");
         }
-        Ok(())
     }
 }
 
