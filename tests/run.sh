@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
-# a Python venv with foreign DDS and bag readers, GDAL and OpenCV, libclang for the r2r bindings), then
-# checks format, lints and documentation, and runs every test.
+# Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, libclang for
+# the r2r bindings), then checks format, lints and documentation, and runs every test.
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else those tests say "skipped")
@@ -11,29 +11,45 @@ cd "$(dirname "$0")/.."
 step() { printf '\n=== %s\n' "$*"; }
 
 system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev)
+# Peers that not every distribution has under these names: their tests say that they are skipped where they are not.
+peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon)
 python_packages=(
   cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
   rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24
   opencv-python-headless==5.0.0.93
 )
+ros2_packages=(ros-jazzy-rclpy==7.1.6 ros-jazzy-rmw-fastrtps-cpp==8.4.3 ros-jazzy-sensor-msgs==5.3.6 ros-jazzy-nav-msgs==5.3.6)
 
 step "system packages"
-missing=()
-for package in "${system_packages[@]}"; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
-done
-if ((${#missing[@]})); then
+is_missing() { ! dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+missing=() missing_peers=()
+for package in "${system_packages[@]}"; do is_missing "$package" && missing+=("$package"); done
+for package in "${peer_packages[@]}"; do is_missing "$package" && missing_peers+=("$package"); done
+if ((${#missing[@]} + ${#missing_peers[@]})); then
   as_root=(); [ "$(id -u)" = 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}"
+  install() { DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@"; }
+  ((${#missing[@]} == 0)) || install "${missing[@]}"
+  for package in ${missing_peers[@]+"${missing_peers[@]}"}; do install "$package" || echo "no $package here"; done
 fi
 
 step "python peers"
 venv=target/peers
 mkdir -p target
+touch target/COLCON_IGNORE  # colcon would take what is in there for packages
 [ -x $venv/bin/python ] || python3 -m venv $venv
 $venv/bin/python -m pip install --quiet "${python_packages[@]}"
 export SELENE_PEERS_PYTHON="$PWD/$venv/bin/python"
+
+# A real ROS 2 for its peers: its wheels are for CPython 3.10 to 3.12.
+step "ROS 2"
+ros=target/ros2
+[ -x $ros/bin/python ] || python3 -m venv $ros
+if $ros/bin/python -m pip install --quiet "${ros2_packages[@]}"; then
+  export SELENE_ROS2_PYTHON="$PWD/$ros/bin/python"
+else
+  echo "no rclpy for this Python: its tests are skipped"
+fi
 
 # Third-party data beside the repository, where there are any.
 if [ -z "${SELENE_DATA:-}" ] && [ -d ../shared/data ]; then

@@ -22,6 +22,7 @@ fn spawned() -> [Spawn; 3] {
     let place = |x_m: f64, y_m: f64| SpawnPlace { x_m, y_m, z_m: 0.0, yaw_rad: 0.0 };
     let rover = Spawn::Rover {
         name: "second".to_owned(),
+        namespace: "second".to_owned(),
         file: repository_file("config/rover/sorato.yaml"),
         sensors: ["sorato_front", "imu"].map(|name| repository_file(&format!("config/sensor/{name}.yaml"))).into(),
         place: place(3.0, 3.0),
@@ -33,7 +34,7 @@ fn spawned() -> [Spawn; 3] {
     };
     let rock = serde_json::json!({"x_m": 4.0, "y_m": 3.1, "diameter_m": 0.2});
     let rock: LooseRockSpec = serde_json::from_value(rock).expect("a rock");
-    [rover, object, Spawn::Rock(rock)]
+    [rover, object, Spawn::Rock { name: "stone".to_owned(), spec: rock }]
 }
 
 /// Asks at its times, in the thread that tells the clock: between the same two heartbeats in every run.
@@ -46,7 +47,7 @@ fn ask(changes: &Changes, clock: &dyn Transport) -> (selene_ros::transport::Subs
             ADDED => added.extend(spawned().map(|spawn| changes.ask(Change::Spawn(spawn)))),
             REMOVED => {
                 let there = added.drain(..).map(|answer| answer.recv().expect("answered").expect("added"));
-                let removed = there.map(|entity| changes.ask(Change::Remove(entity)));
+                let removed = there.map(|entity| changes.ask(Change::Remove(entity.expect("an entity"))));
                 removed.for_each(|answer| sender.send(answer).expect("the test waits"));
                 sender.send(changes.ask(Change::Remove(Entity::Rock(999)))).expect("the test waits");
             }

@@ -81,7 +81,7 @@ fn scenario_is_the_same_in_two_runs(name: &str, scenario: Scenario) {
 
 #[test]
 fn a_run_in_two_parts_tells_what_a_run_in_one_tells_in_every_scenario_without_data() {
-    for name in ["polar", "night", "curiosity_rocks", "ex1", "sorato", "convoy"] {
+    for name in ["polar", "night", "curiosity_rocks", "ex1", "sorato", "convoy", "two_rovers"] {
         is_the_same_in_two_runs(name);
     }
 }
@@ -124,7 +124,9 @@ fn so_it_does_on_measured_ground() {
 #[test]
 fn no_scenario_is_left_out() {
     let names = ["convoy", "curiosity_rocks", "ex1", "hadley", "night", "polar", "rassor_views", "sorato"];
-    let mut expected: Vec<_> = names.into_iter().chain(["viper_spotlight", "viper_views"]).collect();
+    // `sil` waits for a client: `closed_loop.rs` and tests/peers drive it.
+    let others = ["sil", "two_rovers", "viper_spotlight", "viper_views"];
+    let mut expected: Vec<_> = names.into_iter().chain(others).collect();
     expected.sort_unstable();
     let folder = selene_tests::repository_file("config/scenario");
     let files = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn sharing(own: &[&str], awaited: &[&str], pace: Pace) -> SimulationOptions {
     let names = |of: &[&str]| of.iter().map(|&name| name.to_owned()).collect();
-    let shared = Some(SharedRovers { own: names(own), awaited: names(awaited), is_free: false });
+    let shared = Some(SharedRovers { own: names(own), awaited: names(awaited), is_free: false, address: None });
     SimulationOptions { shared, pace, ..options(SIMULATED, &[]) }
 }
 
@@ -143,7 +143,7 @@ fn one_late(model: &Arc<Model>, folder: &Path) -> [Outcome; 2] {
     let participant = Publisher::<selene_msgs::Acknowledge>::new(transport, "/selene/test/acknowledge", Qos::state());
     let participant = participant.expect("participant");
     let acknowledge = |sequence: u64| {
-        let message = selene_msgs::Acknowledge { participant: "test".to_owned(), sequence };
+        let message = selene_msgs::Acknowledge { participant: "test".to_owned(), sequence, ..Default::default() };
         participant.publish(&message, SimTime::ZERO).expect("told");
     };
     let saving = |own: &[&str], name: &str, duration: SimTime| SimulationOptions {

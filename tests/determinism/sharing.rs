@@ -24,7 +24,7 @@ struct Node {
 impl Node {
     fn of(model: &Arc<Model>, own: &[&str], simulated_s: f64) -> Self {
         let own = own.iter().map(|&name| name.to_owned()).collect();
-        let shared = Some(SharedRovers { own, awaited: Vec::new(), is_free: false });
+        let shared = Some(SharedRovers { own, awaited: Vec::new(), is_free: false, address: None });
         let options = SimulationOptions { shared, ..options(SimTime::from_secs_f64(simulated_s), &[]) };
         Self { model: Arc::clone(model), begin: Begin::Start(None), options }
     }

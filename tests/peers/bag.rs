@@ -1,4 +1,4 @@
-//! Bags: read back by two foreign readers, and readable after a kill in mid-recording.
+//! Bags: read back by two foreign readers, in one file and in several, and readable after a kill in mid-recording.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use selene_base::SimTime;
 use selene_observe::Device;
 use selene_ros::BagRecorder;
+use selene_ros::bag::{BagCompression, MetadataVersion, RecordOptions, TopicFilter};
 use selene_ros::fanout::Fanout;
-use selene_ros::message::INTERFACES;
+use selene_ros::message::{INTERFACES, Interface};
 use selene_ros::transport::Transport;
 use selene_simulation::Begin;
 use selene_tests::witness::{Published, Witness};
@@ -46,8 +47,10 @@ fn foreign_readers_read_every_message_of_a_bag() {
 fn every_definition_that_is_sent_or_taken_is_that_of_ros_2_jazzy() {
     let Some(mut reader) = peer("check_interfaces.py") else { return };
     let out = folder("definitions");
-    for (name, definition) in INTERFACES {
-        std::fs::write(out.join(format!("{}.msg", name.replace('/', "."))), definition).expect("write");
+    for Interface { type_name, definition, type_hash } in INTERFACES {
+        let file = out.join(type_name.replace('/', "."));
+        std::fs::write(file.with_added_extension("msg"), definition).expect("write");
+        std::fs::write(file.with_added_extension("hash"), type_hash).expect("write");
     }
     let read = succeeded("check_interfaces.py", &reader.arg("--definitions").arg(&out).output().expect("python"));
     assert!(read.contains(&format!("ok: {} definitions", INTERFACES.len())), "{read}");
@@ -61,7 +64,8 @@ fn a_kill_in_mid_recording_leaves_a_readable_bag() {
     let out = folder("kill");
     let bag = out.join("bag");
     let run = ["run", "--for", "600", "--pace", "fast", "--no-dds", "--device", "cpu", "--out"];
-    let child = selene().args(run).arg(&out).arg("--record").arg(&bag).spawn().expect("selene");
+    let in_parts = ["--record-max-size", "400k", "--record"];
+    let child = selene().args(run).arg(&out).args(in_parts).arg(&bag).spawn().expect("selene");
     let mut running = Running(child);
     wait_until_it_has(&bag, SOME_BYTES);
     running.0.kill().expect("SIGKILL");
@@ -71,19 +75,41 @@ fn a_kill_in_mid_recording_leaves_a_readable_bag() {
 }
 
 #[test]
-fn a_bag_holds_byte_for_byte_what_all_nodes_published() {
+fn bags_hold_byte_for_byte_what_all_nodes_published() {
     let _turn = alone();
-    let Some(mut reader) = peer("check_interfaces.py") else { return };
+    if peer("check_interfaces.py").is_none() {
+        return;
+    }
     let out = folder("published");
-    let (bag, published) = (out.join("bag"), out.join("published.txt"));
-    let (witness, recorder) = (Witness::default(), BagRecorder::create(&bag).expect("bag"));
-    let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(witness.clone()), Arc::new(recorder.clone())];
+    let published = out.join("published.txt");
+    let everything = || RecordOptions {
+        topics: TopicFilter { internal: true, ..TopicFilter::default() },
+        ..RecordOptions::default()
+    };
+    let (compression, metadata) = (BagCompression::ZstdMax, MetadataVersion::Current);
+    let bags = [
+        ("whole", everything(), "in 1 files"),
+        ("plain", RecordOptions { compression: BagCompression::None, ..everything() }, "in 1 files"),
+        ("by_time", RecordOptions { max_span: Some(SimTime::from_secs_f64(0.2)), ..everything() }, "in 4 files"),
+        ("by_size", RecordOptions { max_bytes: Some(400_000), compression, metadata, ..everything() }, "files"),
+    ];
+    let witness = Witness::default();
+    let record = |(name, options, _): &(&str, RecordOptions, &str)| {
+        BagRecorder::create(&out.join(name), options.clone()).expect("bag")
+    };
+    let recorders: Vec<_> = bags.iter().map(record).collect();
+    let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(witness.clone())];
+    parts.extend(recorders.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
     run_all_nodes(Fanout::new(parts), SimTime::from_secs_f64(0.6));
-    assert_eq!(recorder.finish().fault, None);
     std::fs::write(&published, lines(&witness.take())).expect("write");
-    let read = reader.arg("--published").arg(&published).arg(&bag).output().expect("python");
-    let read = succeeded("check_interfaces.py", &read);
-    assert!(read.contains("byte for byte as published"), "{read}");
+    for ((name, _, files), recorder) in bags.iter().zip(&recorders) {
+        assert_eq!(recorder.finish().fault, None);
+        let mut reader = peer("check_interfaces.py").expect("it was there before");
+        let size: &[&str] = if *name == "plain" { &["--size"] } else { &[] };
+        let read = reader.arg("--published").arg(&published).args(size).arg(out.join(name)).output().expect("python");
+        let read = succeeded("check_interfaces.py", &read);
+        assert!(read.contains("byte for byte as published") && read.contains(*files), "{name}: {read}");
+    }
     std::fs::remove_dir_all(out).expect("clean");
 }
 

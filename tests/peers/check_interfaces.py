@@ -1,25 +1,31 @@
 """Reads a rosbag2 directory with two readers that know nothing of Selene.
 
-usage: check_interfaces.py [--killed] [--published FILE] BAG
+usage: check_interfaces.py [--killed] [--published FILE] [--size] BAG
        check_interfaces.py --definitions FOLDER
 
 rosbags: every schema parses; a standard type has the fields and constants of
 ROS 2 Jazzy; every message deserialises by the bag's own schema.
 mcap-ros2-support: every message decodes, and to the values rosbags sees.
 --published: both readers give every message byte for byte as it was published;
-FILE has a line each: topic, stamp in nanoseconds, CDR bytes in hexadecimal.
+FILE has a line each: topic, stamp in nanoseconds, CDR bytes in hexadecimal. Where the
+bag has several files, each later one begins with the last message of every latched topic.
+--size: the bag is as large as the same messages by another MCAP writer with rosbag2's
+settings (chunks of 786432 bytes, no compression), within 5 %.
 --definitions: every definition in FOLDER (pkg.msg.Type.msg, with its dependencies) has
-the fields and constants of ROS 2 Jazzy.
+the fields and constants of ROS 2 Jazzy, and its type hash (pkg.msg.Type.hash) is that
+which rosbags computes.
 """
 
 import argparse
+import io
 import sys
-from collections import Counter
+from collections import Counter, namedtuple
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import numpy
 from mcap.reader import make_reader
+from mcap.writer import CompressionType, Writer
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -27,7 +33,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 # Packages of ours, which no standard typestore has.
 OWN_PACKAGES = {"selene_msgs"}
 # Standard, but not among the core packages whose definitions are at hand here.
-BEYOND_CORE = {"grid_map_msgs", "vision_msgs"}
+BEYOND_CORE = {"grid_map_msgs", "simulation_interfaces", "vision_msgs"}
 # What rosidl puts into a message without fields; no .msg text names it.
 DUMMY = "structure_needs_at_least_one_member"
 # From ros-drivers/ackermann_msgs; rosbags has common_interfaces and rcl_interfaces only.
@@ -37,12 +43,16 @@ ACKERMANN = {
     "ackermann_msgs/msg/AckermannDriveStamped": "std_msgs/Header header\nAckermannDrive drive",
 }
 
+# A message as it is in an MCAP file.
+Recorded = namedtuple("Recorded", "schema channel message is_latched")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bag", type=Path, nargs="?")
     parser.add_argument("--killed", action="store_true", help="the recording was cut off: metadata may tell fewer messages")
     parser.add_argument("--published", type=Path)
+    parser.add_argument("--size", action="store_true")
     parser.add_argument("--definitions", type=Path)
     arguments = parser.parse_args()
     if arguments.definitions:
@@ -52,6 +62,8 @@ def main():
     compare_with_mcap(bag, seen)
     if arguments.published:
         compare_with_published(bag, arguments.published)
+    if arguments.size:
+        compare_size(bag)
     counts = Counter(topic for topic, _ in seen)
     for topic, count in sorted(counts.items()):
         print(f"{count:8d} {topic}")
@@ -61,8 +73,18 @@ def main():
 def check_definitions(folder):
     files = sorted(folder.glob("*.msg"))
     for file in files:
-        check_against_jazzy(get_types_from_msg(file.read_text(), file.stem.replace(".", "/")))
+        name = file.stem.replace(".", "/")
+        types = get_types_from_msg(file.read_text(), name)
+        check_against_jazzy(types)
+        check_hash(name, types, file.with_suffix(".hash").read_text())
     print(f"ok: {len(files)} definitions")
+
+
+def check_hash(name, types, told):
+    store = get_typestore(Stores.EMPTY)
+    store.register(types)
+    expected = store.hash_rihs01(name)
+    assert told == expected, f"{name}: hash {told} is not {expected}"
 
 
 def standard_definitions():
@@ -103,29 +125,83 @@ def check_against_jazzy(types):
         assert same_constants, f"{name}: {constants} is not {expected_constants}"
 
 
+def mcap_files(bag):
+    return sorted(bag.glob("*.mcap"), key=lambda file: int(file.stem.rsplit("_", 1)[1]))
+
+
 def compare_with_mcap(bag, seen):
-    files = sorted(bag.glob("*.mcap"))
-    assert len(files) == 1, f"{bag} has {len(files)} MCAP files"
-    with files[0].open("rb") as stream:
-        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
-        decoded = [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
+    decoded = []
+    for file in mcap_files(bag):
+        with file.open("rb") as stream:
+            reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+            decoded += [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
     assert len(decoded) == len(seen), f"mcap reads {len(decoded)} messages, rosbags {len(seen)}"
     by_topic = lambda pairs: sorted(pairs, key=lambda pair: pair[0])
     for (topic, ours), (other_topic, theirs) in zip(by_topic(seen), by_topic(decoded)):
         assert topic == other_topic and same(ours, theirs), f"{topic}: {ours} is not {theirs}"
 
 
-def compare_with_published(bag, file):
-    lines = (line.split() for line in file.read_text().splitlines())
+def read_with_mcap(bag):
+    """The messages of each file, in the order in which they were written."""
+    files = []
+    for file in mcap_files(bag):
+        with file.open("rb") as stream:
+            messages = make_reader(stream).iter_messages(log_time_order=False)
+            files.append([Recorded(schema, channel, message, is_latched(channel)) for schema, channel, message in messages])
+    return files
+
+
+def is_latched(channel):
+    profiles = channel.metadata["offered_qos_profiles"]
+    return "durability: 1\n" in profiles or "durability: transient_local\n" in profiles
+
+
+def each_once(files):
+    """All messages without those that a later file repeats; that it repeats the last of every latched topic."""
+    once, latest = [], {}
+    for number, file in enumerate(files):
+        identity = lambda read: (read.channel.topic, read.message.sequence, read.message.publish_time, read.message.data)
+        known = {identity(read) for read in once if read.is_latched}
+        head = 0
+        while number and head < len(file) and file[head].is_latched and identity(file[head]) in known:
+            head += 1
+        repeated = {identity(read) for read in file[:head]}
+        for topic, last in latest.items():
+            assert not number or last in repeated, f"file {number} does not begin with the last message of {topic}"
+        once += file[head:]
+        latest |= {read.channel.topic: identity(read) for read in file if read.is_latched}
+    return once
+
+
+def compare_with_published(bag, published):
+    lines = (line.split() for line in published.read_text().splitlines())
     published = sorted((topic, int(stamp), bytes.fromhex(data)) for topic, stamp, data in lines)
+    files = read_with_mcap(bag)
+    by_mcap = sorted((read.channel.topic, read.message.publish_time, read.message.data) for read in each_once(files))
+    assert by_mcap == published, "mcap's messages are not those published"
     with Reader(bag) as reader:
         by_rosbags = sorted((c.topic, bytes(data)) for c, _, data in reader.messages(reader.connections))
-    with next(bag.glob("*.mcap")).open("rb") as stream:
-        messages = make_reader(stream).iter_messages()
-        by_mcap = sorted((channel.topic, message.publish_time, message.data) for _, channel, message in messages)
-    assert by_mcap == published, "mcap's messages are not those published"
-    assert by_rosbags == sorted((topic, data) for topic, _, data in published), "rosbags' are not those published"
-    print(f"{len(published)} messages byte for byte as published")
+    all_messages = sorted((read.channel.topic, read.message.data) for file in files for read in file)
+    assert by_rosbags == all_messages, "rosbags' messages are not those in the files"
+    print(f"{len(published)} messages byte for byte as published, in {len(files)} files")
+
+
+def compare_size(bag):
+    output = io.BytesIO()
+    writer = Writer(output, chunk_size=786432, compression=CompressionType.NONE)
+    writer.start(profile="ros2")
+    schemas, channels = {}, {}
+    for schema, channel, message, _ in (read for file in read_with_mcap(bag) for read in file):
+        if schema.name not in schemas:
+            schemas[schema.name] = writer.register_schema(schema.name, schema.encoding, schema.data)
+        if channel.topic not in channels:
+            known = schemas[schema.name]
+            channels[channel.topic] = writer.register_channel(channel.topic, "cdr", known, channel.metadata)
+        writer.add_message(channels[channel.topic], message.log_time, message.data, message.publish_time)
+    writer.finish()
+    ours, theirs = sum(file.stat().st_size for file in mcap_files(bag)), output.tell()
+    assert 0.95 <= ours / theirs <= 1.05, f"{ours} bytes, by another writer {theirs}"
+    print(f"{ours} bytes, {ours / theirs:.3f} of another writer's")
 
 
 def same(left, right):

@@ -70,7 +70,7 @@ class Peer:
                 self.joints = dict(zip(message.name, zip(message.position, message.velocity)))
         for message in self.diagnostics.take(N=100):
             if message.sample_info.valid_data:
-                self.values = {pair.key: pair.value for status in message.status for pair in status.values}
+                self.values.update({pair.key: pair.value for status in message.status for pair in status.values})
 
     def wait(self):
         give_up = time.time() + 60

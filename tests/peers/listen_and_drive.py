@@ -32,13 +32,16 @@ EXPECTED = [
     ("/ground_truth/odom", ros.Odometry, RELIABLE, VOLATILE, 45),
     ("/ground_truth/wheels", ros.WheelStates, RELIABLE, VOLATILE, 45),
     ("/diagnostics", ros.DiagnosticArray, RELIABLE, VOLATILE, 0.5),
+    ("/rosout", ros.Log, RELIABLE, LATCHED, 0),
     ("/imu/data", ros.Imu, BEST_EFFORT, VOLATILE, 180),
     ("/gps/fix", ros.NavSatFix, RELIABLE, VOLATILE, 4),
     ("/lidar/points", ros.PointCloud2, BEST_EFFORT, VOLATILE, 4),
     ("/navcam_left/image_raw", ros.Image, BEST_EFFORT, VOLATILE, 1.5),
     ("/navcam_left/camera_info", ros.CameraInfo, BEST_EFFORT, VOLATILE, 1.5),
     ("/navcam_left/depth/image_rect_raw", ros.Image, BEST_EFFORT, VOLATILE, 1.5),
+    ("/navcam_left/depth/camera_info", ros.CameraInfo, BEST_EFFORT, VOLATILE, 1.5),
     ("/navcam_left/segmentation/image", ros.Image, BEST_EFFORT, VOLATILE, 1.5),
+    ("/navcam_left/segmentation/camera_info", ros.CameraInfo, BEST_EFFORT, VOLATILE, 1.5),
     ("/navcam_right/image_raw", ros.Image, BEST_EFFORT, VOLATILE, 1.5),
     ("/navcam_right/camera_info", ros.CameraInfo, BEST_EFFORT, VOLATILE, 1.5),
 ]
@@ -149,6 +152,7 @@ def check_contents(peer):
     classes = set(struct.unpack(f"<{segmentation.width * segmentation.height}H", bytes(segmentation.data)))
     expect(segmentation.encoding == "16UC1" and 1 in classes, f"classes {classes}")
     check_cloud(last["/lidar/points"])
+    check_log(peer.heard["/rosout"])
     check_truth(last)
 
 
@@ -163,6 +167,11 @@ def check_cloud(cloud):
     times = [struct.unpack_from("<f", raw, p + at["time"])[0] for p in points]
     expect(rings and max(rings) < 16, f"rings {rings}")
     expect(times == sorted(times) and 0 <= times[0] and times[-1] < 0.25, "per-point times")
+
+
+def check_log(lines):
+    first = lines[0]
+    expect((first.level, first.name) == (20, "selene") and "begins" in first.msg, f"/rosout begins with {first}")
 
 
 def check_truth(last):

@@ -1,11 +1,19 @@
 //! Foreign programs that know nothing of Selene: a Cyclone DDS participant, two bag
-//! readers, GDAL and OpenCV, in Python (`tests/run.sh` installs them). The real program is run.
+//! readers, GDAL and OpenCV in Python, urdfdom, and a Fast DDS participant in C++ (`tests/run.sh` installs what they
+//! need). The real program is run.
 
 mod bag;
+mod closed_loop;
+mod colcon;
+mod conformance;
 mod dds;
 mod elevation;
+mod fast_dds;
+#[cfg(unix)]
 mod launch;
 mod processes;
 mod program;
+mod ros2;
 mod sky;
+mod urdf;
 mod vision;

@@ -1,5 +1,6 @@
 //! The `selene` program and the Python peers.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -47,6 +48,20 @@ pub(crate) fn peer(script: &str) -> Option<Command> {
 
 /// A child that is killed when the test ends, however it ends.
 pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    /// What it printed, once it has ended by itself.
+    pub(crate) fn output(&mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        if let Some(said) = &mut self.0.stdout {
+            said.read_to_end(&mut stdout).expect("what it says");
+        }
+        if let Some(complained) = &mut self.0.stderr {
+            complained.read_to_end(&mut stderr).expect("what it complains of");
+        }
+        Output { status: self.0.wait().expect("it ends"), stdout, stderr }
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {

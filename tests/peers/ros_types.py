@@ -34,6 +34,17 @@ class Clock(IdlStruct, typename="rosgraph_msgs::msg::dds_::Clock_"):
 
 
 @dataclass
+class Log(IdlStruct, typename="rcl_interfaces::msg::dds_::Log_"):
+    stamp: Time
+    level: uint8
+    name: str
+    msg: str
+    file: str
+    function: str
+    line: uint32
+
+
+@dataclass
 class Vector3(IdlStruct, typename="geometry_msgs::msg::dds_::Vector3_"):
     x: float64
     y: float64

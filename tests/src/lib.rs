@@ -3,6 +3,7 @@
 //! compare with: equations, measurements, the other device, stored images, another
 //! run, a foreign program.
 
+pub mod asker;
 pub mod witness;
 
 use std::io::Write;
@@ -13,7 +14,7 @@ use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext};
 use selene_ros::transport::Transport;
 use selene_sim::{AllowedFolders, Command, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, World};
-use selene_simulation::{Changes, Pace, SimulationOptions};
+use selene_simulation::{Changes, ControlOptions, Pace, SimulationOptions, Timeline};
 use selene_vehicle::BodyTwist;
 
 /// The first rover of a scenario.
@@ -131,6 +132,7 @@ pub fn context(transport: Arc<dyn Transport>, model: &Arc<Model>) -> NodeContext
 pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
     SimulationOptions {
         pace: Pace::Fast,
+        timeline: Timeline::default(),
         duration: Some(duration),
         participants: participants.iter().map(|&name| name.to_owned()).collect(),
         twist_unstamped: false,
@@ -138,5 +140,6 @@ pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
         checkpoints: None,
         shared: None,
         changes: Changes::default(),
+        control: ControlOptions::default(),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
-use selene_ros::transport::{Outlet, Sink, Subscription, Transport, TransportError};
-use selene_ros::{Encoded, Topic};
+use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+use selene_ros::{Encoded, ServiceName, Topic};
 
 /// Stamp and bytes of every message, by topic, in the order of publishing.
 pub type Published = BTreeMap<String, Vec<(SimTime, Vec<u8>)>>;
@@ -41,6 +41,14 @@ impl Transport for Witness {
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         self.bus.subscribe(topic, sink)
     }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.bus.serve(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        self.bus.client(service)
+    }
 }
 
 impl Outlet for WitnessOutlet {
@@ -49,5 +57,9 @@ impl Outlet for WitnessOutlet {
         published.entry(self.topic.clone()).or_default().push((stamp, message.bytes().to_vec()));
         drop(published);
         self.inner.send(message, stamp)
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.inner.repeat(message, stamp)
     }
 }

@@ -24,14 +24,15 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("ros", &["base"]),
 ];
 /// Packages that only the command line and tests may name: what they are of use for is done by hand.
-const TOOLS: [&str; 3] = ["selene-pictures", "selene-validation", "selene-bench"];
+const TOOLS: [&str; 4] = ["selene-pictures", "selene-validation", "selene-bench", "selene-conformance"];
 /// Crates that only `ros` may name.
 const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
 /// Calls that make a library depend on when or where it runs.
 const UNREPEATABLE: [&str; 6] =
     ["Instant::now", "SystemTime", "Timestamp::now", "rand::rng()", "thread_rng", "from_os_rng"];
-/// Transport adapters talk to the world outside: they may wait, and stamp as DDS does.
-const MAY_WAIT: [&str; 3] = ["crates/ros/src/dds", "crates/ros/src/r2r", "crates/ros/src/bag"];
+/// Transport adapters talk to the world outside: they may wait, stamp as DDS does, and delay messages for tests.
+const MAY_WAIT: [&str; 4] =
+    ["crates/ros/src/dds", "crates/ros/src/r2r", "crates/ros/src/bag", "crates/ros/src/impaired"];
 
 struct Package {
     name: String,
@@ -99,6 +100,15 @@ fn no_library_and_no_node_names_a_tool_and_no_test_names_the_command_line() {
         assert!(may || named.is_none(), "{} must not name {named:?}", package.name);
         assert!(package.dependencies.iter().all(|name| name != "selene"), "{} names the command line", package.name);
     }
+}
+
+/// What judges a live Selene over the wire must not share its ideas of a world.
+#[test]
+fn the_conformance_test_knows_nothing_of_the_simulation() {
+    let packages = packages();
+    let mut ours = packages["selene-conformance"].dependencies.iter().filter(|name| name.starts_with("selene"));
+    let other = ours.find(|name| !["selene-base", "selene-ros"].contains(&name.as_str()));
+    assert_eq!(other, None, "selene-conformance names more than messages");
 }
 
 #[test]

@@ -37,6 +37,23 @@ fn every_file_of_config_loads() {
     files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
 }
 
+#[test]
+fn every_inertia_of_urdf_has_all_six_numbers() {
+    let folders = std::fs::read_dir(repository_file("urdf")).expect("folder").map(|entry| entry.expect("entry").path());
+    let mut inertias = 0;
+    for folder in folders {
+        let file = folder.join(folder.file_name().expect("a name")).with_extension("urdf");
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        for inertia in text.split("<inertia ").skip(1).filter_map(|rest| rest.split('>').next()) {
+            let has = |name: &str| inertia.contains(&format!("{name}=\""));
+            let has_all = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"].iter().all(|name| has(name));
+            assert!(has_all, "{}: <inertia {inertia}>", file.display());
+            inertias += 1;
+        }
+    }
+    assert!(inertias > 50, "{inertias} inertias were looked at");
+}
+
 /// A scenario with its paths made absolute, to be changed and loaded from a folder of its own.
 struct Changed {
     folder: PathBuf,
@@ -91,6 +108,42 @@ fn a_scenario_that_names_what_is_not_there_is_told() {
     let views = Changed::new("viper_views");
     views.is_refused("sensor/viper_birdseye.yaml", "sensor/viper_wheel.yaml", &["viper_wheel_optical", "already"]);
     views.is_refused("sensor/hazcam.yaml", "sensor/sorato_front.yaml", &["camera_front_optical", "no link"]);
+}
+
+/// A scenario of config with another rover of config on the command line.
+fn with_rover(scenario: &str, rover: &str) -> Result<Scenario, ScenarioError> {
+    let options =
+        LoadOptions { rover: Some(repository_file(&format!("config/rover/{rover}.yaml"))), ..LoadOptions::default() };
+    Scenario::load(&repository_file(&format!("config/scenario/{scenario}.yaml")), &options)
+}
+
+#[test]
+fn any_rover_can_drive_a_scenario_of_one_rover_with_the_sensors_of_its_own_file() {
+    for file in files("rover") {
+        let name = file.file_stem().expect("named").to_string_lossy().into_owned();
+        let scenario = with_rover("night", &name).unwrap_or_else(|error| panic!("{error}"));
+        let rover = &scenario.rovers[0];
+        assert_eq!((&rover.name, rover.file.is_file()), (&name, true));
+        let own = selene_sim::load_rover(&file).unwrap_or_else(|error| panic!("{error}")).1;
+        let names = |sensors: &[selene_sim::MountedSensor]| -> Vec<String> {
+            sensors.iter().map(|sensor| sensor.spec.header().name.to_owned()).collect()
+        };
+        assert_eq!(names(&rover.sensors), names(&own), "{name}");
+        assert!(rover.imus().next().is_some() && rover.cameras().next().is_some(), "{name} senses little");
+        let model = Model::new(Arc::new(scenario)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(model.start(None).is_ok(), "{name} cannot start");
+    }
+}
+
+#[test]
+fn the_rover_that_a_scenario_has_already_keeps_what_it_carries_there() {
+    let views = with_rover("viper_views", "viper").expect("loads");
+    let names: Vec<_> = views.rovers[0].cameras().map(|camera| camera.spec.name.clone()).collect();
+    assert_eq!(names, ["viper_wheel", "viper_birdseye", "hazcam", "aftcam"]);
+    let lit = with_rover("night", "viper").expect("loads");
+    assert!(lit.rovers[0].model.lamps().iter().all(|lamp| lamp.spec.level == 1.0), "its lamps are on");
+    let told = with_rover("convoy", "viper").expect_err("three rovers").to_string();
+    assert!(told.contains("has 3 rovers") && told.contains("a rover, start, namespace or sensor"), "{told}");
 }
 
 #[test]

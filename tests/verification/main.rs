@@ -1,16 +1,19 @@
 //! Claims checked against an equation or a rule of the house.
 
 mod architecture;
+mod camera_info;
 mod cameras;
 mod config;
 #[cfg(unix)]
 mod devices;
+mod diagnostics;
 mod drive;
 mod endless;
 mod far_horizon;
 mod laws;
 mod level_of_detail;
 mod maps;
+mod packages;
 mod parked;
 mod removed_rover;
 mod rigid_wheel;

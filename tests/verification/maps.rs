@@ -1,16 +1,32 @@
 //! Maps and rocks that the simulation tells are those of the ground it steps on.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
-use selene_ros::transport::{Publisher, subscribe};
-use selene_ros::{Qos, grid_map_msgs, nav_msgs, selene_msgs};
+use selene_ros::transport::{Publisher, Subscription, subscribe};
+use selene_ros::{Qos, diagnostic_msgs, grid_map_msgs, nav_msgs, rosgraph_msgs, selene_msgs};
 use selene_sim::Model;
 use selene_simulation::{Begin, run};
 use selene_terrain::Clipmap;
 use selene_tests::{context, model, options, scenario};
+
+/// Longer than anything that is waited for takes (wall time).
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than a test needs: it stops its run.
+const LONG: SimTime = SimTime::from_nanos(60_000_000_000);
+
+/// Lets a run that waits for the participant `test` go on for half a second of simulated time and no further.
+fn hold(bus: &InProcess) -> Subscription {
+    let acknowledge = Publisher::new(bus, "/selene/test/acknowledge", Qos::state()).expect("publisher");
+    let on_state = move |_: selene_msgs::WorldState| {
+        let first = selene_msgs::Acknowledge { participant: "test".to_owned(), epoch: 0, sequence: 0 };
+        acknowledge.publish(&first, SimTime::ZERO).expect("told");
+    };
+    subscribe(bus, "/selene/test/world_state", Qos::state(), on_state).expect("states")
+}
 
 #[test]
 fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
@@ -35,8 +51,8 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let asked = selene_msgs::MapRequest { length_x: 8.0, length_y: 6.0, resolution: 0.1, ..Default::default() };
     let absurd = selene_msgs::MapRequest { length_x: 8e6, ..asked.clone() };
     let limitless = selene_msgs::MapRequest { slope_limit: 0.0, ..asked.clone() };
-    let (context, options) = (context(Arc::new(bus.clone()), &model), options(SimTime::from_secs_f64(0.5), &[]));
-    let stop = AtomicBool::new(false);
+    let (context, options) = (context(Arc::new(bus.clone()), &model), options(LONG, &["test"]));
+    let (_held, stop) = (hold(&bus), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&context, Begin::Start(None), &options, &stop).expect("runs"));
         while rocks.lock().expect("lock").is_empty() && !running.is_finished() {
@@ -45,6 +61,10 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
         for request in [&absurd, &limitless, &asked] {
             requests.publish(request, SimTime::ZERO).expect("asked");
         }
+        while grids.lock().expect("lock").is_empty() && !running.is_finished() {
+            std::thread::yield_now();
+        }
+        stop.store(true, Ordering::Relaxed);
     });
     let maps = maps.lock().expect("lock");
     assert_eq!(maps.len(), 1, "absurd requests are refused");
@@ -56,6 +76,82 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let grids = grids.lock().expect("lock");
     let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
     assert_occupied_by(grid, told);
+}
+
+/// Heartbeats so far, and whether all requests were made.
+#[derive(Default)]
+struct Progress {
+    state: Mutex<(u64, bool)>,
+    changed: Condvar,
+}
+
+impl Progress {
+    fn change(&self, change: impl FnOnce(&mut (u64, bool))) {
+        change(&mut self.state.lock().expect("lock"));
+        self.changed.notify_all();
+    }
+
+    /// Waits until all requests were made and so many heartbeats went on meanwhile; false if they did not.
+    fn await_heartbeats(&self, more: u64) -> bool {
+        let state = self.state.lock().expect("lock");
+        let until = state.0 + more;
+        let is_short = |(heartbeats, all_asked): &mut (u64, bool)| *heartbeats < until || !*all_asked;
+        let (_state, waited) = self.changed.wait_timeout_while(state, PATIENCE, is_short).expect("lock");
+        !waited.timed_out()
+    }
+}
+
+fn value(told: &diagnostic_msgs::DiagnosticArray, key: &str) -> Option<u64> {
+    let status = told.status.iter().find(|status| status.name == "selene: simulation")?;
+    status.values.iter().find(|value| value.key == key)?.value.parse().ok()
+}
+
+#[test]
+fn a_flood_of_requests_is_refused_and_told_and_heartbeats_go_on_while_a_map_is_made() {
+    /// Requests, and how many may wait; one more may be in the making.
+    const ASKED: u64 = 100;
+    const WAITING_MAX: u64 = 8;
+    /// How many go on while a map is handed over.
+    const HEARTBEATS: u64 = 50;
+    let model = model(scenario("curiosity_rocks", None));
+    let bus = InProcess::new();
+    let (progress, answered, refused) = (Arc::new(Progress::default()), Arc::default(), Arc::default());
+    let (counting, told): (Arc<AtomicU64>, Arc<AtomicU64>) = (Arc::clone(&answered), Arc::clone(&refused));
+    let (on_clock, on_map) = (Arc::clone(&progress), Arc::clone(&progress));
+    let _clock = subscribe(&bus, "/clock", Qos::clock(), move |_: rosgraph_msgs::Clock| {
+        on_clock.change(|(heartbeats, _)| *heartbeats += 1);
+    });
+    // The thread that makes maps hands them over: as long as it is here it makes no other.
+    let _maps = subscribe(&bus, "/ground_truth/map", Qos::latched(), move |_: grid_map_msgs::GridMap| {
+        if on_map.await_heartbeats(HEARTBEATS) {
+            counting.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let _told = subscribe(&bus, "/diagnostics", Qos::reliable(), move |array: diagnostic_msgs::DiagnosticArray| {
+        told.store(value(&array, "map_requests_refused").unwrap_or_default(), Ordering::Relaxed);
+    });
+    let (rocks_told, rocks) = std::sync::mpsc::channel();
+    let _rocks = subscribe(&bus, "/ground_truth/rocks", Qos::latched(), move |_: selene_msgs::Rocks| {
+        let _ = rocks_told.send(());
+    });
+    let requests = Publisher::new(&bus, "/ground_truth/map_request", Qos::reliable()).expect("publisher");
+    let asked = selene_msgs::MapRequest { length_x: 4.0, length_y: 4.0, resolution: 0.1, ..Default::default() };
+    let (context, options) = (context(Arc::new(bus.clone()), &model), options(LONG, &[]));
+    let stop = AtomicBool::new(false);
+    let counts = || (answered.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&context, Begin::Start(None), &options, &stop).expect("runs"));
+        rocks.recv_timeout(PATIENCE).expect("the world begins");
+        (0..ASKED).for_each(|_| requests.publish(&asked, SimTime::ZERO).expect("asked"));
+        progress.change(|(_, all_asked)| *all_asked = true);
+        while counts().0 + counts().1 < ASKED && !running.is_finished() {
+            std::thread::yield_now();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let (answered, refused) = counts();
+    assert_eq!(answered + refused, ASKED, "{answered} answered, {refused} refused");
+    assert!((WAITING_MAX..=WAITING_MAX + 1).contains(&answered), "{answered} answered");
 }
 
 /// Every cell of the asked 8 × 6 m is as high as the ground, but for those near what presses it: they are off by less

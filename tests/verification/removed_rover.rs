@@ -45,7 +45,7 @@ impl Simulation {
 
     /// Tells a snapshot until the node has dealt with it.
     fn tell(&self, world: &World, snapshot: &Snapshot) {
-        let table = entities_to_message(world.state().entities_version, &world.state().spawned);
+        let table = entities_to_message(0, world.state().entities_version, &world.state().spawned);
         self.entities.publish(&table, snapshot.time).expect("told");
         for _ in 0..TIMES {
             self.states.publish(&state_to_message(&self.run, snapshot, |_| ""), snapshot.time).expect("told");

@@ -87,6 +87,10 @@ impl Tracer for GpuTracer {
         self.engine.name.clone()
     }
 
+    fn memory_bytes(&self) -> Option<u64> {
+        self.engine.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    }
+
     fn camera(&mut self, scene: &Scene, view: &CameraView, frame: &mut CameraFrame) -> Result<(), TraceError> {
         view.check()?;
         frame.resize(view.width, view.height);

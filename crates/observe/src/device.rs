@@ -40,6 +40,12 @@ impl Device {
         self.tracer().tracer.device()
     }
 
+    /// Bytes that this process has allocated there; none where nobody knows.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.tracer().tracer.memory_bytes()
+    }
+
     /// A tracer for one scene.
     pub(crate) fn tracer(&self) -> SteadyTracer {
         let failed = self.has_failed.load(Ordering::Relaxed);

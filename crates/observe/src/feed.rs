@@ -49,11 +49,24 @@ impl Feed {
     /// # Errors
     /// When the world cannot go on.
     pub fn heartbeat(&mut self, world: &mut World) -> Result<Interval, WorldError> {
-        if world.state().sequence != self.last.sequence {
+        if world.epoch() != self.last.epoch || world.state().sequence != self.last.sequence {
             *self = Self::begin(world)?;
         }
         let next = Arc::new(world.heartbeat()?);
         Ok(self.interval(world, next))
+    }
+
+    /// The world as it stands, as an interval without length, with all that was done to its ground: for those who
+    /// look at a world whose time does not pass.
+    #[must_use]
+    pub fn standing(&self, world: &World) -> Interval {
+        Interval {
+            model: Arc::clone(world.model()),
+            previous: Arc::clone(&self.last),
+            next: Arc::clone(&self.last),
+            edits: world.state().ruts.edits().collect(),
+            told_until: self.told_until,
+        }
     }
 
     /// The interval from the last snapshot to `next`.

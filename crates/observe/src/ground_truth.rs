@@ -81,7 +81,9 @@ pub struct GroundTruth {
 #[derive(Debug)]
 struct Around {
     rover: EntityId,
-    clipmap: Clipmap,
+    /// The ground as it was before anything was done to it: its windows are shared with cameras and lidars.
+    undriven: Clipmap,
+    ruts: Ruts,
     prefetch: WindowPrefetch,
     /// Whether its rocks were told since its windows moved.
     told: bool,
@@ -109,10 +111,10 @@ impl GroundTruth {
         self.loose.clone_from(&next.loose_rocks);
         let mut come = Vec::new();
         for around in self.rovers.values_mut() {
-            around.clipmap.apply(edits);
+            around.ruts.apply(edits);
             around.follow(model, next);
             if !std::mem::replace(&mut around.told, true) {
-                let (fixed, loose) = (around.clipmap.rocks().to_vec(), self.loose.clone());
+                let (fixed, loose) = (around.undriven.rocks().to_vec(), self.loose.clone());
                 come.push(RocksAround { rover: around.rover, stamp: next.time, fixed, loose });
             }
         }
@@ -122,7 +124,7 @@ impl GroundTruth {
     /// The layers of a window around a rover; none where there is no such rover.
     #[must_use]
     pub fn layers(&self, rover: EntityId, window: &MapWindow) -> Option<GroundLayers> {
-        self.rovers.get(rover).map(|around| window.layers(&around.clipmap))
+        self.rovers.get(rover).map(|around| window.layers(&around.driven()))
     }
 
     /// The costs of a window's cells, row by row from the least x and y: 0 level to 99 just below the slope
@@ -134,25 +136,32 @@ impl GroundTruth {
     /// loose ones where they are now; beyond the finest level small rocks are not shown.
     #[must_use]
     pub fn occupancy(&self, rover: EntityId, window: &MapWindow, limits: &OccupancyLimits) -> Option<Vec<i8>> {
-        self.rovers.get(rover).map(|around| window.occupancy(&around.clipmap, &self.loose, limits))
+        self.rovers.get(rover).map(|around| window.occupancy(&around.driven(), &self.loose, limits))
     }
 }
 
 impl Around {
     fn new(model: &Model, rover: EntityId, snapshot: &Snapshot, ruts: &Ruts) -> Self {
         let centre = snapshot.rover(rover).map_or([0, 0], |rover| rover.clipmap_centre);
-        let mut clipmap = Clipmap::at(model.terrain(), centre);
-        clipmap.take_ruts(ruts);
-        Self { rover, clipmap, prefetch: WindowPrefetch::default(), told: false }
+        let undriven = Clipmap::at(model.terrain(), centre);
+        Self { rover, undriven, ruts: ruts.clone(), prefetch: WindowPrefetch::default(), told: false }
+    }
+
+    /// The ground as it is. Most runs are never asked for a map, so no window is kept up to date for one: a copy
+    /// of the finest takes 38 MB.
+    fn driven(&self) -> Clipmap {
+        let mut clipmap = self.undriven.clone();
+        clipmap.take_ruts(&self.ruts);
+        clipmap
     }
 
     fn follow(&mut self, model: &Model, snapshot: &Snapshot) {
         let Some(rover) = snapshot.rover(self.rover) else { return };
         let centre = rover.clipmap_centre;
-        if centre != self.clipmap.centre()
+        if centre != self.undriven.centre()
             && let Some(windows) = self.prefetch.windows(model.terrain(), centre)
         {
-            self.clipmap.enter(windows);
+            self.undriven.enter(windows);
             self.told = false;
         }
         let (at_m, velocity_m_s) = (rover.world_from_base().translation.vector.xy(), rover.base_twist.linear.xy());

@@ -11,8 +11,9 @@ use crate::interval::Interval;
 #[derive(Debug)]
 pub(crate) struct PerRover<T> {
     of: BTreeMap<EntityId, T>,
-    /// The latest heartbeat that was seen.
+    /// The latest heartbeat that was seen, and how many times the world was reset before it.
     sequence: u64,
+    epoch: u32,
     /// All that was done to the ground, for the observers of rovers that come later; none where they need no
     /// ground.
     ruts: Option<Ruts>,
@@ -21,12 +22,12 @@ pub(crate) struct PerRover<T> {
 impl<T> PerRover<T> {
     /// Observers that look at the ground.
     pub(crate) fn on_ground() -> Self {
-        Self { of: BTreeMap::new(), sequence: 0, ruts: Some(Ruts::default()) }
+        Self { of: BTreeMap::new(), sequence: 0, epoch: 0, ruts: Some(Ruts::default()) }
     }
 
     /// Observers that do not.
     pub(crate) fn without_ground() -> Self {
-        Self { of: BTreeMap::new(), sequence: 0, ruts: None }
+        Self { of: BTreeMap::new(), sequence: 0, epoch: 0, ruts: None }
     }
 
     /// Makes what observes each new rover by `make`, on ground that has all edits but the interval's, and drops
@@ -36,11 +37,11 @@ impl<T> PerRover<T> {
         interval: &Interval,
         mut make: impl FnMut(EntityId, &Ruts) -> Result<T, E>,
     ) -> Result<(), E> {
-        if interval.previous.sequence < self.sequence {
+        if interval.next.epoch != self.epoch || interval.previous.sequence < self.sequence {
             self.of.clear();
             self.ruts = self.ruts.take().map(|_| Ruts::default());
         }
-        self.sequence = interval.next.sequence;
+        (self.epoch, self.sequence) = (interval.next.epoch, interval.next.sequence);
         self.of.retain(|id, _| interval.next.rover(*id).is_some());
         let untouched = Ruts::default();
         for rover in &interval.next.rovers {

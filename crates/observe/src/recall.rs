@@ -71,11 +71,15 @@ impl Recorder {
         }
     }
 
-    /// The last while.
+    /// The last while, as of a world that was not reset: a run that goes on from it counts its own resets.
     #[must_use]
     pub fn recent(&self) -> Recent {
         Recent {
-            snapshots: self.snapshots.iter().map(|snapshot| Snapshot::clone(snapshot)).collect(),
+            snapshots: self
+                .snapshots
+                .iter()
+                .map(|snapshot| Snapshot { epoch: 0, ..Snapshot::clone(snapshot) })
+                .collect(),
             ruts_before: self.ruts_before.clone(),
         }
     }

@@ -3,8 +3,9 @@
 mod common;
 
 use common::world;
+use selene_base::SimTime;
 use selene_observe::{Device, Feed, ImuSample, Imus, LidarSample, Lidars, PositionSample, Positions};
-use selene_sim::World;
+use selene_sim::{ResetScope, World};
 
 const ROVER: &str = "\
 rover: { file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0 }
@@ -23,6 +24,11 @@ struct Observers {
 type Seen = (Vec<ImuSample>, Vec<PositionSample>, Vec<LidarSample>);
 
 impl Observers {
+    fn new() -> Self {
+        let lidars = Lidars::new(Device::cpu());
+        Self { imus: Imus::default(), positions: Positions::default(), lidars }
+    }
+
     fn watch(&mut self, world: &mut World, feed: &mut Feed, heartbeats: usize) -> Seen {
         let mut seen = Seen::default();
         for _ in 0..heartbeats {
@@ -39,8 +45,7 @@ impl Observers {
 fn what_is_measured_after_a_reset_is_what_was_measured_first() {
     let mut world = world(ROVER);
     let mut feed = Feed::begin(&mut world).expect("begins");
-    let lidars = Lidars::new(Device::cpu());
-    let mut observers = Observers { imus: Imus::default(), positions: Positions::default(), lidars };
+    let mut observers = Observers::new();
     let first = observers.watch(&mut world, &mut feed, HEARTBEATS);
     assert!(first.0.len() > 50 && first.1.len() == 2 && first.2.len() == 1, "{} readings", first.0.len());
     // Also after the shortest run that there is.
@@ -52,4 +57,19 @@ fn what_is_measured_after_a_reset_is_what_was_measured_first() {
         assert!(again.2[..] == first.2[..again.2.len()], "another scan");
         assert!(heartbeats < HEARTBEATS || (again.0.len(), again.2.len()) == (first.0.len(), first.2.len()));
     }
+}
+
+#[test]
+fn no_scan_is_half_of_before_and_half_of_after_the_state_went_back() {
+    let mut world = world(ROVER);
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut observers = Observers::new();
+    let at = |time_s: f64| SimTime::from_secs_f64(time_s);
+    observers.watch(&mut world, &mut feed, 30);
+    assert_eq!(world.time(), at(0.3));
+    world.reset_in(ResetScope { time: false, state: true, spawned: false }).expect("room");
+    let (imus, _, scans) = observers.watch(&mut world, &mut feed, 40);
+    let stamps: Vec<_> = scans.iter().map(|scan| scan.stamp).collect();
+    assert_eq!(stamps, [at(0.4)], "the one of 0.2 s was under way");
+    assert!(imus.iter().all(|sample| sample.stamp > at(0.3)), "time went on");
 }

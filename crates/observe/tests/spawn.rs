@@ -19,6 +19,7 @@ fn what_began_before_a_rover_came_is_left_out() {
     let (mut lidars, mut cameras) = (Lidars::new(Device::cpu()), Cameras::new(Device::cpu(), OwnStages::new()));
     let second = Spawn::Rover {
         name: "second".to_owned(),
+        namespace: "second".to_owned(),
         file: config().join("rover/viper.yaml"),
         sensors: ["sensor/lidar.yaml", "sensor/navcam_left.yaml"].map(|file| config().join(file)).into(),
         place: SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() },

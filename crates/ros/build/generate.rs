@@ -1,54 +1,101 @@
-//! Rust text from parsed interfaces: structs, constants, defaults where `.msg`
-//! gives them, and the schema text of each message with all it depends on.
+//! Rust text from parsed interfaces: structs, constants, defaults where the text
+//! gives them, the schema text of each struct with all it depends on, and its type
+//! hash.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::Interfaces;
-use crate::parse::{Arity, Base, Constant, Field, Interface};
+use crate::parse::{Arity, Base, Constant, Field, Interface, Key, Kind};
+use crate::type_hash::type_hash;
+use crate::{Interfaces, calls};
 
 /// The longest array serde and `Default` take by themselves.
 const PLAIN_ARRAY_MAX: usize = 32;
 /// What rosidl puts into a message without fields: C has no empty structs.
-const DUMMY: &str = "structure_needs_at_least_one_member";
+pub(crate) const DUMMY: &str = "structure_needs_at_least_one_member";
 const KEYWORDS: [&str; 12] =
     ["type", "match", "move", "ref", "loop", "use", "mod", "fn", "in", "where", "dyn", "final"];
 
-/// All modules, the list of interfaces and the test macro that visits each.
+/// All modules, the list of messages and the test macros that visit each struct.
 pub(crate) fn code(interfaces: &Interfaces) -> Result<String, String> {
+    let packages: BTreeSet<&str> = interfaces.structs.keys().map(|key| key.package.as_str()).collect();
     let mut code = String::new();
-    let mut open_package = "";
-    for interface in interfaces.values() {
-        if interface.package != open_package {
-            let close = if open_package.is_empty() { "" } else { "}\n" };
-            let package = &interface.package;
-            code += &format!("{close}\n/// Messages of `{package}`.\npub mod {package} {{\n");
-            open_package = package;
+    for package in packages {
+        code += &format!("\n/// Interfaces of `{package}`.\npub mod {package} {{\n");
+        for kind in Kind::ALL {
+            code += &folder(package, kind, interfaces)?;
         }
-        code += &message(interface, interfaces)?;
+        code += "}\n";
     }
-    code += "}\n";
     code += &listing(interfaces);
+    code += &check_by_name(interfaces);
     Ok(code)
 }
 
-fn listing(interfaces: &Interfaces) -> String {
-    let paths: Vec<String> = interfaces.keys().map(|(package, name)| format!("{package}::{name}")).collect();
-    let rows: String = paths.iter().map(|path| format!("    ({path}::TYPE_NAME, {path}::DEFINITION),\n")).collect();
-    let calls: String =
-        paths.iter().map(|path| format!("        $check::<$crate::message::{path}>($($argument),*);\n")).collect();
+/// What one folder of a package holds; services and actions have a module of their own.
+fn folder(package: &str, kind: Kind, interfaces: &Interfaces) -> Result<String, String> {
+    let ours = |key: &&Key| key.package == package && key.kind == kind;
+    let mut code = String::new();
+    for interface in interfaces.structs.values().filter(|interface| ours(&&interface.key)) {
+        code += &message(interface, interfaces)?;
+    }
+    interfaces.services.iter().filter(ours).for_each(|key| code += &calls::service(key, interfaces));
+    interfaces.actions.iter().filter(ours).for_each(|key| code += &calls::action(key, interfaces));
+    let doc = match kind {
+        _ if code.is_empty() => return Ok(code),
+        Kind::Message => return Ok(code),
+        Kind::Service => "Services",
+        Kind::Action => "Actions",
+    };
+    Ok(format!(
+        "    /// {doc} of `{package}` and what they are made of.\n    pub mod {} {{\n{code}    }}\n",
+        kind.folder()
+    ))
+}
+
+/// Decoding by the name of a type, for messages whose type is known when the program runs.
+fn check_by_name(interfaces: &Interfaces) -> String {
+    let messages = interfaces.structs.keys().filter(|key| key.kind == Kind::Message);
+    let arm = |key: &Key| {
+        let (type_name, path) = (key.type_name(), path(key));
+        format!("        \"{type_name}\" => Some(crate::decode::<{path}>(encoded).map(drop)),\n")
+    };
+    let arms: String = messages.map(arm).collect();
     format!(
-        "\n/// Every message: its type name and its definition.\npub const INTERFACES: &[(&str, &str)] = &[\n{rows}];\n\n\
-         #[cfg(test)]\nmacro_rules! for_every_message {{\n    ($check:ident($($argument:expr),*)) => {{\n{calls}    }};\n}}\n\
-         #[cfg(test)]\npub(crate) use for_every_message;\n"
+        "\n/// Whether `encoded` is a message of the type with this name; none where there is no such type.\n#[must_use]\n\
+         pub fn check(type_name: &str, encoded: &crate::Encoded) -> Option<Result<(), crate::CdrError>> {{\n    \
+         match type_name {{\n{arms}        _ => None,\n    }}\n}}\n"
+    )
+}
+
+fn listing(interfaces: &Interfaces) -> String {
+    let (messages, parts): (Vec<&Key>, Vec<&Key>) =
+        interfaces.structs.keys().partition(|key| key.kind == Kind::Message);
+    let row = |key: &&Key| format!("    Interface::of::<{}>(),\n", path(key));
+    let rows: String = messages.iter().map(row).collect();
+    format!(
+        "\n/// Every message.\npub const INTERFACES: &[Interface] = &[\n{rows}];\n\n{}{}",
+        visitor("for_every_message", &messages),
+        visitor("for_every_part", &parts)
+    )
+}
+
+/// A macro of the tests that calls a function for each of `keys`.
+fn visitor(name: &str, keys: &[&Key]) -> String {
+    let call = |key: &&Key| format!("        $check::<$crate::message::{}>($($argument),*);\n", path(key));
+    let calls: String = keys.iter().map(call).collect();
+    format!(
+        "#[cfg(test)]\nmacro_rules! {name} {{\n    ($check:ident($($argument:expr),*)) => {{\n{calls}    }};\n}}\n\
+         #[cfg(test)]\npub(crate) use {name};\n"
     )
 }
 
 fn message(interface: &Interface, all: &Interfaces) -> Result<String, String> {
-    let (package, name) = (&interface.package, &interface.name);
+    let (name, type_name) = (rust_name(&interface.key), interface.key.type_name());
     let manual = interface.fields.iter().any(needs_manual_default);
     let copy = if is_copy(interface, all)? { "Copy, " } else { "" };
     let default = if manual { "" } else { "Default, " };
-    let doc = if interface.doc.is_empty() { format!("`{package}/msg/{name}`.") } else { interface.doc.clone() };
+    let doc = if interface.doc.is_empty() { format!("`{type_name}`.") } else { interface.doc.clone() };
     let mut code = docs(&doc, "    ");
     code += &format!(
         "    #[derive(Clone, {copy}Debug, {default}PartialEq, ::serde::Serialize, ::serde::Deserialize)]\n    \
@@ -59,23 +106,29 @@ fn message(interface: &Interface, all: &Interfaces) -> Result<String, String> {
         code += &format!("        /// A message without fields takes one byte.\n        pub {DUMMY}: u8,\n");
     }
     code += "    }\n";
-    code += &constants(name, &interface.constants);
+    code += &constants(&name, &interface.constants);
     if manual {
         code += &manual_default(interface);
     }
-    let definition = definition(interface, all)?;
-    code += &format!(
-        "    impl crate::Message for {name} {{\n        const TYPE_NAME: &'static str = \"{package}/msg/{name}\";\n        \
-         const DEFINITION: &'static str = {definition:?};\n    }}\n"
-    );
-    Ok(code)
+    Ok(code + &implementation(interface, all)?)
+}
+
+/// What the trait `Message` tells of the struct.
+fn implementation(interface: &Interface, all: &Interfaces) -> Result<String, String> {
+    let (name, type_name) = (rust_name(&interface.key), interface.key.type_name());
+    let (definition, hash) = (definition(interface, all)?, type_hash(interface, all)?);
+    Ok(format!(
+        "    impl crate::Message for {name} {{\n        const TYPE_NAME: &'static str = \"{type_name}\";\n        \
+         const DEFINITION: &'static str = {definition:?};\n        \
+         const TYPE_HASH: &'static str = \"{hash}\";\n    }}\n"
+    ))
 }
 
 fn field(field: &Field) -> String {
     let rust = rust_type(field);
     let doc = if field.doc.is_empty() { format!("`{}`, as ROS 2 defines it.", field.name) } else { field.doc.clone() };
     let with = match (&field.base, field.arity) {
-        (Base::Primitive("u8"), Arity::Sequence) => "        #[serde(with = \"serde_bytes\")]\n",
+        (Base::Primitive { rust: "u8", .. }, Arity::Sequence(_)) => "        #[serde(with = \"serde_bytes\")]\n",
         (_, Arity::Array(length)) if length > PLAIN_ARRAY_MAX => "        #[serde(with = \"crate::message::array\")]\n",
         _ => "",
     };
@@ -103,33 +156,34 @@ fn manual_default(interface: &Interface) -> String {
         .collect();
     format!(
         "    impl Default for {} {{\n        fn default() -> Self {{\n            Self {{\n{fields}            }}\n        }}\n    }}\n",
-        interface.name
+        rust_name(&interface.key)
     )
 }
 
 fn default_value(field: &Field) -> String {
     match (&field.default, &field.base, field.arity) {
-        (Some(value), Base::Primitive("f32" | "f64"), Arity::One) if !value.contains('.') => format!("{value}.0"),
-        (Some(value), Base::Primitive(_), Arity::One) => value.clone(),
-        (None, Base::Primitive("f64"), Arity::Array(length)) => format!("[0.0; {length}]"),
+        (Some(value), _, _) => value.clone(),
+        (None, Base::Primitive { rust: "f64", .. }, Arity::Array(length)) => format!("[0.0; {length}]"),
         _ => "Default::default()".to_owned(),
     }
 }
 
 fn needs_manual_default(field: &Field) -> bool {
-    field.default.is_some() || matches!(field.arity, Arity::Array(length) if length > PLAIN_ARRAY_MAX)
+    // Rust's own defaults are zero and false.
+    let is_own = field.default.as_ref().is_some_and(|value| !matches!(value.as_str(), "0" | "0.0" | "false"));
+    is_own || matches!(field.arity, Arity::Array(length) if length > PLAIN_ARRAY_MAX)
 }
 
 fn rust_type(field: &Field) -> String {
     let base = match &field.base {
-        Base::Primitive(name) => (*name).to_owned(),
-        Base::Text => "::std::string::String".to_owned(),
-        Base::Message { package, name } => format!("super::{package}::{name}"),
+        Base::Primitive { rust, .. } => (*rust).to_owned(),
+        Base::Text(_) => "::std::string::String".to_owned(),
+        Base::Interface(key) => format!("crate::message::{}", path(key)),
     };
     match field.arity {
         Arity::One => base,
         Arity::Array(length) => format!("[{base}; {length}]"),
-        Arity::Sequence => format!("::std::vec::Vec<{base}>"),
+        Arity::Sequence(_) => format!("::std::vec::Vec<{base}>"),
     }
 }
 
@@ -137,10 +191,10 @@ fn rust_type(field: &Field) -> String {
 fn is_copy(interface: &Interface, all: &Interfaces) -> Result<bool, String> {
     for field in &interface.fields {
         let plain = match &field.base {
-            _ if field.arity == Arity::Sequence => false,
-            Base::Primitive(_) => true,
-            Base::Text => false,
-            Base::Message { package, name } => is_copy(find(package, name, interface, all)?, all)?,
+            _ if matches!(field.arity, Arity::Sequence(_)) => false,
+            Base::Primitive { .. } => true,
+            Base::Text(_) => false,
+            Base::Interface(key) => is_copy(find(key, interface, all)?, all)?,
         };
         if !plain {
             return Ok(false);
@@ -151,19 +205,24 @@ fn is_copy(interface: &Interface, all: &Interfaces) -> Result<bool, String> {
 
 /// The `ros2msg` schema: the text, then each dependency once, in order of use.
 fn definition(interface: &Interface, all: &Interfaces) -> Result<String, String> {
-    let mut dependencies = Vec::new();
-    collect_dependencies(interface, all, &mut dependencies)?;
     let mut text = format!("{}\n", interface.text);
-    for Interface { package, name, text: dependency, .. } in dependencies {
-        let _ = write!(text, "{}\nMSG: {package}/{name}\n{dependency}\n", "=".repeat(80));
+    for Interface { key, text: dependency, .. } in dependencies(interface, all)? {
+        let _ = write!(text, "{}\nMSG: {}\n{dependency}\n", "=".repeat(80), schema_name(key));
     }
     Ok(text)
 }
 
+/// All that an interface is made of, each once, in order of use.
+pub(crate) fn dependencies<'a>(of: &Interface, all: &'a Interfaces) -> Result<Vec<&'a Interface>, String> {
+    let mut found = Vec::new();
+    collect_dependencies(of, all, &mut found)?;
+    Ok(found)
+}
+
 fn collect_dependencies<'a>(of: &Interface, all: &'a Interfaces, found: &mut Vec<&'a Interface>) -> Result<(), String> {
     for field in &of.fields {
-        let Base::Message { package, name } = &field.base else { continue };
-        let dependency = find(package, name, of, all)?;
+        let Base::Interface(key) = &field.base else { continue };
+        let dependency = find(key, of, all)?;
         if !found.iter().any(|known| std::ptr::eq(*known, dependency)) {
             found.push(dependency);
             collect_dependencies(dependency, all, found)?;
@@ -172,10 +231,31 @@ fn collect_dependencies<'a>(of: &Interface, all: &'a Interfaces, found: &mut Vec
     Ok(())
 }
 
-fn find<'a>(package: &str, name: &str, user: &Interface, all: &'a Interfaces) -> Result<&'a Interface, String> {
-    all.get(&(package.to_owned(), name.to_owned())).ok_or_else(|| {
-        format!("{}/{} uses {package}/{name}, which is not among the interfaces", user.package, user.name)
-    })
+fn find<'a>(key: &Key, user: &Interface, all: &'a Interfaces) -> Result<&'a Interface, String> {
+    all.structs
+        .get(key)
+        .ok_or_else(|| format!("{} uses {}, which is not among the interfaces", user.key.type_name(), key.type_name()))
+}
+
+/// A dependency's name in a schema: messages go without their folder.
+fn schema_name(key: &Key) -> String {
+    match key.kind {
+        Kind::Message => format!("{}/{}", key.package, key.name),
+        Kind::Service | Kind::Action => key.type_name(),
+    }
+}
+
+/// The path from the module `message`.
+fn path(key: &Key) -> String {
+    match key.kind {
+        Kind::Message => format!("{}::{}", key.package, rust_name(key)),
+        Kind::Service | Kind::Action => format!("{}::{}::{}", key.package, key.kind.folder(), rust_name(key)),
+    }
+}
+
+/// The name in Rust, which has no underscores: `SpawnEntityRequest`.
+pub(crate) fn rust_name(key: &Key) -> String {
+    key.name.replace('_', "")
 }
 
 fn identifier(name: &str) -> String {
@@ -183,7 +263,7 @@ fn identifier(name: &str) -> String {
 }
 
 /// Doc lines; units in brackets are not links.
-fn docs(text: &str, indent: &str) -> String {
+pub(crate) fn docs(text: &str, indent: &str) -> String {
     let escaped = text.replace('[', "\\[").replace(']', "\\]");
     escaped.lines().map(|line| format!("{indent}/// {line}\n")).collect()
 }

@@ -1,28 +1,62 @@
-//! Makes Rust from ROS 2 interface text. Input: `interfaces/PACKAGE/msg/*.msg`
-//! (the standard messages Selene speaks) and the repository's own package under
-//! `msgs/`. Output: one file with a module per package, a struct per message
-//! and its `Message` implementation, whose schema is the very text read here.
+//! Makes Rust from ROS 2 interface texts. Input: `interfaces/PACKAGE/msg/*.msg`,
+//! `srv/*.srv` and `action/*.action` (the standard interfaces Selene speaks) and
+//! the repository's own package under `msgs/`. Output: one file with a module per
+//! package, a struct per message and its `Message` implementation, whose schema
+//! is the very text read here and whose type hash is computed from it, and a type
+//! per service and action.
 
+mod calls;
 mod generate;
 mod parse;
+mod type_hash;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use parse::Interface;
+use parse::{Interface, Key, Kind};
 
 /// Selene's own package, which lies outside this crate as ROS 2 wants it.
 const OWN_PACKAGE: (&str, &str) = ("selene_msgs", "../../msgs");
 
-/// Every message by package and name.
-type Interfaces = BTreeMap<(String, String), Interface>;
+/// All that was read.
+#[derive(Default)]
+struct Interfaces {
+    /// Messages, and the parts of services and actions.
+    structs: BTreeMap<Key, Interface>,
+    /// Services; those that an action is made of are of kind action.
+    services: BTreeSet<Key>,
+    actions: BTreeSet<Key>,
+}
+
+impl Interfaces {
+    /// Takes in the interface `key`, whose text is given.
+    fn read(&mut self, key: Key, text: &str) -> Result<(), String> {
+        self.add(parse::interfaces(&key, text)?);
+        match key.kind {
+            Kind::Message => {}
+            Kind::Service => _ = self.services.insert(key),
+            Kind::Action => {
+                self.add(parse::derived(&key)?);
+                self.services.extend([key.with("_SendGoal"), key.with("_GetResult")]);
+                self.actions.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, structs: Vec<Interface>) {
+        self.structs.extend(structs.into_iter().map(|interface| (interface.key.clone(), interface)));
+    }
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut interfaces = Interfaces::new();
+    let mut interfaces = Interfaces::default();
     for (package, folder) in packages()? {
-        read_package(&package, &folder.join("msg"), &mut interfaces)?;
+        for kind in Kind::ALL {
+            read_folder(&package, kind, &folder.join(kind.folder()), &mut interfaces)?;
+        }
     }
     let code = generate::code(&interfaces)?;
     let out = PathBuf::from(std::env::var("OUT_DIR")?).join("interfaces.rs");
@@ -33,6 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn packages() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=interfaces");
+    println!("cargo::rerun-if-changed={}", OWN_PACKAGE.1);
     let mut packages = vec![(OWN_PACKAGE.0.to_owned(), PathBuf::from(OWN_PACKAGE.1))];
     for entry in fs::read_dir("interfaces")? {
         let entry = entry?;
@@ -41,15 +76,17 @@ fn packages() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     Ok(packages)
 }
 
-fn read_package(package: &str, folder: &Path, interfaces: &mut Interfaces) -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed={}", folder.display());
+/// Reads what a package has of one kind; it need not have any.
+fn read_folder(package: &str, kind: Kind, folder: &Path, interfaces: &mut Interfaces) -> Result<(), Box<dyn Error>> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
     for entry in fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))? {
         let path = entry?.path();
         let Some(name) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
-        if path.extension().is_some_and(|extension| extension == "msg") {
-            let interface = parse::interface(package, &name, &fs::read_to_string(&path)?)
-                .map_err(|what| format!("{}: {what}", path.display()))?;
-            interfaces.insert((package.to_owned(), name), interface);
+        if path.extension().is_some_and(|extension| extension == kind.folder()) {
+            let key = Key::new(package, kind, &name);
+            interfaces.read(key, &fs::read_to_string(&path)?).map_err(|what| format!("{}: {what}", path.display()))?;
         }
     }
     Ok(())

@@ -14,8 +14,10 @@ use crate::message::Message;
 
 /// Bytes of the encapsulation header.
 const HEADER_BYTES: usize = 4;
-const CDR_BE: [u8; 2] = [0, 0];
-const CDR_LE: [u8; 2] = [0, 1];
+/// Representation identifier of plain CDR, big-endian.
+pub(crate) const CDR_BE: [u8; 2] = [0, 0];
+/// And little-endian, as Selene writes it.
+pub(crate) const CDR_LE: [u8; 2] = [0, 1];
 /// Bytes a sender may add at the end to fill a word.
 const FILL_BYTES_MAX: usize = 3;
 /// The largest message: lengths in RTPS and in ROS 2 are signed 32-bit at places.

@@ -13,29 +13,39 @@
 //! participant are passed over, so that in-process delivery beside DDS delivers
 //! once.
 
+mod discovery;
 mod graph;
 mod listener;
+mod mapping;
+mod matches;
+mod mismatches;
 mod raw;
+mod services;
 
 use std::sync::Arc;
 
-use ros2_client::{MessageTypeName, NodeName};
+use ros2_client::NodeName;
 use rustdds::dds::{CreateError, CreateResult, WriteError};
 use rustdds::mio1::Token;
 use rustdds::no_key::DataWriter;
 use rustdds::policy::{self, History, ResourceLimits};
 use rustdds::{
-    DomainParticipant, DomainParticipantBuilder, Duration, Publisher, QosPolicies, QosPolicyBuilder, RTPSEntity,
+    DomainParticipant, DomainParticipantBuilder, Duration, GUID, Publisher, QosPolicies, QosPolicyBuilder, RTPSEntity,
     Subscriber, Timestamp, TopicKind,
 };
 use selene_base::SimTime;
 
+pub use self::discovery::{AskedDiscovery, Discovery, DiscoveryError, Range};
 use self::graph::{Endpoint, Graph};
-use self::listener::{Listener, Reader, Requests};
+use self::listener::{Listener, Purpose, Reader, Requests, Sample, SampleSink};
+pub use self::mapping::ServiceMapping;
+use self::matches::Matches;
+use self::mismatches::{OwnEndpoints, Watch};
 use self::raw::Raw;
-use crate::cdr::Encoded;
+use crate::cdr::{CDR_LE, Encoded};
 use crate::qos::{Durability, Qos, Reliability, Topic};
-use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
+use crate::service::ServiceName;
+use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
 /// The highest domain whose ports fit 16 bits (RTPS 2.5, 9.6.2.3).
 const DOMAIN_ID_MAX: u16 = 232;
@@ -46,7 +56,6 @@ const UNACKNOWLEDGED_MIN: i32 = 256;
 /// a peer of ours that died without a goodbye is still believed alive.
 const UNACKNOWLEDGED_DEPTHS: i32 = 12;
 const UNLIMITED: i32 = -1;
-const CDR_LE: [u8; 2] = [0, 1];
 
 /// Which node to be on which DDS domain.
 #[derive(Clone, Debug)]
@@ -57,6 +66,10 @@ pub struct DdsOptions {
     pub node_name: String,
     /// Namespace of the node, `/` or `/viper`.
     pub namespace: String,
+    /// Which peers it looks for.
+    pub discovery: Discovery,
+    /// Whose mapping of services is spoken: that of the middleware of the peers.
+    pub service_mapping: ServiceMapping,
 }
 
 /// A ROS 2 node on a DDS domain. Dropping it says goodbye to all peers and ends
@@ -65,7 +78,10 @@ pub struct Dds {
     // Dropped in this order: no sink runs any more when the endpoints leave, and
     // the participant leaves last.
     listener: Listener,
+    watch: Watch,
     graph: Arc<Graph>,
+    matches: Arc<Matches>,
+    mapping: ServiceMapping,
     publisher: Publisher,
     subscriber: Subscriber,
     participant: DomainParticipant,
@@ -75,24 +91,30 @@ impl Dds {
     /// Joins the domain.
     ///
     /// # Errors
-    /// When the domain or a name is not valid, or no port can be opened.
+    /// When the domain or a name is not valid, nobody may be discovered, or no port can be opened.
     pub fn open(options: DdsOptions) -> Result<Self, TransportError> {
         let refused = |what: String| TransportError::Open { middleware: middleware(&options), what };
         if options.domain_id > DOMAIN_ID_MAX {
             return Err(refused(format!("domains go from 0 to {DOMAIN_ID_MAX}")));
         }
+        if options.discovery.range == Range::Off {
+            return Err(refused("nobody may be discovered".to_owned()));
+        }
         let node = NodeName::new(&options.namespace, &options.node_name)
             .map_err(|error| refused(format!("node {:?} in {:?}: {error:?}", options.node_name, options.namespace)))?;
-        Self::join(options.domain_id, node).map_err(|error| refused(error.to_string()))
+        Self::join(&options, node).map_err(|error| refused(error.to_string()))
     }
 
-    fn join(domain_id: u16, node: NodeName) -> CreateResult<Self> {
-        let participant = DomainParticipantBuilder::new(domain_id).build()?;
+    fn join(options: &DdsOptions, node: NodeName) -> CreateResult<Self> {
+        let participant = builder(options).build()?;
         let publisher = participant.create_publisher(&QosPolicies::default())?;
         let subscriber = participant.create_subscriber(&QosPolicies::default())?;
         let graph = Arc::new(Graph::new(&participant, &publisher, node)?);
-        let listener = Listener::start(participant.guid())?;
-        Ok(Self { listener, graph, publisher, subscriber, participant })
+        let watch = Watch::start(&participant)?;
+        let matches = Arc::new(Matches::new(participant.guid()));
+        let listener = Listener::start(&participant, Arc::clone(&matches))?;
+        let mapping = options.service_mapping;
+        Ok(Self { listener, watch, graph, matches, mapping, publisher, subscriber, participant })
     }
 
     fn dds_topic(&self, topic: &Topic) -> CreateResult<rustdds::Topic> {
@@ -105,11 +127,28 @@ impl Dds {
     }
 
     fn writer(&self, topic: &Topic) -> CreateResult<DataWriter<Encoded, Raw>> {
-        self.publisher.create_datawriter_no_key(&self.dds_topic(topic)?, Some(writer_qos(topic.qos)))
+        let qos = with_type_hash(writer_qos(topic.qos), topic.type_hash);
+        self.publisher.create_datawriter_no_key(&self.dds_topic(topic)?, Some(qos))
     }
 
     fn reader(&self, topic: &Topic) -> CreateResult<Reader> {
-        self.subscriber.create_simple_datareader_no_key(&self.dds_topic(topic)?, None)
+        let qos = with_type_hash(dds_qos(topic.qos).build(), topic.type_hash);
+        self.subscriber.create_simple_datareader_no_key(&self.dds_topic(topic)?, Some(qos))
+    }
+
+    /// Says in the graph that we have an endpoint; that of a `topic` is compared with those of peers.
+    fn presence(&self, endpoint: Endpoint, guid: GUID, topic: Option<&Topic>) -> Presence {
+        let (graph, own) = (Arc::clone(&self.graph), Arc::clone(self.watch.own()));
+        graph.add(endpoint);
+        topic.into_iter().for_each(|topic| own.add(endpoint, topic));
+        Presence { graph, own, matches: Arc::clone(&self.matches), endpoint, guid }
+    }
+
+    /// Hands what `reader` gets to `sink` until it is dropped.
+    fn heard(&self, reader: Reader, purpose: Purpose, topic: String, sink: SampleSink, presence: Presence) -> Heard {
+        let requests = self.listener.requests().clone();
+        let token = requests.add(reader, purpose, topic, sink);
+        Heard { requests, token, _presence: presence }
     }
 }
 
@@ -119,15 +158,26 @@ impl Drop for Dds {
     }
 }
 
+/// What makes the participant.
+fn builder(options: &DdsOptions) -> DomainParticipantBuilder {
+    let Discovery { only_networks, static_peers, range } = &options.discovery;
+    let builder = DomainParticipantBuilder::new(options.domain_id);
+    // Who keeps to this machine and to the hosts that it was told of sends nothing to everybody.
+    let builder = builder.static_peers(static_peers.iter().copied()).multicast(*range == Range::Subnet);
+    match only_networks {
+        Some(only) => builder.with_only_networks(only.iter().copied()),
+        None => builder,
+    }
+}
+
 fn middleware(options: &DdsOptions) -> String {
     format!("DDS domain {}", options.domain_id)
 }
 
 /// `sensor_msgs/msg/Image` as DDS has it: `sensor_msgs::msg::dds_::Image_`.
 fn dds_type_name(type_name: &str) -> String {
-    let (package, _) = type_name.split_once('/').unwrap_or_default();
-    let (_, name) = type_name.rsplit_once('/').unwrap_or_default();
-    MessageTypeName::new(package, name).dds_msg_type()
+    let (folder, name) = type_name.rsplit_once('/').unwrap_or_default();
+    format!("{}::dds_::{name}_", folder.replace('/', "::"))
 }
 
 fn dds_qos(qos: Qos) -> QosPolicyBuilder {
@@ -153,6 +203,12 @@ fn writer_qos(qos: Qos) -> QosPolicies {
     dds_qos(qos).resource_limits(limits).build()
 }
 
+/// Peers read the type's hash in USER_DATA and warn of every endpoint without one (`rmw_dds_common`,
+/// `encode_type_hash_for_user_data_qos`).
+fn with_type_hash(qos: QosPolicies, type_hash: &str) -> QosPolicies {
+    qos.with_user_data(format!("typehash={type_hash};").into_bytes())
+}
+
 fn dds_depth(qos: Qos) -> i32 {
     i32::try_from(qos.depth).unwrap_or(i32::MAX)
 }
@@ -164,35 +220,46 @@ fn endpoint_error(topic: &Topic) -> impl Fn(CreateError) -> TransportError {
 impl Transport for Dds {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let writer = self.writer(topic).map_err(endpoint_error(topic))?;
-        let presence = Presence::new(&self.graph, Endpoint::writer(writer.guid()));
+        let presence = self.presence(Endpoint::writer(writer.guid()), writer.guid(), Some(topic));
         Ok(Box::new(DdsOutlet { topic: topic.name.clone(), writer, _presence: presence }))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         let reader = self.reader(topic).map_err(endpoint_error(topic))?;
-        let presence = Presence::new(&self.graph, Endpoint::reader(reader.guid()));
-        let requests = self.listener.requests().clone();
-        let token = requests.add(reader, topic.name.clone(), sink);
-        Ok(Subscription::guarded_by(Heard { requests, token, _presence: presence }))
+        let presence = self.presence(Endpoint::reader(reader.guid()), reader.guid(), Some(topic));
+        let sink = move |sample: Sample| sink(&sample.message);
+        let heard = self.heard(reader, Purpose::Topic, topic.name.clone(), Box::new(sink), presence);
+        Ok(Subscription::guarded_by(heard))
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.serve_service(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        self.service_client(service)
+    }
+
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        self.watch.own().publishers_of(name)
     }
 }
 
-/// An endpoint's line in the graph.
+/// An endpoint's line in the graph, its place among those that peers are compared with, and what is known of its
+/// matches.
 struct Presence {
     graph: Arc<Graph>,
+    own: Arc<OwnEndpoints>,
+    matches: Arc<Matches>,
     endpoint: Endpoint,
-}
-
-impl Presence {
-    fn new(graph: &Arc<Graph>, endpoint: Endpoint) -> Self {
-        graph.add(endpoint);
-        Self { graph: Arc::clone(graph), endpoint }
-    }
+    guid: GUID,
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
         self.graph.remove(self.endpoint);
+        self.own.remove(self.endpoint);
+        self.matches.forget(self.guid);
     }
 }
 
@@ -214,10 +281,19 @@ impl Outlet for DdsOutlet {
             return Err(self.refused("only little-endian plain CDR is sent"));
         }
         // The source timestamp is the wall clock's, as every ROS 2 node has it.
-        self.writer.write(message.clone(), Some(Timestamp::now())).map_err(|error| match error {
-            WriteError::WouldBlock { .. } => self.refused("a reliable subscriber has stopped taking them"),
-            other => self.refused(other),
-        })
+        self.writer.write(message.clone(), Some(Timestamp::now())).map_err(|error| self.refused(refusal(error)))
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.send(message, stamp)
+    }
+}
+
+/// Why a sample could not be written.
+fn refusal(error: WriteError<Encoded>) -> String {
+    match error {
+        WriteError::WouldBlock { .. } => "a reliable subscriber has stopped taking them".to_owned(),
+        other => other.to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Several transports as one: what is sent goes to all of them, and a
 //! subscription hears all of them. One that fails does not keep a message from
-//! the others.
+//! the others. A service is served on all of them; a call goes to the first of
+//! them on which somebody answers.
 
 use std::sync::Arc;
 
@@ -8,7 +9,10 @@ use selene_base::SimTime;
 
 use crate::cdr::Encoded;
 use crate::qos::Topic;
-use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
+use crate::service::ServiceName;
+use crate::transport::{
+    Answer, Caller, Outlet, RequestSink, ResponseSink, Sink, Subscription, Transport, TransportError,
+};
 
 /// A transport that passes everything to each of its parts, in their order.
 pub struct Fanout {
@@ -38,6 +42,44 @@ impl Transport for Fanout {
         let subscriptions: Result<Vec<_>, _> = self.parts.iter().map(one).collect();
         Ok(Subscription::guarded_by(subscriptions?))
     }
+
+    /// Those of all parts that know.
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        self.parts.iter().filter_map(|part| part.publishers_of(name)).reduce(|all, more| all + more)
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        let sink = Arc::new(sink);
+        let one = |part: &Arc<dyn Transport>| {
+            let sink = Arc::clone(&sink);
+            part.serve(service, Box::new(move |request: &Encoded, back: Answer| sink(request, back)))
+        };
+        let served: Result<Vec<_>, _> = self.parts.iter().map(one).collect();
+        Ok(Subscription::guarded_by(served?))
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        let callers: Result<_, _> = self.parts.iter().map(|part| part.client(service)).collect();
+        Ok(Box::new(FanoutCaller { service: service.name.clone(), callers: callers? }))
+    }
+}
+
+struct FanoutCaller {
+    service: String,
+    callers: Vec<Box<dyn Caller>>,
+}
+
+impl Caller for FanoutCaller {
+    fn is_served(&self) -> bool {
+        self.callers.iter().any(|caller| caller.is_served())
+    }
+
+    fn call(&self, request: &Encoded, on: ResponseSink) -> Result<(), TransportError> {
+        match self.callers.iter().find(|caller| caller.is_served()) {
+            Some(caller) => caller.call(request, on),
+            None => Err(TransportError::NotServed { service: self.service.clone() }),
+        }
+    }
 }
 
 struct FanoutOutlet {
@@ -50,16 +92,25 @@ impl Outlet for FanoutOutlet {
         let each = self.outlets.iter().map(|outlet| outlet.send(message, stamp));
         each.fold(Ok(()), Result::and)
     }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.outlets.iter().map(|outlet| outlet.repeat(message, stamp)).fold(Ok(()), Result::and)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Fanout;
+    use crate::bag::{BagRecorder, RecordOptions};
     use crate::cdr::Encoded;
     use crate::in_process::InProcess;
     use crate::qos::{Qos, Topic};
+    use crate::service::{Client, Reply, ServiceName, serve};
     use crate::std_msgs::Float64;
-    use crate::transport::{Outlet, Publisher, Sink, Subscription, Transport, TransportError, subscribe};
+    use crate::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
+    use crate::transport::{
+        Caller, Outlet, Publisher, RequestSink, Sink, Subscription, Transport, TransportError, subscribe,
+    };
     use selene_base::SimTime;
     use std::sync::{Arc, mpsc};
 
@@ -72,6 +123,12 @@ mod tests {
         }
         fn subscribe(&self, _topic: &Topic, _sink: Sink) -> Result<Subscription, TransportError> {
             Ok(Subscription::inert())
+        }
+        fn serve(&self, service: &ServiceName, _sink: RequestSink) -> Result<Subscription, TransportError> {
+            Err(service.refused(self.0))
+        }
+        fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+            Err(service.refused(self.0))
         }
     }
 
@@ -94,6 +151,51 @@ mod tests {
         assert_eq!(rx.try_iter().collect::<Vec<_>>(), vec![3.0]);
     }
 
+    /// A transport whose topics have so many publishers elsewhere.
+    struct Crowded(usize);
+
+    impl Transport for Crowded {
+        fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
+            InProcess::new().advertise(topic)
+        }
+        fn subscribe(&self, _topic: &Topic, _sink: Sink) -> Result<Subscription, TransportError> {
+            Ok(Subscription::inert())
+        }
+        fn publishers_of(&self, _name: &str) -> Option<usize> {
+            Some(self.0)
+        }
+        fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+            InProcess::new().serve(service, sink)
+        }
+        fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+            InProcess::new().client(service)
+        }
+    }
+
+    #[test]
+    fn publishers_elsewhere_are_those_of_the_parts_that_know() {
+        let of = |parts| Fanout::new(parts).publishers_of("/cmd_vel");
+        assert_eq!(of(vec![Arc::new(InProcess::new())]), None);
+        assert_eq!(of(vec![Arc::new(InProcess::new()), Arc::new(Crowded(2)), Arc::new(Crowded(1))]), Some(3));
+    }
+
+    #[test]
+    fn what_is_said_again_reaches_subscribers_and_no_bag() {
+        let folder = std::env::temp_dir().join(format!("selene-repeat-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let (bus, bag) = (InProcess::new(), BagRecorder::create(&folder, RecordOptions::default()).unwrap());
+        let (tx, rx) = mpsc::channel();
+        let on = move |message: Float64| tx.send(message.data).unwrap();
+        let _subscription = subscribe(&bus, "/depth", Qos::reliable(), on).unwrap();
+        let fanout = Fanout::new(vec![Arc::new(bus), Arc::new(bag.clone())]);
+        let publisher = Publisher::new(&fanout, "/depth", Qos::reliable()).unwrap();
+        publisher.publish(&Float64 { data: 1.0 }, SimTime::ZERO).unwrap();
+        publisher.repeat(&Float64 { data: 1.0 }, SimTime::ZERO).unwrap();
+        assert_eq!(rx.try_iter().collect::<Vec<_>>(), vec![1.0, 1.0]);
+        assert_eq!((bag.finish().messages["/depth"], publisher.sent()), (1, 1));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     #[test]
     fn a_subscription_hears_every_part() {
         let (left, right) = (InProcess::new(), InProcess::new());
@@ -110,5 +212,42 @@ mod tests {
         drop(subscription);
         say(&left, 3.0);
         assert_eq!(rx.try_iter().collect::<Vec<_>>(), vec![1.0, 2.0]);
+    }
+
+    fn answer(transport: &dyn Transport, who: &'static str) -> Subscription {
+        let on = move |request: SetBoolRequest, reply: Reply<SetBool>| {
+            reply.send(&SetBoolResponse { success: request.data, message: who.to_owned() }).unwrap();
+        };
+        serve::<SetBool>(transport, "/switch", on).unwrap()
+    }
+
+    fn ask(client: &Client<SetBool>) -> Option<String> {
+        let answered = client.call(&SetBoolRequest { data: true }).ok()?;
+        Some(answered.try_recv().unwrap().message)
+    }
+
+    #[test]
+    fn a_service_is_served_on_every_part_and_called_on_the_first_that_has_it() {
+        let (left, right) = (InProcess::new(), InProcess::new());
+        let fanout = Fanout::new(vec![Arc::new(left.clone()), Arc::new(right.clone())]);
+        let client = Client::new(&fanout, "/switch").unwrap();
+        assert_eq!((client.is_served(), ask(&client)), (false, None));
+        let on_right = answer(&right, "right");
+        assert_eq!(ask(&client).as_deref(), Some("right"));
+        let on_left = answer(&left, "left");
+        assert_eq!(ask(&client).as_deref(), Some("left"));
+        drop((on_left, on_right));
+        let _served = answer(&fanout, "both");
+        for part in [&left, &right] {
+            assert_eq!(ask(&Client::new(part, "/switch").unwrap()).as_deref(), Some("both"));
+        }
+    }
+
+    #[test]
+    fn a_part_that_cannot_serve_is_told() {
+        let parts: Vec<Arc<dyn Transport>> = vec![Arc::new(InProcess::new()), Arc::new(Broken("no services here"))];
+        let fanout = Fanout::new(parts);
+        let refused = serve::<SetBool>(&fanout, "/switch", |_, _| ()).err().expect("one part refuses");
+        assert_eq!(refused.to_string(), "service /switch: no services here");
     }
 }

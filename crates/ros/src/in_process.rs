@@ -4,7 +4,9 @@
 //! publisher meets any subscriber; only durability is honoured: a transient-local
 //! publisher keeps its last `depth` messages for transient-local subscribers that
 //! come late, as DDS does. No lock is held while a sink runs: a sink may publish,
-//! subscribe and unsubscribe.
+//! subscribe and unsubscribe. Services are in `services.rs`.
+
+mod services;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,12 +15,16 @@ use selene_base::SimTime;
 
 use crate::cdr::Encoded;
 use crate::qos::{Durability, Topic};
-use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
+use crate::service::ServiceName;
+use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+use services::Services;
 
-/// The transport between the nodes of one process. Clones share their topics.
+/// The transport between the nodes of one process. Clones share their topics and
+/// services.
 #[derive(Clone, Default)]
 pub struct InProcess {
     topics: Arc<Mutex<BTreeMap<String, Weak<Channel>>>>,
+    services: Services,
 }
 
 /// What the publishers and subscribers of one topic share; it lives as long as
@@ -125,6 +131,14 @@ impl Transport for InProcess {
         let key = channel.enter(sink, topic.qos.durability == Durability::TransientLocal);
         Ok(Subscription::guarded_by(Entered { channel, key }))
     }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.services.serve(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        Ok(self.services.client(service))
+    }
 }
 
 struct InProcessOutlet {
@@ -158,6 +172,10 @@ impl Outlet for InProcessOutlet {
             sink(message);
         }
         Ok(())
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.send(message, stamp)
     }
 }
 

@@ -1,27 +1,37 @@
-//! What Selene says to ROS 2 and how: messages generated from `.msg` text, their
-//! CDR bytes, quality of service, the [`transport::Transport`] port that moves
-//! those bytes by topic, and its adapters (in-process, DDS, the machine's own
-//! ROS 2, a bag).
+//! What Selene says to ROS 2 and how: messages, services and actions generated
+//! from `.msg`, `.srv` and `.action` text, their CDR bytes, quality of service,
+//! the [`transport::Transport`] port that moves those bytes by topic and service,
+//! and its adapters (in-process, DDS, the machine's own ROS 2, a bag,
+//! a wire made worse for tests).
 //!
 //! A message is encoded once; the wire, the bag and the neighbour in the same
 //! process all get the same bytes.
 
+pub mod action;
 pub mod bag;
 pub mod cdr;
 #[cfg(feature = "dds")]
 pub mod dds;
+mod dropped;
 pub mod fanout;
+pub mod impaired;
 pub mod in_process;
 pub mod message;
+pub mod parameters;
 pub mod qos;
 #[cfg(feature = "r2r")]
 pub mod r2r;
+pub mod service;
+pub mod stamp;
 pub mod transport;
 
+pub use action::{Action, GoalHandle, serve_action};
 pub use bag::BagRecorder;
 pub use cdr::{CdrError, Encoded, decode, encode};
 pub use message::{
-    Message, ackermann_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, grid_map_msgs, nav_msgs,
-    rosgraph_msgs, selene_msgs, sensor_msgs, std_msgs, tf2_msgs, trajectory_msgs, vision_msgs,
+    Message, ackermann_msgs, action_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, grid_map_msgs, nav_msgs,
+    rcl_interfaces, rosgraph_msgs, selene_msgs, sensor_msgs, simulation_interfaces, std_msgs, std_srvs, tf2_msgs,
+    trajectory_msgs, type_description_interfaces, unique_identifier_msgs, vision_msgs,
 };
 pub use qos::{Qos, Topic};
+pub use service::{Client, Reply, Service, ServiceName, serve};

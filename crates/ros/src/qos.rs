@@ -1,13 +1,13 @@
-//! Quality of service and the names of topics.
+//! Quality of service and the names of topics and services.
 //!
 //! The profiles are those users expect (REP-2003 and the `rmw` presets): a
 //! best-effort publisher never matches a reliable subscriber, a volatile one
 //! never matches a transient-local subscriber. History is always "keep last".
 //! Names follow `rmw_validate_full_topic_name`.
 
-use crate::message::Message;
+use crate::message::{INTERFACES, Interface, Message};
 
-/// The longest topic name a ROS 2 middleware takes, characters.
+/// The longest name a ROS 2 middleware takes, characters.
 const NAME_LENGTH_MAX: usize = 247;
 
 /// Whether lost samples are sent again.
@@ -64,32 +64,17 @@ impl Qos {
         Self { durability: Durability::TransientLocal, depth: 1, ..Self::reliable() }
     }
 
+    /// `/rosout`: reliable, transient local, the last 1000. ROS's own also has a lifespan of 10 s.
+    #[must_use]
+    pub const fn rosout() -> Self {
+        Self { depth: 1000, ..Self::latched() }
+    }
+
     /// The world's state between nodes: reliable, volatile, the last 1000, so
     /// that a slow participant misses no terrain edit.
     #[must_use]
     pub const fn state() -> Self {
         Self { depth: 1000, ..Self::reliable() }
-    }
-
-    /// The YAML text that rosbag2 keeps as `offered_qos_profiles` (metadata
-    /// versions up to 8: enumerators as numbers, unlimited spans).
-    #[must_use]
-    pub fn rosbag2_yaml(&self) -> String {
-        let reliability = match self.reliability {
-            Reliability::Reliable => 1,
-            Reliability::BestEffort => 2,
-        };
-        let durability = match self.durability {
-            Durability::TransientLocal => 1,
-            Durability::Volatile => 2,
-        };
-        let unlimited = "\n    sec: 9223372036\n    nsec: 854775807";
-        format!(
-            "- history: 1\n  depth: {}\n  reliability: {reliability}\n  durability: {durability}\n  \
-             deadline:{unlimited}\n  lifespan:{unlimited}\n  liveliness: 1\n  \
-             liveliness_lease_duration:{unlimited}\n  avoid_ros_namespace_conventions: false",
-            self.depth
-        )
     }
 }
 
@@ -102,6 +87,8 @@ pub struct Topic {
     pub type_name: &'static str,
     /// The type's `ros2msg` text with all that it depends on.
     pub definition: &'static str,
+    /// The type's hash ([`Message::TYPE_HASH`]).
+    pub type_hash: &'static str,
     /// Quality of service.
     pub qos: Qos,
 }
@@ -112,17 +99,42 @@ impl Topic {
     /// # Errors
     /// When `name` is not a full ROS 2 topic name.
     pub fn new<M: Message>(name: impl Into<String>, qos: Qos) -> Result<Self, TopicError> {
-        let name = name.into();
-        match name_fault(&name) {
-            Some(fault) => Err(TopicError { name, fault }),
-            None => Ok(Self { name, type_name: M::TYPE_NAME, definition: M::DEFINITION, qos }),
-        }
+        let name = checked_name(name.into())?;
+        let Interface { type_name, definition, type_hash } = Interface::of::<M>();
+        Ok(Self { name, type_name, definition, type_hash, qos })
+    }
+
+    /// The topic `name` of messages whose type is known by its name alone; none where Selene knows no such type.
+    ///
+    /// # Errors
+    /// When `name` is not a full ROS 2 topic name.
+    pub fn of_type(name: &str, type_name: &str, qos: Qos) -> Result<Option<Self>, TopicError> {
+        let name = checked_name(name.to_owned())?;
+        let known = INTERFACES.iter().find(|known| known.type_name == type_name);
+        Ok(known.map(|&Interface { type_name, definition, type_hash }| Self {
+            name,
+            type_name,
+            definition,
+            type_hash,
+            qos,
+        }))
     }
 }
 
-/// A topic name that ROS 2 would refuse.
+/// The full name of a topic, service or node, as it is, if ROS 2 takes it.
+///
+/// # Errors
+/// When it is not a full name.
+pub fn checked_name(name: String) -> Result<String, TopicError> {
+    match name_fault(&name) {
+        Some(fault) => Err(TopicError { name, fault }),
+        None => Ok(name),
+    }
+}
+
+/// A name of a topic or service that ROS 2 would refuse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("topic name {name:?} {fault}; a full name reads like \"/viper/imu/data\"")]
+#[error("name {name:?} {fault}; a full name reads like \"/viper/imu/data\"")]
 pub struct TopicError {
     name: String,
     fault: &'static str,
@@ -178,13 +190,5 @@ mod tests {
             let message = refusal(bad).expect(bad);
             assert!(message.contains(reason) && message.contains(&format!("{bad:?}")), "{message}");
         }
-    }
-
-    #[test]
-    fn the_bag_text_has_the_enumerators_of_rmw() {
-        let text = Qos::latched().rosbag2_yaml();
-        assert!(text.starts_with("- history: 1\n  depth: 1\n  reliability: 1\n  durability: 1\n"), "{text}");
-        let text = Qos::sensor_data().rosbag2_yaml();
-        assert!(text.starts_with("- history: 1\n  depth: 5\n  reliability: 2\n  durability: 2\n"), "{text}");
     }
 }

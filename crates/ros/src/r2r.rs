@@ -6,6 +6,9 @@
 //! One thread spins the node and calls the sinks. rcl hands a node's own samples
 //! back to its own subscriptions and `r2r` does not say who sent a sample, so an
 //! own sample is told by its bytes and passed over once.
+//!
+//! Services are refused: `r2r` 0.9 serves those alone whose types it found when
+//! it was built, and takes no CDR bytes for them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -20,8 +23,12 @@ use selene_base::SimTime;
 
 use crate::cdr::Encoded;
 use crate::qos::{Durability, Qos, Reliability, Topic};
-use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
+use crate::service::ServiceName;
+use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
+/// Why there are no services.
+const NO_SERVICES: &str =
+    "the machine's ROS 2 is reached through r2r, which moves no raw requests; a build without the feature r2r does";
 /// How long one spin waits for samples; it ends at the first one.
 const SPIN: Duration = Duration::from_millis(10);
 /// Own samples that may be on their way back on one topic; older ones are lost.
@@ -194,6 +201,14 @@ impl Transport for R2r {
         lock(&self.shared.ears).insert(key, Arc::new(ear));
         Ok(Subscription::guarded_by(Heard { shared: Arc::downgrade(&self.shared), key }))
     }
+
+    fn serve(&self, service: &ServiceName, _sink: RequestSink) -> Result<Subscription, TransportError> {
+        Err(service.refused(NO_SERVICES))
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        Err(service.refused(NO_SERVICES))
+    }
 }
 
 struct R2rOutlet {
@@ -208,6 +223,10 @@ impl Outlet for R2rOutlet {
         shared.expect_echo(&self.topic, message);
         let sent = lock(&self.publisher).as_ref().map_or(Ok(()), |publisher| publisher.publish_raw(message.bytes()));
         sent.map_err(|error| TransportError::Send { topic: self.topic.clone(), what: error.to_string() })
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.send(message, stamp)
     }
 }
 

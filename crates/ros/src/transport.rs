@@ -1,11 +1,14 @@
 //! The port through which messages leave and enter: CDR bytes by topic, type and
-//! QoS. A message is encoded once, and the same bytes go to the wire, the bag and
-//! the neighbour in the process. The adapters behind the port are closed in
-//! number: [`InProcess`](crate::in_process::InProcess), `Dds`, `R2r`, the bag
-//! recorder, and [`Fanout`](crate::fanout::Fanout), which joins several of them.
+//! QoS, and requests and responses by service. A message is encoded once, and the
+//! same bytes go to the wire, the bag and the neighbour in the process. The
+//! adapters behind the port are closed in number:
+//! [`InProcess`](crate::in_process::InProcess), `Dds`, `R2r`, the bag recorder,
+//! and [`Fanout`](crate::fanout::Fanout), which joins several of them.
 //!
 //! A sink runs on its adapter's thread and should hand over and return; bytes
-//! that do not decode are dropped and traced, never passed on.
+//! that do not decode are dropped and counted, never passed on. Messages are
+//! published by [`Publisher`] and taken by [`subscribe`], services answered by
+//! [`serve`](crate::service::serve) and called by [`Client`](crate::service::Client).
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -14,13 +17,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use selene_base::SimTime;
 
 use crate::cdr::{self, CdrError, Encoded};
+use crate::dropped::Dropped;
 use crate::message::Message;
 use crate::qos::{Qos, Topic, TopicError};
+use crate::service::ServiceName;
 
 /// What a transport cannot do, with what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The topic's name is not a ROS name.
+    /// The name of the topic or service is not a ROS name.
     #[error(transparent)]
     Topic(#[from] TopicError),
     /// A topic is used with two message types.
@@ -65,12 +70,37 @@ pub enum TransportError {
         /// Why.
         what: String,
     },
+    /// A service cannot be served or called, or a request or response not sent.
+    #[error("service {service}: {what}")]
+    Service {
+        /// The service.
+        service: String,
+        /// Why.
+        what: String,
+    },
+    /// A service is called that nobody answers.
+    #[error("service {service}: nobody answers it now; start the node that does, or call again when it is there")]
+    NotServed {
+        /// The service.
+        service: String,
+    },
 }
 
 /// Takes each message of a subscription, on the adapter's thread.
 pub type Sink = Box<dyn Fn(&Encoded) + Send + Sync>;
 
-/// Moves encoded messages between publishers and subscriptions.
+/// Takes each request of a service and the way back to who sent it, on the
+/// adapter's thread.
+pub type RequestSink = Box<dyn Fn(&Encoded, Answer) + Send + Sync>;
+
+/// Sends the response of one request; dropped unused, there is no response.
+pub type Answer = Box<dyn FnOnce(&Encoded) -> Result<(), TransportError> + Send>;
+
+/// Takes the response of one request, on the adapter's thread; dropped unused
+/// when it is known that none will come.
+pub type ResponseSink = Box<dyn FnOnce(&Encoded) + Send>;
+
+/// Moves encoded messages between publishers and subscriptions, clients and servers.
 pub trait Transport: Send + Sync {
     /// Announces a publisher on `topic`; it is gone when the outlet is dropped.
     ///
@@ -83,6 +113,24 @@ pub trait Transport: Send + Sync {
     /// # Errors
     /// When the topic carries another type or the middleware refuses.
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError>;
+
+    /// How many publishers outside this process reach our subscription to topic `name`; none where the transport
+    /// does not know, or nobody here subscribes.
+    fn publishers_of(&self, _name: &str) -> Option<usize> {
+        None
+    }
+
+    /// Hands every request of `service` to `sink` until the subscription is dropped.
+    ///
+    /// # Errors
+    /// When the service is served here already or the middleware refuses.
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError>;
+
+    /// Announces a client of `service`, which need not be served yet.
+    ///
+    /// # Errors
+    /// When the middleware refuses.
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError>;
 }
 
 /// The sending end of a publisher.
@@ -92,9 +140,31 @@ pub trait Outlet: Send + Sync {
     /// # Errors
     /// When it cannot be handed over; the outlet stays usable.
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError>;
+
+    /// Sends again what was sent before, to subscribers that may have missed it. What keeps or counts messages
+    /// has it already and does nothing.
+    ///
+    /// # Errors
+    /// As `send`.
+    fn repeat(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
+        Ok(())
+    }
 }
 
-/// A live subscription; dropping it unsubscribes. A delivery under way on
+/// The asking end of a service.
+pub trait Caller: Send + Sync {
+    /// Whether somebody answers the service now.
+    fn is_served(&self) -> bool;
+
+    /// Sends `request` without waiting; `on` takes its response.
+    ///
+    /// # Errors
+    /// When nobody answers the service now, the server is of another type, or the
+    /// request cannot be handed over; the caller stays usable.
+    fn call(&self, request: &Encoded, on: ResponseSink) -> Result<(), TransportError>;
+}
+
+/// A live subscription or service; dropping it ends it. A delivery under way on
 /// another thread may still end after the drop.
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
@@ -138,11 +208,21 @@ impl<M: Message> Publisher<M> {
     /// # Errors
     /// When it cannot be encoded or handed over; the publisher stays usable.
     pub fn publish(&self, message: &M, stamp: SimTime) -> Result<(), TransportError> {
-        let encoded =
-            cdr::encode(message).map_err(|source| TransportError::Encode { topic: self.topic.name.clone(), source })?;
-        self.outlet.send(&encoded, stamp)?;
+        self.outlet.send(&self.encoded(message)?, stamp)?;
         self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Sends `message` again to subscribers that may have missed it; bags and counters have it already.
+    ///
+    /// # Errors
+    /// As `publish`.
+    pub fn repeat(&self, message: &M, stamp: SimTime) -> Result<(), TransportError> {
+        self.outlet.repeat(&self.encoded(message)?, stamp)
+    }
+
+    fn encoded(&self, message: &M) -> Result<Encoded, TransportError> {
+        cdr::encode(message).map_err(|source| TransportError::Encode { topic: self.topic.name.clone(), source })
     }
 
     /// The topic.
@@ -159,7 +239,7 @@ impl<M: Message> Publisher<M> {
 }
 
 /// Subscribes to topic `name`; `on` takes each decoded message on the adapter's
-/// thread. Bytes that do not decode are dropped and traced with their count.
+/// thread. Bytes that do not decode are dropped and counted.
 ///
 /// # Errors
 /// When the name is not a ROS name, the topic carries another type, or the
@@ -171,14 +251,10 @@ pub fn subscribe<M: Message>(
     on: impl Fn(M) + Send + Sync + 'static,
 ) -> Result<Subscription, TransportError> {
     let topic = Topic::new::<M>(name, qos)?;
-    let undecodable = AtomicU64::new(0);
-    let of = topic.name.clone();
+    let undecodable = Dropped::new(&topic.name);
     let sink = move |encoded: &Encoded| match cdr::decode(encoded) {
         Ok(message) => on(message),
-        Err(error) => {
-            let dropped = undecodable.fetch_add(1, Ordering::Relaxed) + 1;
-            tracing::warn!(topic = of, dropped, "message dropped: {error}");
-        }
+        Err(error) => _ = undecodable.add(error),
     };
     transport.subscribe(&topic, Box::new(sink))
 }

@@ -73,6 +73,11 @@ pub trait Tracer: Send {
     /// What it runs on, for people to read.
     fn device(&self) -> String;
 
+    /// Bytes that this process has allocated on it; none where nobody knows, as of the CPU.
+    fn memory_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Traces a camera image; `frame` is resized to the view. What it holds after an error is
     /// no image.
     ///

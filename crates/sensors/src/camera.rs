@@ -9,7 +9,7 @@ use selene_base::random::{RngExt, stream_at};
 use selene_scene::{CameraView, LightSampling, PIXEL_SAMPLES_MAX, SAMPLES_MAX};
 use serde::Deserialize;
 
-use crate::Qos;
+use crate::SensorQos;
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::mount::MountSpec;
@@ -56,7 +56,7 @@ pub struct CameraSpec {
     pub lag_s: f64,
     /// How the topics are offered.
     #[garde(skip)]
-    pub qos: Qos,
+    pub qos: SensorQos,
     /// Whether each frame chooses its own exposure, `exposure_s` at the longest.
     #[garde(skip)]
     pub auto_exposure: bool,

@@ -47,7 +47,7 @@ pub use self::noise::NoiseSpec;
 pub use self::own::{OwnSpec, OwnStages};
 pub use self::pipeline::Pipeline;
 pub use self::plate::{Plate, Quantity};
-pub use self::quantise::{Align, QuantiseSpec};
+pub use self::quantise::{BitAlignment, QuantiseSpec};
 pub use self::response::{Curve, GammaSpec, LinearSpec, ResponseSpec, SigmoidSpec};
 pub use self::shot::{Shot, SunSight};
 pub use self::stage::StageSpec;

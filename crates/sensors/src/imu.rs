@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::noise::{DriftSpec, gaussian3};
 use crate::spec::{lag, rate, ros_name, schedule};
-use crate::{Qos, Sample, Schedule};
+use crate::{Sample, Schedule, SensorQos};
 
 /// An inertial measurement unit.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -32,7 +32,7 @@ pub struct ImuSpec {
     pub lag_s: f64,
     /// How the topic is offered.
     #[garde(skip)]
-    pub qos: Qos,
+    pub qos: SensorQos,
     /// Noise of the angular velocity, rad/s.
     #[garde(dive)]
     pub gyro_rad_s: DriftSpec,

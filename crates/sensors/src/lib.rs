@@ -32,5 +32,5 @@ pub use rectification::{PairError, Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};
 pub use shutter::{RollingShutter, Shutter};
-pub use spec::{Qos, SensorHeader, SensorSpec};
+pub use spec::{SensorHeader, SensorQos, SensorSpec};
 pub use truth::{DepthUnit, TruthImage, TruthSpec};

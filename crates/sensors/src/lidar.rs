@@ -22,7 +22,7 @@ use selene_base::input::{non_negative, positive, within};
 
 use crate::noise::gaussian;
 use crate::spec::{count_within, lag, pixels, rate, ros_name};
-use crate::{Qos, Schedule};
+use crate::{Schedule, SensorQos};
 
 /// The most channels taken.
 const CHANNELS_MAX: usize = 1024;
@@ -49,7 +49,7 @@ pub struct LidarSpec {
     pub lag_s: f64,
     /// How the topic is offered.
     #[garde(skip)]
-    pub qos: Qos,
+    pub qos: SensorQos,
     /// The channels' elevations.
     #[garde(dive, custom(one_way))]
     pub channels: Channels,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name, schedule};
-use crate::{Qos, Sample, Schedule};
+use crate::{Sample, Schedule, SensorQos};
 
 /// A receiver of position fixes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -32,7 +32,7 @@ pub struct PositionSpec {
     pub lag_s: f64,
     /// How the topic is offered.
     #[garde(skip)]
-    pub qos: Qos,
+    pub qos: SensorQos,
     /// Standard deviation to the east, and to the north, m.
     #[garde(custom(non_negative))]
     pub horizontal_sigma_m: f64,
@@ -82,7 +82,7 @@ impl PositionSpec {
 #[cfg(test)]
 mod tests {
     use super::PositionSpec;
-    use crate::{Qos, Sample};
+    use crate::{Sample, SensorQos};
     use nalgebra::Vector3;
     use selene_base::{MOON_RADIUS_M, SimTime};
     use selene_dem::{GeoPoint, MapFrame};
@@ -93,7 +93,7 @@ mod tests {
             link: "gps_link".into(),
             rate_hz: 5.0,
             lag_s: 0.0,
-            qos: Qos::Reliable,
+            qos: SensorQos::Reliable,
             horizontal_sigma_m,
             vertical_sigma_m,
         }

@@ -21,7 +21,7 @@ pub(crate) const PIXELS_MAX: usize = 8192;
 /// How a topic is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Qos {
+pub enum SensorQos {
     /// Keep last 5, best effort, volatile.
     SensorData,
     /// Keep last 10, reliable, volatile.
@@ -54,7 +54,7 @@ pub struct SensorHeader<'a> {
     /// From measurement to hand-over, s.
     pub lag_s: f64,
     /// How its topics are offered.
-    pub qos: Qos,
+    pub qos: SensorQos,
 }
 
 /// A sensor's file: the kind is its single top-level key.

@@ -29,7 +29,7 @@ const MAGIC: [u8; 8] = *b"SELSTATE";
 /// A file of a state.
 pub const STATE_FILE: FileKind = FileKind { name: "saved state", is: |head| head.starts_with(&MAGIC) };
 /// To be raised with every change of what is saved.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// More than any state has, unpacked: 80 km of tracks at 2 cm.
 const BYTES_MAX: u64 = 8 << 30;
 
@@ -77,6 +77,15 @@ pub struct Recent {
     pub snapshots: Vec<Snapshot>,
     /// What had been done to the ground before the first snapshot's edits.
     pub ruts_before: Ruts,
+}
+
+impl Recent {
+    /// The same as of a world that was reset `epoch` times.
+    #[must_use]
+    pub fn of_epoch(&self, epoch: u32) -> Self {
+        let snapshots = self.snapshots.iter().map(|snapshot| Snapshot { epoch, ..snapshot.clone() });
+        Self { snapshots: snapshots.collect(), ruts_before: self.ruts_before.clone() }
+    }
 }
 
 impl Checkpoint {
@@ -263,7 +272,7 @@ mod tests {
             ("name: yard", "name: other", "scenario: here other, there yard"),
             ("gravity_m_s2: 1.62", "gravity_m_s2: 1.63", "gravity_m_s2: here 1.63, there 1.62"),
             ("seed: 1", "seed: 2", "seed: here 2, there 1"),
-            ("sorato.yaml", "rassor.yaml", "rover rassor: here "),
+            ("sorato.yaml", "rassor.yaml", "mounts rassor: here "),
         ] {
             let other = model(&YARD.replace(was, is));
             let refused = refusal(Checkpoint::load(&file, &print_of(&other)));

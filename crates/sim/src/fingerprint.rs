@@ -8,7 +8,7 @@ use std::fmt::{self, Debug, Write};
 
 use selene_base::Pose;
 use selene_terrain::{GroundPatch, Ruts, SiteSpec, Terrain};
-use selene_vehicle::Visual;
+use selene_vehicle::{Joint, Visual};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -24,6 +24,11 @@ const AROUND_M: f64 = 0.5;
 const SAME_POSE: f64 = 1e-9;
 /// The part that is the ground's seed.
 const SEED: &str = "seed";
+/// The part that is the scenario's name.
+const SCENARIO: &str = "scenario";
+/// What the names of a rover's parts begin with: those of its sensors, and of the frames that are theirs alone.
+const SENSORS: &str = "sensors ";
+const MOUNTS: &str = "mounts ";
 
 /// What tells one world from another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +62,7 @@ impl Fingerprint {
     pub fn of(scenario: &Scenario, terrain: &Terrain) -> Self {
         let mut parts = ground_parts(&scenario.site, scenario.seed);
         let mut put = |name: &str, value: String| drop(parts.insert(name.to_owned(), value));
-        put("scenario", scenario.name.clone());
+        put(SCENARIO, scenario.name.clone());
         put("utc", scenario.utc.to_string());
         put("gravity_m_s2", scenario.gravity_m_s2.to_string());
         put("step_s", scenario.step.to_string());
@@ -67,6 +72,8 @@ impl Fingerprint {
         put("loose rocks", hash(&(&scenario.loose_rocks, &scenario.loose_from_site)));
         for rover in &scenario.rovers {
             put(&format!("rover {}", rover.name), rover_hash(rover));
+            put(&format!("{MOUNTS}{}", rover.name), mounts_hash(rover));
+            put(&format!("{SENSORS}{}", rover.name), hash(&rover.sensors));
         }
         for object in &scenario.objects {
             put(&format!("object {}", object.name), object_hash(object));
@@ -88,9 +95,27 @@ impl Fingerprint {
     /// The first difference to another; parts that only one of them has count.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Difference> {
-        let names = self.parts.keys().chain(other.parts.keys());
+        self.difference_in(other, |_| true)
+    }
+
+    /// The first difference to another's world, whatever its rovers sense it with and whatever its scenario is
+    /// called.
+    #[must_use]
+    pub fn world_difference(&self, other: &Self) -> Option<Difference> {
+        self.difference_in(other, |part| part != SCENARIO && !part.starts_with(SENSORS) && !part.starts_with(MOUNTS))
+    }
+
+    /// Whether a rover has the same frames for its sensors in both, in the same order.
+    #[must_use]
+    pub fn has_same_mounts(&self, other: &Self, rover: &str) -> bool {
+        let part = format!("{MOUNTS}{rover}");
+        self.parts.get(&part) == other.parts.get(&part)
+    }
+
+    fn difference_in(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<Difference> {
+        let mut names = self.parts.keys().chain(other.parts.keys()).filter(|name| counts(name));
         let told = |of: &Self, name: &str| of.parts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
-        let different = names.into_iter().find(|name| self.parts.get(*name) != other.parts.get(*name));
+        let different = names.find(|name| self.parts.get(*name) != other.parts.get(*name));
         match different {
             Some(name) => Some(Difference { part: name.clone(), ours: told(self, name), theirs: told(other, name) }),
             None => self.height_difference(other),
@@ -124,16 +149,21 @@ fn ground_parts(site: &SiteSpec, seed: u64) -> BTreeMap<String, String> {
 }
 
 fn rover_hash(rover: &RoverSetup) -> String {
-    let RoverSetup { model, namespace, frame_prefix, start, sensors, route, soils, .. } = rover;
+    let RoverSetup { model, namespace, frame_prefix, start, route, soils, .. } = rover;
     let texts = (model.spec(), model.urdf_text(), model.lamps());
-    // The URDF's text has meshes by their files' names, and lacks the frames of mounted cameras.
+    // The URDF's text has meshes by their files' names.
     let shapes = model.links().iter().flat_map(|link| {
         let visuals = link.visuals.iter().map(|visual| &visual.shape);
         visuals.chain(link.collisions.iter().map(|collision| &collision.shape))
     });
-    let frames = model.joints().iter().map(|joint| rounded(&joint.parent_from_child_at_zero));
-    let body = (texts, shapes.collect::<Vec<_>>(), frames.collect::<Vec<_>>());
-    hash(&(body, namespace, frame_prefix, start, sensors, route, soils))
+    let body = (texts, shapes.collect::<Vec<_>>());
+    hash(&(body, namespace, frame_prefix, start, route, soils))
+}
+
+/// Of the frames of mounted cameras, which the URDF's text lacks.
+fn mounts_hash(rover: &RoverSetup) -> String {
+    let mount = |joint: &Joint| (joint.name.clone(), joint.parent, rounded(&joint.parent_from_child_at_zero));
+    hash(&rover.model.added_frames().iter().map(mount).collect::<Vec<_>>())
 }
 
 fn object_hash(object: &ObjectSetup) -> String {
@@ -257,7 +287,7 @@ mod tests {
         let changes: [(&str, Change); 3] = [
             ("object lander", |scenario| lander(scenario).collisions[0].1.shape = Shape::Sphere { radius_m: 0.7 }),
             ("object lander", |scenario| lander(scenario).visuals[0].1.link_from_shape.translation.x += 1e-3),
-            ("rover viper", |scenario| {
+            ("mounts viper", |scenario| {
                 let viper = Arc::make_mut(&mut scenario.rovers[0].model);
                 assert!(viper.add_frame("eye", 0, Pose::translation(0.0, 0.0, 1.0)));
             }),
@@ -268,6 +298,32 @@ mod tests {
             let difference = first.difference(&Fingerprint::of(&scenario, &terrain)).expect("another world");
             assert_eq!(difference.part, part);
         }
+    }
+
+    #[test]
+    fn a_world_is_the_same_whatever_its_rovers_sense_it_with() {
+        let scenario = load(&config().join("scenario/viper_views.yaml"));
+        let terrain = scenario.terrain().expect("made");
+        let first = Fingerprint::of(&scenario, &terrain);
+        let of = |change: Change| {
+            let mut other = scenario.clone();
+            change(&mut other);
+            Fingerprint::of(&other, &terrain)
+        };
+        let fewer = of(|scenario| {
+            scenario.name.push_str(" with other eyes");
+            scenario.rovers[0].sensors.truncate(1);
+        });
+        assert_eq!(first.difference(&fewer).map(|found| found.part).as_deref(), Some("scenario"));
+        assert!(first.world_difference(&fewer).is_none() && first.has_same_mounts(&fewer, "viper"));
+        let moved = of(|scenario| {
+            let viper = Arc::make_mut(&mut scenario.rovers[0].model);
+            assert!(viper.add_frame("eye", 0, Pose::translation(0.0, 0.0, 1.0)));
+        });
+        assert!(first.world_difference(&moved).is_none() && !first.has_same_mounts(&moved, "viper"));
+        let elsewhere = of(|scenario| scenario.rovers[0].start.x_m += 1.0);
+        let difference = first.world_difference(&elsewhere).expect("another world");
+        assert_eq!(difference.part, "rover viper");
     }
 
     #[test]

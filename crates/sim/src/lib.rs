@@ -17,14 +17,14 @@ pub use driving::{
 };
 pub use fingerprint::{Difference, Fingerprint};
 pub use scenario::{
-    LampLevelSpec, LoadOptions, LooseFromSiteSpec, LooseRockSetup, LooseRockSpec, Mounted, MountedSensor, ObjectSetup,
-    ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start,
-    StartOptions, StartSpec, StereoError,
+    AwaitedTopic, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup, LooseRockSpec, Mounted,
+    MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec,
+    SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, load_rover,
 };
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
     AllowedFolders, DrivenGround, Entity, EntityId, Inputs, Model, NoSuchRover, Notices, ObjectKind, ObjectPose, Part,
-    ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot, Scratch, Share, Snapshot, Spawn, SpawnError,
-    SpawnPlace, StartError, State, WheelTruth, World, WorldError,
+    Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot, Scratch, Share, Snapshot,
+    Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth, World, WorldError,
 };

@@ -6,6 +6,7 @@
 pub mod ackermann;
 mod articulation;
 mod body;
+mod bounds;
 mod brake;
 pub mod contact;
 pub mod drive;
@@ -25,6 +26,7 @@ mod tree;
 mod urdf;
 
 pub use ackermann::{Ackermann, AckermannState};
+pub use bounds::Bounds;
 pub use brake::Brake;
 pub use drive::DrivePower;
 pub use error::VehicleError;
@@ -37,3 +39,5 @@ pub use spec::{
     SteeringSpec, SuspensionSpec, WheelSpec,
 };
 pub use steering::{BodyTwist, WheelTargets, wheel_targets};
+pub use urdf::incomplete_inertias;
+pub use urdf::robot_name;

@@ -176,6 +176,13 @@ impl RoverModel {
         &self.joints
     }
 
+    /// The joints of frames that were added; they lead to the last links, in order.
+    #[must_use]
+    pub fn added_frames(&self) -> &[Joint] {
+        let of_urdf = self.joints.iter().take_while(|joint| joint.line > 0).count();
+        &self.joints[of_urdf..]
+    }
+
     /// Indices of the joints that move: the order of [`crate::Rover::joint_states`].
     #[must_use]
     pub fn moving_joints(&self) -> &[usize] {

@@ -1,13 +1,14 @@
 //! An object that stands fast on the ground, such as a lander: a URDF whose joints are all fixed, or
 //! one mesh file. What rovers meet of it are its collision shapes; each mesh counts as its convex hull.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use selene_base::{InputError, Pose};
 
 use crate::model::{poses_at_zero, read_text};
 use crate::shape::{Collision, Shape, Visual};
 use crate::tree::{self, TreeKind};
+use crate::urdf::RawRobot;
 use crate::{VehicleError, mesh, urdf};
 
 /// What rovers and cameras meet of an object.
@@ -40,7 +41,23 @@ impl ObjectModel {
     }
 
     fn of_urdf(path: &Path) -> Result<Self, VehicleError> {
-        let robot = urdf::read(&read_text(path, urdf::URDF_BYTES_MAX)?, path)?;
+        Self::of_robot(urdf::read(&read_text(path, urdf::URDF_BYTES_MAX)?, path)?, path)
+    }
+
+    /// Reads the text of a URDF; `name` is named in errors, and `find_mesh` says where the mesh files are
+    /// that it names, or why they are nowhere.
+    ///
+    /// # Errors
+    /// When it is refused, or one of its meshes is.
+    pub fn parse(
+        text: &str,
+        name: &Path,
+        find_mesh: &dyn Fn(&str) -> Result<PathBuf, String>,
+    ) -> Result<Self, VehicleError> {
+        Self::of_robot(urdf::read_with(text, name, find_mesh)?, name)
+    }
+
+    fn of_robot(robot: RawRobot, path: &Path) -> Result<Self, VehicleError> {
         let (links, joints) = tree::order(robot, path, TreeKind::Object)?;
         let poses = poses_at_zero(&joints);
         let mut object = Self { visuals: Vec::new(), collisions: Vec::new() };

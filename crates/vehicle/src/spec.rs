@@ -66,6 +66,10 @@ pub struct RoverSpec {
     /// What a body command is limited to.
     #[garde(dive)]
     pub limits: LimitsSpec,
+    /// Files of the sensors that it carries where no scenario says others, relative to this YAML file.
+    #[garde(length(max = 64))]
+    #[serde(default)]
+    pub sensors: Vec<PathBuf>,
 }
 
 /// One wheel.

@@ -5,7 +5,7 @@
 //! refused. Read from the XML tree itself, because every error names its line.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nalgebra::{Matrix3, Unit, UnitQuaternion, Vector3};
 use roxmltree::{Document, Node};
@@ -19,6 +19,9 @@ use crate::shape::{Collision, Inertial, JointKind, Shape, Visual};
 pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
 
 const GREY: [f64; 4] = [0.7, 0.7, 0.7, 1.0];
+
+/// What an `<inertia>` has: moments and products about the axes of its frame, kg m².
+const INERTIA: [&str; 6] = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"];
 
 pub(crate) struct RawLink {
     pub(crate) name: String,
@@ -47,12 +50,24 @@ pub(crate) struct RawRobot {
 
 type Colours = BTreeMap<String, [f64; 4]>;
 
+/// Where the mesh file of a name is, or why it is nowhere.
+pub(crate) type FindMesh<'a> = &'a dyn Fn(&str) -> Result<PathBuf, String>;
+
 /// Reads the links and joints of a URDF's `text`; `path` is named in errors and
 /// mesh files are sought beside it.
 pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
-    let document = Document::parse(text).map_err(|e| VehicleError::urdf(path, e.pos().row, format!("not XML: {e}")))?;
-    let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-    let file = File { line_ends, path };
+    let beside = |name: &str| {
+        let mesh = path.parent().unwrap_or(Path::new(".")).join(name.strip_prefix("file://").unwrap_or(name));
+        let told = format!("is not a file at {}; give a path beside the URDF", mesh.display());
+        if mesh.is_file() { Ok(mesh) } else { Err(told) }
+    };
+    read_with(text, path, &beside)
+}
+
+/// The same with mesh files that are sought elsewhere.
+pub(crate) fn read_with(text: &str, path: &Path, meshes: FindMesh) -> Result<RawRobot, VehicleError> {
+    let document = parse(text, path)?;
+    let file = File::new(text, path, meshes);
     let robot = document.root_element();
     if robot.tag_name().name() != "robot" {
         return Err(file.refusal(robot, format!("<{}> is not a <robot>", robot.tag_name().name())));
@@ -63,11 +78,38 @@ pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
     Ok(RawRobot { line: file.line(robot), links, joints })
 }
 
+/// The lines of a URDF's `text` at which an `<inertia>` lacks one of its six numbers; `path` is named in errors. A
+/// product of inertia that is not given is taken as zero here. The format asks for all six, and urdfdom, which
+/// robot_state_publisher and RViz read with, drops an inertial that lacks one.
+///
+/// # Errors
+/// When the text is not XML.
+pub fn incomplete_inertias(text: &str, path: &Path) -> Result<Vec<u32>, VehicleError> {
+    let document = parse(text, path)?;
+    let nowhere = |_: &str| Err("is not sought".to_owned());
+    let file = File::new(text, path, &nowhere);
+    let lacks_one = |node: &Node| INERTIA.iter().any(|name| !node.has_attribute(*name));
+    let inertias = document.descendants().filter(|node| node.has_tag_name("inertia"));
+    Ok(inertias.filter(lacks_one).map(|node| file.line(node)).collect())
+}
+
+fn parse<'a>(text: &'a str, path: &Path) -> Result<Document<'a>, VehicleError> {
+    Document::parse(text).map_err(|e| VehicleError::urdf(path, e.pos().row, format!("not XML: {e}")))
+}
+
+/// The name that the text of a URDF gives its robot.
+#[must_use]
+pub fn robot_name(text: &str) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    document.root_element().attribute("name").map(str::to_owned)
+}
+
 struct File<'a> {
     /// Where each line ends, bytes from the start: every link and joint asks for its line, and
     /// counting from the start each time would take time by the square of the file's length.
     line_ends: Vec<usize>,
     path: &'a Path,
+    meshes: FindMesh<'a>,
 }
 
 fn children<'a>(node: Node<'a, 'a>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
@@ -79,6 +121,11 @@ fn child<'a>(node: Node<'a, 'a>, tag: &'static str) -> Option<Node<'a, 'a>> {
 }
 
 impl<'a> File<'a> {
+    fn new(text: &str, path: &'a Path, meshes: FindMesh<'a>) -> Self {
+        let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        Self { line_ends, path, meshes }
+    }
+
     fn line(&self, node: Node) -> u32 {
         self.line_ends.partition_point(|end| *end < node.range().start) as u32 + 1
     }
@@ -206,11 +253,7 @@ impl<'a> File<'a> {
 
     fn mesh(&self, node: Node<'a, 'a>) -> Result<Shape, VehicleError> {
         let name = self.attribute(node, "filename")?;
-        let path = self.path.parent().unwrap_or(Path::new(".")).join(name.strip_prefix("file://").unwrap_or(name));
-        if !path.is_file() {
-            let what = format!("mesh \"{name}\" is not a file at {}; give a path beside the URDF", path.display());
-            return Err(self.refusal(node, what));
-        }
+        let path = (self.meshes)(name).map_err(|what| self.refusal(node, format!("mesh \"{name}\" {what}")))?;
         let scale = if node.has_attribute("scale") { self.positive(node, "scale")? } else { [1.0; 3] };
         let (vertices, triangles) =
             mesh::read(&path, scale).map_err(|what| self.refusal(node, format!("mesh \"{name}\": {what}")))?;

@@ -47,6 +47,18 @@ pub(crate) fn info(calibration: CameraCalibration, frame: &str, stamp: SimTime) 
     }
 }
 
+/// The calibration of truth images: they have the raw image's pixels, so K and D are the raw image's, and what R and
+/// P say of a rectified image of a pair does not hold for them.
+pub(crate) fn truth_info(calibration: &CameraCalibration, frame: &str, stamp: SimTime) -> CameraInfo {
+    let [fx, _, cx, _, fy, cy, ..] = calibration.k;
+    let raw = CameraCalibration {
+        r: [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        p: [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+        ..calibration.clone()
+    };
+    info(raw, frame, stamp)
+}
+
 pub(crate) fn boxes_2d(boxes: &[Box2d], frame: &str, stamp: SimTime) -> Detection2DArray {
     let header = Header::new(stamp, frame);
     let detection = |seen: &Box2d| {

@@ -6,9 +6,9 @@ use selene_coherence::{NodeContext, NodeError, qos_of};
 use selene_observe::{CameraSample, SensorId};
 use selene_ros::Message;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
-use selene_ros::transport::Publisher;
+use selene_ros::transport::{Publisher, TransportError};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
-use selene_sensors::{CameraSpec, Encoding};
+use selene_sensors::{CameraSpec, Encoding, TruthImage};
 use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::messages;
@@ -20,9 +20,15 @@ pub(crate) struct CameraPublishers {
     compressed: Option<Publisher<CompressedImage>>,
     info: Publisher<CameraInfo>,
     /// In the order of `TruthSpec::images`.
-    truth: Vec<Publisher<Image>>,
+    truth: Vec<TruthPublishers>,
     boxes_2d: Option<Publisher<Detection2DArray>>,
     boxes_3d: Option<Publisher<Detection3DArray>>,
+}
+
+/// The topics of one truth image.
+struct TruthPublishers {
+    image: Publisher<Image>,
+    info: Publisher<CameraInfo>,
 }
 
 /// Those of all rovers of a model.
@@ -59,13 +65,19 @@ impl CameraPublishers {
         // A camera whose stages make no sense is refused before.
         let encoding = spec.stages.encoding().unwrap_or(Encoding::Mono8);
         let rectified = spec.rectified.as_ref().map(|_| image(rectified_topic(encoding))).transpose()?;
+        let truth = |kind: TruthImage| -> Result<TruthPublishers, TransportError> {
+            Ok(TruthPublishers {
+                image: image(kind.topic())?,
+                info: Publisher::new(transport, &topic(&info_beside(kind.topic())), qos)?,
+            })
+        };
         let compressed = spec.compressed.map(|_| Publisher::new(transport, &topic("image_raw/compressed"), qos));
         Ok(Self {
             image: image("image_raw")?,
             rectified,
             compressed: compressed.transpose()?,
             info: Publisher::new(transport, &topic("camera_info"), qos)?,
-            truth: spec.truth.images().into_iter().map(|kind| image(kind.topic())).collect::<Result<_, _>>()?,
+            truth: spec.truth.images().into_iter().map(truth).collect::<Result<_, _>>()?,
             boxes_2d: spec.truth.boxes_2d.then(|| Publisher::new(transport, &topic("detections"), qos)).transpose()?,
             boxes_3d: spec
                 .truth
@@ -75,17 +87,24 @@ impl CameraPublishers {
         })
     }
 
+    /// The topic of its images.
+    pub(crate) fn image_topic(&self) -> &str {
+        &self.image.topic().name
+    }
+
     /// Publishes an image with all that goes beside it: one stamp, one frame.
     pub(crate) fn publish(&self, sample: CameraSample) -> Result<(), NodeError> {
         let CameraSample { frame, stamp, image, rectified, compressed, calibration, truth, .. } = sample;
+        let truth_info = messages::truth_info(&calibration, &frame, stamp);
         self.image.publish(&messages::image(image, &frame, stamp), stamp)?;
         self.info.publish(&messages::info(calibration, &frame, stamp), stamp)?;
         let rectified = rectified.map(|image| messages::image(image, &frame, stamp));
         publish_some(self.rectified.as_ref(), rectified.as_ref(), stamp)?;
         let compressed = compressed.map(|image| messages::compressed(image, &frame, stamp));
         publish_some(self.compressed.as_ref(), compressed.as_ref(), stamp)?;
-        for (publisher, (_, image)) in self.truth.iter().zip(truth) {
-            publisher.publish(&messages::image(image, &frame, stamp), stamp)?;
+        for (publishers, (_, image)) in self.truth.iter().zip(truth) {
+            publishers.image.publish(&messages::image(image, &frame, stamp), stamp)?;
+            publishers.info.publish(&truth_info, stamp)?;
         }
         let boxes_2d = sample.boxes_2d.map(|boxes| messages::boxes_2d(&boxes, &frame, stamp));
         publish_some(self.boxes_2d.as_ref(), boxes_2d.as_ref(), stamp)?;
@@ -100,6 +119,12 @@ fn rectified_topic(raw: Encoding) -> &'static str {
         Encoding::Mono8 | Encoding::Mono16 => "image_rect",
         Encoding::Rgb8 | Encoding::Rgb16 | Encoding::Bayer8(_) | Encoding::Bayer16(_) => "image_rect_color",
     }
+}
+
+/// The topic of an image's calibration, where subscribers of images look for it: beside the image.
+fn info_beside(image: &str) -> String {
+    let folder = image.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("{folder}/camera_info")
 }
 
 fn publish_some<M: Message>(

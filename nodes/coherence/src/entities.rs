@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use selene_ros::selene_msgs;
 use selene_sim::{Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace};
 
-/// What was added, in order, with its number.
+/// What was added since the world was reset for the `epoch`th time, in order, with its number.
 #[must_use]
-pub fn entities_to_message(version: u64, spawned: &[(Entity, Spawn)]) -> selene_msgs::EntityTable {
+pub fn entities_to_message(epoch: u32, version: u64, spawned: &[(Entity, Spawn)]) -> selene_msgs::EntityTable {
     let entities = spawned.iter().map(|(entity, spawn)| entity_to_message(*entity, spawn)).collect();
-    selene_msgs::EntityTable { version, entities }
+    selene_msgs::EntityTable { epoch, version, entities }
 }
 
 /// The same from a message; entries of unknown kinds are left out.
@@ -25,12 +25,10 @@ fn entity_to_message(entity: Entity, spawn: &Spawn) -> selene_msgs::Entity {
         Entity::Rock(id) => (selene_msgs::Entity::ROCK, id),
     };
     let text = |file: &PathBuf| file.to_string_lossy().into_owned();
-    let placed = |name: &str, file: &PathBuf, sensors: &[PathBuf], place: &SpawnPlace| selene_msgs::Entity {
+    let placed = |name: &str, place: &SpawnPlace| selene_msgs::Entity {
         kind,
         id,
         name: name.to_owned(),
-        file: text(file),
-        sensors: sensors.iter().map(text).collect(),
         x: place.x_m,
         y: place.y_m,
         z: place.z_m,
@@ -38,11 +36,18 @@ fn entity_to_message(entity: Entity, spawn: &Spawn) -> selene_msgs::Entity {
         ..Default::default()
     };
     match spawn {
-        Spawn::Rover { name, file, sensors, place } => placed(name, file, sensors, place),
-        Spawn::Object { name, file, place } => placed(name, file, &[], place),
-        Spawn::Rock(rock) => selene_msgs::Entity {
+        Spawn::Rover { name, namespace, file, sensors, place } => selene_msgs::Entity {
+            namespace: namespace.clone(),
+            file: text(file),
+            sensors: sensors.iter().map(text).collect(),
+            ..placed(name, place)
+        },
+        Spawn::Object { name, file, place } => selene_msgs::Entity { file: text(file), ..placed(name, place) },
+        Spawn::Described { name, urdf, place } => selene_msgs::Entity { urdf: urdf.clone(), ..placed(name, place) },
+        Spawn::Rock { name, spec: rock } => selene_msgs::Entity {
             kind,
             id,
+            name: name.clone(),
             x: rock.x_m,
             y: rock.y_m,
             yaw: rock.yaw_deg.to_radians(),
@@ -60,12 +65,16 @@ fn entity_from_message(message: &selene_msgs::Entity) -> Option<(Entity, Spawn)>
     let place = SpawnPlace { x_m: message.x, y_m: message.y, z_m: message.z, yaw_rad: message.yaw };
     match *kind {
         selene_msgs::Entity::ROVER => {
-            let sensors = sensors.iter().map(PathBuf::from).collect();
-            Some((Entity::Rover(EntityId(*id)), Spawn::Rover { name, file, sensors, place }))
+            let (sensors, namespace) = (sensors.iter().map(PathBuf::from).collect(), message.namespace.clone());
+            Some((Entity::Rover(EntityId(*id)), Spawn::Rover { name, namespace, file, sensors, place }))
+        }
+        selene_msgs::Entity::OBJECT if message.file.is_empty() => {
+            let urdf = message.urdf.clone();
+            Some((Entity::Object(EntityId(*id)), Spawn::Described { name, urdf, place }))
         }
         selene_msgs::Entity::OBJECT => Some((Entity::Object(EntityId(*id)), Spawn::Object { name, file, place })),
         selene_msgs::Entity::ROCK => {
-            let rock = LooseRockSpec {
+            let spec = LooseRockSpec {
                 x_m: message.x,
                 y_m: message.y,
                 diameter_m: message.diameter,
@@ -73,7 +82,7 @@ fn entity_from_message(message: &selene_msgs::Entity) -> Option<(Entity, Spawn)>
                 density_kg_m3: message.density,
                 yaw_deg: message.yaw.to_degrees(),
             };
-            Some((Entity::Rock(*id), Spawn::Rock(rock)))
+            Some((Entity::Rock(*id), Spawn::Rock { name, spec }))
         }
         _ => None,
     }
@@ -92,12 +101,19 @@ mod tests {
         let spawned = [
             (
                 Entity::Rover(EntityId(4)),
-                Spawn::Rover { name: "new".into(), file: "a.yaml".into(), sensors: vec!["b.yaml".into()], place },
+                Spawn::Rover {
+                    name: "new".into(),
+                    namespace: "moon/new".into(),
+                    file: "a.yaml".into(),
+                    sensors: vec!["b.yaml".into()],
+                    place,
+                },
             ),
             (Entity::Object(EntityId(5)), Spawn::Object { name: "mast".into(), file: "c.stl".into(), place }),
-            (Entity::Rock(9), Spawn::Rock(rock)),
-            (Entity::Rock(10), Spawn::Rock(LooseRockSpec { shape: None, ..rock })),
+            (Entity::Object(EntityId(6)), Spawn::Described { name: "post".into(), urdf: "<robot/>".into(), place }),
+            (Entity::Rock(9), Spawn::Rock { name: "stone".into(), spec: rock }),
+            (Entity::Rock(10), Spawn::Rock { name: String::new(), spec: LooseRockSpec { shape: None, ..rock } }),
         ];
-        assert_eq!(entities_from_message(&entities_to_message(4, &spawned)), spawned);
+        assert_eq!(entities_from_message(&entities_to_message(1, 5, &spawned)), spawned);
     }
 }

@@ -12,17 +12,23 @@
 //! differs.
 
 mod convert;
+mod diagnostics;
 mod entities;
 mod links;
+mod rovers;
 mod run;
+mod sensor_diagnostics;
 mod terrain_parts;
 mod watcher;
 mod wire;
 
 pub use convert::{from_vector, pose, to_point, to_pose, to_quaternion, to_vector, transform};
+pub use diagnostics::{Diagnostics, DiagnosticsTopic, Severity};
 pub use entities::{entities_from_message, entities_to_message};
 pub use links::{Links, NodeContext};
-pub use run::{FoundRun, RUN_INFO, RunFinder, RunId, RunIdError, run_info};
+pub use rovers::RoversThere;
+pub use run::{FoundRun, RUN_INFO, RunFinder, RunId, RunIdError, fingerprint_of, run_info};
+pub use sensor_diagnostics::SensorDiagnostics;
 pub use watcher::WorldWatcher;
 pub use wire::{edits_from_message, edits_to_message, state_from_message, state_to_message, wheel_to_message};
 
@@ -51,6 +57,24 @@ pub enum NodeError {
         what: &'static str,
         /// Why.
         error: std::io::Error,
+    },
+    /// A clock that simulated time is to follow cannot be read.
+    #[error("clock {clock} cannot be read: {error}")]
+    Clock {
+        /// The clock.
+        clock: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A topic that simulated time is to wait for cannot be listened to as the scenario says.
+    #[error("{scenario}: lockstep: topic {topic} {what}")]
+    Lockstep {
+        /// The scenario's file.
+        scenario: String,
+        /// The topic.
+        topic: String,
+        /// Why, and what is allowed.
+        what: String,
     },
     /// What was added to the world cannot be read here.
     #[error("what was added to the world cannot be read here: {0}")]
@@ -126,9 +150,15 @@ pub enum NodeError {
         /// The run.
         run: RunId,
     },
+    /// A recorded run cannot be told again.
+    #[error("the recorded run cannot be told again: {what}")]
+    Recorded {
+        /// Why not, and what to do.
+        what: String,
+    },
     /// The simulation was started anew while this node watched it.
     #[error(
-        "run {run} went back from heartbeat {from} to {to}: it was started anew under the same id; start this node again too"
+        "run {run} went from heartbeat {from} to {to} without a reset: it was started anew under the same id; start this node again too"
     )]
     SimulationRestarted {
         /// The run.
@@ -149,9 +179,9 @@ pub fn terrain_qos() -> Qos {
 
 /// A sensor's quality of service as its file asks for it.
 #[must_use]
-pub fn qos_of(qos: selene_sensors::Qos) -> Qos {
+pub fn qos_of(qos: selene_sensors::SensorQos) -> Qos {
     match qos {
-        selene_sensors::Qos::SensorData => Qos::sensor_data(),
-        selene_sensors::Qos::Reliable => Qos::reliable(),
+        selene_sensors::SensorQos::SensorData => Qos::sensor_data(),
+        selene_sensors::SensorQos::Reliable => Qos::reliable(),
     }
 }

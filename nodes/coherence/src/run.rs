@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use selene_base::SimTime;
+use selene_ros::bag::INTERNAL_TOPICS;
 use selene_ros::transport::{Subscription, Transport, subscribe};
 use selene_ros::{Qos, selene_msgs};
 use selene_sim::{Fingerprint, Scenario};
@@ -42,8 +43,10 @@ impl RunId {
         Self(format!("r{random:016x}"))
     }
 
-    pub(crate) fn topic(&self, name: &str) -> String {
-        format!("/selene/{}/{name}", self.0)
+    /// The topic between the nodes of the run with this name.
+    #[must_use]
+    pub fn topic(&self, name: &str) -> String {
+        format!("{INTERNAL_TOPICS}{}/{name}", self.0)
     }
 }
 
@@ -87,7 +90,9 @@ pub fn run_info(
     }
 }
 
-pub(crate) fn fingerprint_of(info: &selene_msgs::RunInfo) -> Fingerprint {
+/// What tells the world of a run from others, as the run told it.
+#[must_use]
+pub fn fingerprint_of(info: &selene_msgs::RunInfo) -> Fingerprint {
     let parts = info.parts.iter().cloned().zip(info.values.iter().cloned()).collect();
     Fingerprint { parts, heights_m: info.heights.clone() }
 }

@@ -1,5 +1,8 @@
 //! A sensor node's view of the world: snapshots in order, two at a time, with no
 //! terrain edit missed.
+//!
+//! A world may be reset. How many times it was, its epoch, is in all that is told of it; with a new epoch the
+//! watcher begins anew, as one that comes late, and what is left of the epochs before is void.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +38,7 @@ const FINISHED_WAIT: Duration = Duration::from_secs(1);
 
 enum Event {
     State(Box<Snapshot>),
-    Terrain(Part),
+    Terrain { epoch: u32, part: Part },
     Entities(selene_msgs::EntityTable),
     Info(selene_msgs::RunInfo),
 }
@@ -44,7 +47,13 @@ enum Event {
 pub struct WorldWatcher {
     participant: String,
     run: RunId,
-    /// The scenario's world, with what was added since.
+    /// How many times the world was reset, as far as anything told it.
+    epoch: u32,
+    /// The same as the latest snapshot told it.
+    told_epoch: u32,
+    /// The scenario's world.
+    scenario: Arc<Model>,
+    /// The same with what was added since.
     model: Arc<Model>,
     /// How many entities were added until `model`, and how many times some were added or removed.
     entities_added: usize,
@@ -58,6 +67,8 @@ pub struct WorldWatcher {
     previous: Option<Arc<Snapshot>>,
     /// Snapshots that wait for terrain or for word of what was added.
     held: VecDeque<Arc<Snapshot>>,
+    /// How many were passed over so far, this node being too slow.
+    left_out: u64,
     /// Edits taken but not yet handed on.
     edits: Vec<Edit>,
     terrain_sequence: u64,
@@ -81,6 +92,9 @@ impl WorldWatcher {
         Ok(Self {
             participant: participant.to_owned(),
             run: links.run.clone(),
+            epoch: 0,
+            told_epoch: 0,
+            scenario: Arc::clone(model),
             model: Arc::clone(model),
             entities_added: 0,
             entities_version: 0,
@@ -91,6 +105,7 @@ impl WorldWatcher {
             acknowledgements: Publisher::new(transport, &links.acknowledge(), Qos::state())?,
             previous: None,
             held: VecDeque::new(),
+            left_out: 0,
             edits: Vec::new(),
             terrain_sequence: 0,
             asked: None,
@@ -124,20 +139,34 @@ impl WorldWatcher {
         }
     }
 
+    /// Heartbeats that came and are not dealt with.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Heartbeats that were passed over so far, this node being too slow.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Says that all work of heartbeat `sequence` is done.
     ///
     /// # Errors
     /// When it cannot be sent.
     pub fn acknowledge(&self, sequence: u64, time: SimTime) -> Result<(), NodeError> {
-        let message = selene_msgs::Acknowledge { participant: self.participant.clone(), sequence };
+        let message = selene_msgs::Acknowledge { participant: self.participant.clone(), epoch: self.epoch, sequence };
         Ok(self.acknowledgements.publish(&message, time)?)
     }
 
     fn take(&mut self, event: Event) -> Result<(), NodeError> {
         match event {
             Event::State(state) => self.hold(*state),
-            Event::Terrain(part) => {
-                self.take_terrain(part);
+            Event::Terrain { epoch, part } => {
+                if epoch == self.epoch {
+                    self.take_terrain(part);
+                }
                 Ok(())
             }
             Event::Entities(table) => self.take_entities(&table),
@@ -154,9 +183,24 @@ impl WorldWatcher {
         }
     }
 
-    /// Tables only grow: one that is ahead of the snapshots held has all that is in them.
+    /// Begins anew if the world was reset: nothing of what was told before is of the world that there is now.
+    fn follow(&mut self, epoch: u32) {
+        if epoch <= self.epoch {
+            return;
+        }
+        tracing::info!(participant = self.participant, epoch, "the world was reset");
+        self.epoch = epoch;
+        self.model = Arc::clone(&self.scenario);
+        (self.entities_added, self.entities_version, self.terrain_sequence) = (0, 0, 0);
+        (self.previous, self.asked, self.assembly) = (None, None, Assembly::default());
+        self.held.clear();
+        self.edits.clear();
+    }
+
+    /// Tables only grow between resets: one that is ahead of the snapshots held has all that is in them.
     fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
-        if table.version > self.entities_version {
+        self.follow(table.epoch);
+        if table.epoch == self.epoch && table.version > self.entities_version {
             let spawned = entities_from_message(table);
             let new = spawned.get(self.entities_added..).unwrap_or_default();
             self.model = Arc::new(self.model.with_spawned(new, &self.folders)?);
@@ -172,8 +216,20 @@ impl WorldWatcher {
 
     /// Keeps a snapshot in order. The latest one seen only has its acknowledgement
     /// repeated: the simulation says it again to those who may have missed it. One
-    /// from before that can only come from another simulation of this id.
+    /// from before that can only come from another simulation of this id, unless the
+    /// world was reset.
     fn hold(&mut self, state: Snapshot) -> Result<(), NodeError> {
+        let latest = self.previous.as_ref().map_or(0, |previous| previous.sequence);
+        let restarted = || NodeError::SimulationRestarted { run: self.run.clone(), from: latest, to: state.sequence };
+        if state.epoch < self.told_epoch {
+            return Err(restarted());
+        }
+        // What was added after a reset may be known before the first snapshot of after.
+        if state.epoch < self.epoch {
+            return Ok(());
+        }
+        self.told_epoch = state.epoch;
+        self.follow(state.epoch);
         if let Some(previous) = &self.previous {
             let (from, to) = (previous.sequence, state.sequence);
             if to < from {
@@ -202,6 +258,7 @@ impl WorldWatcher {
             left_out += 1;
         }
         if left_out > 0 {
+            self.left_out += left_out;
             tracing::warn!(participant = self.participant, left_out, "too slow for this pace: heartbeats left out");
         }
     }
@@ -290,8 +347,8 @@ fn open_subscriptions(links: &Links, sender: &Sender<Event>) -> Result<[Subscrip
         })?,
         subscribe(transport, &links.terrain_snapshot(), terrain_qos(), move |part: selene_msgs::TerrainSnapshot| {
             let edits = edits_from_message(&part.terrain_edits);
-            let selene_msgs::TerrainSnapshot { terrain_sequence: sequence, part, parts, .. } = part;
-            on_terrain(Event::Terrain(Part { sequence, part, parts, edits }));
+            let selene_msgs::TerrainSnapshot { epoch, terrain_sequence: sequence, part, parts, .. } = part;
+            on_terrain(Event::Terrain { epoch, part: Part { sequence, part, parts, edits } });
         })?,
         subscribe(transport, &links.world_state(), Qos::state(), move |message: selene_msgs::WorldState| {
             // Whatever is played on this run's topic, snapshots of another one are not its own.

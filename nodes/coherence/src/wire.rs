@@ -23,6 +23,7 @@ pub fn state_to_message<'a>(
     selene_msgs::WorldState {
         header: std_msgs::Header::new(state.time, frames::MAP),
         run: run.to_string(),
+        epoch: state.epoch,
         sequence: state.sequence,
         terrain_sequence: state.terrain_sequence,
         entities_version: state.entities_version,
@@ -44,6 +45,7 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> Snapshot {
     Snapshot {
         time: SimTime::from(message.header.stamp),
         sequence: message.sequence,
+        epoch: message.epoch,
         terrain_sequence: message.terrain_sequence,
         entities_version: message.entities_version,
         rovers: message.rovers.iter().map(rover_from_message).collect(),
@@ -183,6 +185,7 @@ mod tests {
         let state = Snapshot {
             time: SimTime::from_nanos(1_234_567_891),
             sequence: 77,
+            epoch: 5,
             terrain_sequence: 1 << 40,
             entities_version: 3,
             rovers: vec![rover.clone(), RoverSnapshot { id: EntityId(4), ..rover }],

@@ -2,11 +2,11 @@
 
 mod messages;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::{NodeContext, WorldWatcher, qos_of};
+use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher, qos_of};
 use selene_observe::{Imus, Interval, Positions, SensorId};
 use selene_ros::sensor_msgs::{Imu, NavSatFix};
 use selene_ros::transport::Publisher;
@@ -21,23 +21,28 @@ pub const PARTICIPANT: &str = "navigation";
 /// When a topic cannot be opened.
 pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
+    let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
     let (mut imus, mut positions) = (Imus::default(), Positions::default());
     let mut publishers = Publishers::default();
+    let mut there = RoversThere::of(&context.model);
     for rover in context.model.rovers().keys() {
         publishers.open(context, &context.model, *rover)?;
     }
     while let Some(interval) = watcher.next(stop)? {
-        publishers.follow(context, &interval)?;
+        publishers.follow(context, &interval, &there.gone(&interval))?;
         for sample in imus.take(&interval) {
             if let Some(publisher) = publishers.imus.get(&sample.sensor) {
+                diagnostics.count(&sample.sensor, &publisher.topic().name, sample.index);
                 publisher.publish(&messages::imu(&sample), sample.stamp)?;
             }
         }
         for sample in positions.take(&interval) {
             if let Some(publisher) = publishers.positions.get(&sample.sensor) {
+                diagnostics.count(&sample.sensor, &publisher.topic().name, sample.index);
                 publisher.publish(&messages::fix(&sample), sample.stamp)?;
             }
         }
+        diagnostics.tell(&interval, &watcher, None)?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())
@@ -53,11 +58,15 @@ struct Publishers {
 
 impl Publishers {
     /// Opens the topics of rovers that came and closes those of rovers that went.
-    fn follow(&mut self, context: &NodeContext, interval: &Interval) -> Result<(), NodeError> {
-        let is_there = |rover: EntityId| interval.next.rover(rover).is_some();
-        self.imus.retain(|sensor, _| is_there(sensor.rover));
-        self.positions.retain(|sensor, _| is_there(sensor.rover));
-        self.known.retain(|rover| is_there(*rover));
+    fn follow(
+        &mut self,
+        context: &NodeContext,
+        interval: &Interval,
+        gone: &BTreeSet<EntityId>,
+    ) -> Result<(), NodeError> {
+        self.imus.retain(|sensor, _| !gone.contains(&sensor.rover));
+        self.positions.retain(|sensor, _| !gone.contains(&sensor.rover));
+        self.known.retain(|rover| !gone.contains(rover));
         interval.next.rovers.iter().try_for_each(|rover| self.open(context, &interval.model, rover.id))
     }
 

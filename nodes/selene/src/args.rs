@@ -1,7 +1,9 @@
 //! The command line: what can be typed and what its help says. Only shapes and
 //! texts here; `commands` does the work.
 
+mod bag;
 mod calibrate;
+mod link;
 mod nodes;
 mod rig;
 mod sky;
@@ -14,17 +16,22 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
 use selene_coherence::RunId;
+use selene_simulation::ClockAuthority;
 use selene_sky::Utc;
 
+pub(crate) use bag::{
+    BagCommand, BagInfoArgs, BagPlayArgs, BagRerenderArgs, BagVerifyArgs, CompressionArg, MetadataArg, RecordingArgs,
+};
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
+pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
 pub(crate) use terrain::{
     CropArgs, ExportArgs, HeightArg, InfoArgs, LayerArg, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand,
 };
-pub(crate) use tools::{BenchArgs, CheckArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
-pub(crate) use values::PaceArg;
+pub(crate) use tools::{BenchArgs, CheckArgs, ConformanceArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
+pub(crate) use values::{PACE_MAX, PACE_MIN, PaceArg};
 
 const ABOUT: &str = "Rovers on the Moon, for ROS 2: one process steps vehicle, soil and light, and everything leaves \
 as ordinary ROS 2 topics.
@@ -35,6 +42,7 @@ or Ctrl-C, and pictures and a summary are left under out/. Neither ROS, a GPU no
 const EXAMPLES: &str = "Examples:
   selene                                             the default scenario, in real time
   selene run --for 20 --record out/bag               20 simulated seconds, recorded for `ros2 bag play`
+  selene bag info out/bag                            what is in it
   selene run config/scenario/convoy.yaml             three rovers in one world
   selene run config/scenario/hadley.yaml --data DIR  the same drive on real ground
   selene check config/*/*.yaml                       are my files right?
@@ -42,7 +50,11 @@ const EXAMPLES: &str = "Examples:
 Drive it yourself while it runs:
   ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/TwistStamped '{twist: {linear: {x: 0.1}}}'
 
-Environment: ROS_DOMAIN_ID (0 to 232, default 0), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn).
+Arguments of ROS go to run and the nodes: --ros-args -r FROM:=TO -p NAME:=VALUE --params-file FILE --
+
+Environment: ROS_DOMAIN_ID (0 to 232, default 0), ROS_AUTOMATIC_DISCOVERY_RANGE (SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT), \
+ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (whose services are spoken: rmw_fastrtps_cpp, the default, or \
+rmw_cyclonedds_cpp), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn).
 Exit status: 0 when all went well, 1 when a run failed, 2 when the arguments or an input file were refused.";
 
 /// What was typed.
@@ -88,6 +100,9 @@ pub(crate) enum Command {
     /// Look at elevation files (GeoTIFF, PDS3, PDS4, ISIS, ASCII grid, PNG, NumPy); export a site's ground
     #[command(subcommand)]
     Terrain(TerrainCommand),
+    /// Look at a recorded bag, check it, play it, or see its drive with other sensors
+    #[command(subcommand)]
+    Bag(BagCommand),
     /// Fit a soil of the data-driven law to measured slip and sinkage
     #[command(after_long_help = tools::FIT_EXAMPLES)]
     Fit(FitArgs),
@@ -100,6 +115,9 @@ pub(crate) enum Command {
     /// Print the hash of the world's state after some simulated time
     #[command(after_long_help = tools::HASH_EXAMPLES)]
     Hash(HashArgs),
+    /// Test a live Selene over ROS 2: topics, types, QoS, frames, stamps, rates, images, services
+    #[command(after_long_help = tools::CONFORMANCE_EXAMPLES)]
+    Conformance(ConformanceArgs),
     /// Measure the figures of docs/performance.md
     #[command(after_long_help = tools::BENCH_EXAMPLES)]
     Bench(BenchArgs),
@@ -117,6 +135,9 @@ pub(crate) struct WorldArgs {
     /// Replace the instant at which simulated time is zero, such as 2026-11-21T12:00:00Z: another Sun, another Earth
     #[arg(long, value_name = "UTC")]
     pub(crate) utc: Option<Utc>,
+    /// Replace the only rover, by a name of config/rover or a file: it carries the sensors that its own file names
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) rover: Option<String>,
     /// Replace the namespace of the topics of a scenario's only rover; `/` for none
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
@@ -143,9 +164,19 @@ pub(crate) struct PacingArgs {
     /// `real-time`, `fast` (as fast as it goes, no frame lost) or a factor from 0.001 to 1000 (4: four simulated seconds a second)
     #[arg(long, value_name = "PACE", default_value = "real-time", allow_negative_numbers = true)]
     pub(crate) pace: PaceArg,
+    /// Whose clock real time is: `simulation` (time that is lost stays lost), `wall` (UTC of this machine) or
+    /// `ptp:DEVICE` (a network card's hardware clock, such as ptp:/dev/ptp0); behind the last two the run catches up
+    #[arg(long, value_name = "CLOCK", default_value = "simulation", value_parser = link::clock_authority)]
+    pub(crate) clock_authority: ClockAuthority,
     /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,
+    /// Begin paused: simulated time stands until the service set_simulation_state or steps let it pass
+    #[arg(long)]
+    pub(crate) start_paused: bool,
+    /// Serve the services of simulation_interfaces at the root too (/spawn_entity), not under the node's name alone
+    #[arg(long)]
+    pub(crate) control_at_root: bool,
 }
 
 /// Checkpoints on the way.
@@ -168,6 +199,17 @@ pub(crate) struct RunIdArgs {
     /// The run's name among the runs of a ROS domain: letters, digits and _
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<RunId>,
+}
+
+/// Who is looked for over the network.
+#[derive(Debug, Default, Args)]
+pub(crate) struct NetworkArgs {
+    /// Keep to this machine: look for nobody elsewhere, whatever ROS_AUTOMATIC_DISCOVERY_RANGE says
+    #[arg(long, conflicts_with = "interface")]
+    pub(crate) localhost_only: bool,
+    /// Use one network interface alone, by its name or an IPv4 address of it [default: all]
+    #[arg(long, value_name = "NAME_OR_ADDRESS")]
+    pub(crate) interface: Option<String>,
 }
 
 /// Driven ground of other runs.

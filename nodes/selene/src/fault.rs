@@ -2,7 +2,7 @@
 //! an exit status. 2 means that the arguments or an input file were refused, 1
 //! that a run which began went wrong.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::process::ExitCode;
 
 /// A command's failure, ready to be printed.
@@ -27,6 +27,13 @@ impl Fault {
     pub(crate) fn print(self) -> ExitCode {
         eprintln!("{:?}", self.report);
         ExitCode::from(self.status)
+    }
+}
+
+/// The message alone.
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)
     }
 }
 

@@ -1,30 +1,79 @@
-//! Ctrl-C and the end of a terminal or service: the first one asks everything to
-//! end cleanly, the second ends at once.
+//! Ctrl-C and the end of a terminal or service. The first signal asks everything to end cleanly. One Ctrl-C may come
+//! as several signals: a terminal sends it to every process of the group, and `ros2 launch` passes it on once more. So
+//! signals within a second of the first are that same request, and the next one after it ends the process at once.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
 
 /// Exit status of a program that SIGINT ended, as shells have it.
 const INTERRUPTED: i32 = 130;
+/// Signals this long after the first one are the same request.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
+
+/// What a signal asks for.
+#[derive(Debug, PartialEq)]
+enum Request {
+    /// To end cleanly.
+    End,
+    /// Nothing more than the signal before it.
+    Repeated,
+    /// To end at once.
+    EndAtOnce,
+}
+
+/// What a signal asks for that comes so long after the first one; none for the first.
+fn request(since_first: Option<Duration>) -> Request {
+    match since_first {
+        None => Request::End,
+        Some(passed) if passed < ONE_REQUEST => Request::Repeated,
+        Some(_) => Request::EndAtOnce,
+    }
+}
 
 /// A flag that is set when somebody asks for the end.
 pub(crate) fn watch() -> Result<Arc<AtomicBool>, Fault> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    let on_signal = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED);
+    let mut first: Option<Instant> = None;
+    let on_signal = move || match request(first.map(|first| first.elapsed())) {
+        Request::End => {
+            first = Some(Instant::now());
+            flag.store(true, Ordering::Relaxed);
+            // A launcher that has ended reads no more; that must not keep the run from ending.
+            let _ = writeln!(std::io::stderr(), "\nending; once more after a second to end at once");
         }
-        eprintln!("\nending; once more to end at once");
+        Request::Repeated => {}
+        Request::EndAtOnce => std::process::exit(INTERRUPTED),
     };
     ctrlc::set_handler(on_signal).map_err(|e| Fault::run(format!("Ctrl-C cannot be watched for: {e}")))?;
     Ok(stop)
 }
 
+/// Whether somebody has asked for the end.
+pub(crate) fn asked(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
+}
+
 /// Between the slow parts of getting ready: ends the command if somebody asked for
 /// that before its run began.
 pub(crate) fn check(stop: &AtomicBool) -> Result<(), Fault> {
-    if stop.load(Ordering::Relaxed) { Err(Fault::run("stopped by hand before the run began")) } else { Ok(()) }
+    if asked(stop) { Err(Fault::run("stopped by hand before the run began")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, request};
+    use std::time::Duration;
+
+    #[test]
+    fn signals_within_a_second_of_the_first_are_one_and_a_later_one_ends_at_once() {
+        let after = |ms| request(Some(Duration::from_millis(ms)));
+        assert_eq!(request(None), Request::End);
+        assert_eq!([after(0), after(2), after(999)], [Request::Repeated, Request::Repeated, Request::Repeated]);
+        assert_eq!([after(1000), after(60_000)], [Request::EndAtOnce, Request::EndAtOnce]);
+    }
 }

@@ -15,35 +15,51 @@ mod interrupt;
 mod meter;
 mod middleware;
 mod output;
+mod parameters;
 mod places;
 mod progress;
 mod recording;
+mod remap;
+mod ros_args;
+mod rosout;
 mod run_report;
 mod series;
 mod summary;
+mod timing;
+mod traffic;
+mod wire;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
 
 /// Reads the command line and does what it says. The exit status is 0 when all
 /// went well, 1 when a run failed, 2 when arguments or input files were refused.
 #[must_use]
 pub fn command_line() -> ExitCode {
     fault::set_style();
-    let typed = args::CommandLine::parse();
-    log_to_stderr();
-    match commands::execute(typed.command) {
+    let (words, ros) = match ros_args::split(std::env::args_os()) {
+        Ok(split) => split,
+        Err(fault) => return fault.print(),
+    };
+    let typed = args::CommandLine::parse_from(words);
+    let backlog = log();
+    match commands::execute(typed.command, &ros, backlog) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => fault.print(),
     }
 }
 
-/// Warnings, or what RUST_LOG asks for. RustDDS reports peers' oddities as
-/// warnings, which are none for people who drive a rover.
-fn log_to_stderr() {
+/// Logs to standard error: warnings, or what RUST_LOG asks for. RustDDS reports peers' oddities as
+/// warnings, which are none for people who drive a rover. What is for `/rosout` waits there until a command publishes
+/// it.
+fn log() -> rosout::Backlog {
     let default = || EnvFilter::new("warn,rustdds=error,ros2_client=error");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+    let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_filter(filter);
+    let (rosout, backlog) = rosout::queue();
+    tracing_subscriber::registry().with(stderr).with(rosout.with_filter(rosout::filter())).init();
+    backlog
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_base::SimTime;
-use selene_ros::transport::{Outlet, Sink, Subscription, Transport, TransportError};
-use selene_ros::{Encoded, Topic};
+use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+use selene_ros::{Encoded, ServiceName, Topic};
 
 /// Counts what passes through to `inner`.
 pub(crate) struct Meter {
@@ -16,6 +16,9 @@ pub(crate) struct Meter {
     counters: Mutex<BTreeMap<String, Arc<Counter>>>,
     latest: Arc<AtomicI64>,
 }
+
+/// What tells the time, also that it went back.
+const CLOCK: &str = "/clock";
 
 #[derive(Default)]
 struct Counter {
@@ -41,9 +44,15 @@ impl Meter {
         Self { inner, counters: Mutex::default(), latest: Arc::default() }
     }
 
-    /// The latest stamp that any message had.
+    /// The latest stamp that any message had since the clock last went back.
     pub(crate) fn simulated(&self) -> SimTime {
         SimTime::from_nanos(self.latest.load(Ordering::Relaxed))
+    }
+
+    /// Tells what `simulated` does, and keeps no transport alive.
+    pub(crate) fn clock(&self) -> impl Fn() -> SimTime + Send + Sync + use<> {
+        let latest = Arc::clone(&self.latest);
+        move || SimTime::from_nanos(latest.load(Ordering::Relaxed))
     }
 
     /// What each topic has carried so far, by name.
@@ -63,17 +72,31 @@ impl Transport for Meter {
         let inner = self.inner.advertise(topic)?;
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = Arc::clone(counters.entry(topic.name.clone()).or_default());
-        Ok(Box::new(Metered { inner, counter, latest: Arc::clone(&self.latest) }))
+        let is_clock = topic.name == CLOCK;
+        Ok(Box::new(Metered { inner, counter, is_clock, latest: Arc::clone(&self.latest) }))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         self.inner.subscribe(topic, sink)
+    }
+
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        self.inner.publishers_of(name)
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.inner.serve(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        self.inner.client(service)
     }
 }
 
 struct Metered {
     inner: Box<dyn Outlet>,
     counter: Arc<Counter>,
+    is_clock: bool,
     latest: Arc<AtomicI64>,
 }
 
@@ -81,13 +104,23 @@ impl Outlet for Metered {
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         self.counter.messages.fetch_add(1, Ordering::Relaxed);
         self.counter.bytes.fetch_add(message.bytes().len() as u64, Ordering::Relaxed);
-        self.latest.fetch_max(stamp.nanos(), Ordering::Relaxed);
+        if self.is_clock {
+            self.latest.store(stamp.nanos(), Ordering::Relaxed);
+        } else {
+            self.latest.fetch_max(stamp.nanos(), Ordering::Relaxed);
+        }
         if let Err(error) = self.inner.send(message, stamp) {
             // Said once a topic; the summary tells how many.
             if self.counter.refused.fetch_add(1, Ordering::Relaxed) == 0 {
                 tracing::warn!("{error}; the run goes on");
             }
         }
+        Ok(())
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        // It was counted when it was sent; who misses it again is told it once more.
+        let _ = self.inner.repeat(message, stamp);
         Ok(())
     }
 }
@@ -97,8 +130,10 @@ mod tests {
     use super::{Count, Meter};
     use selene_base::SimTime;
     use selene_ros::in_process::InProcess;
-    use selene_ros::transport::{Outlet, Publisher, Sink, Subscription, Transport, TransportError};
-    use selene_ros::{Encoded, Qos, Topic, std_msgs};
+    use selene_ros::transport::{
+        Caller, Outlet, Publisher, RequestSink, Sink, Subscription, Transport, TransportError,
+    };
+    use selene_ros::{Encoded, Qos, ServiceName, Topic, rosgraph_msgs, std_msgs};
     use std::sync::Arc;
 
     struct Deaf;
@@ -109,6 +144,12 @@ mod tests {
         }
         fn subscribe(&self, _: &Topic, _: Sink) -> Result<Subscription, TransportError> {
             Ok(Subscription::inert())
+        }
+        fn serve(&self, _: &ServiceName, _: RequestSink) -> Result<Subscription, TransportError> {
+            Ok(Subscription::inert())
+        }
+        fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+            Err(TransportError::NotServed { service: service.name.clone() })
         }
     }
 
@@ -133,6 +174,20 @@ mod tests {
         // Four bytes of CDR header and eight of number.
         assert_eq!(count, Count { messages: 3, bytes: 36, refused: 0 });
         assert_eq!(simulated, SimTime::from_secs_f64(3.0));
+    }
+
+    #[test]
+    fn time_goes_back_with_the_clock_alone() {
+        let meter = Meter::new(Arc::new(InProcess::new()));
+        let at = SimTime::from_secs_f64;
+        let clock = Publisher::new(&meter, "/clock", Qos::clock()).unwrap();
+        let data = Publisher::new(&meter, "/a", Qos::reliable()).unwrap();
+        let tell = |time_s: f64| clock.publish(&rosgraph_msgs::Clock { clock: at(time_s).into() }, at(time_s)).unwrap();
+        tell(5.0);
+        data.publish(&std_msgs::Float64 { data: 0.0 }, at(3.0)).unwrap();
+        assert_eq!(meter.simulated(), at(5.0));
+        tell(0.0);
+        assert_eq!(meter.simulated(), SimTime::ZERO);
     }
 
     #[test]

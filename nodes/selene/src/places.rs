@@ -1,6 +1,7 @@
 //! Where things are: the scenario, soils by name, third-party data, the DDS domain.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +13,22 @@ use crate::fault::Fault;
 
 /// The scenario that runs when none is named.
 const DEFAULT_SCENARIO: &str = "scenario/polar.yaml";
+/// Where a ROS package named selene keeps its files, under what it is installed in.
+const SHARE: &str = "share/selene";
 /// The highest ROS domain whose ports fit 16 bits.
 const DOMAIN_ID_MAX: u16 = 232;
 
 /// Reads the scenario `file`, or the default one.
 pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Arc<Scenario>, Fault> {
+    load_scenario_with(file, world, &[])
+}
+
+/// The same with other sensors on its only rover.
+pub(crate) fn load_scenario_with(
+    file: Option<&Path>,
+    world: &WorldArgs,
+    sensors: &[PathBuf],
+) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
         Some(file) => file.to_owned(),
         None => config_file(DEFAULT_SCENARIO)?,
@@ -25,8 +37,10 @@ pub(crate) fn load_scenario(file: Option<&Path>, world: &WorldArgs) -> Result<Ar
         data_dir: data_dir(world.data.as_deref())?,
         seed: world.seed,
         utc: world.utc,
+        rover: world.rover.as_deref().map(|name| named_file("--rover", "rover", name)).transpose()?,
         namespace: world.namespace.clone(),
         start: StartOptions { x_m: world.x, y_m: world.y, z_m: world.z, yaw_deg: world.yaw },
+        sensors: sensors.to_vec(),
     };
     Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
 }
@@ -49,10 +63,16 @@ pub(crate) fn load_ruts(file: Option<&Path>, model: &Model) -> Result<Option<Dri
     driven.map_err(|error| Fault::input(format!("--ruts {error}")))
 }
 
-/// Where files of what is added while a world runs may lie: beside the scenario, and in the configuration.
+/// Where files of what is added while a world runs may lie: beside the scenario, in the configuration, and in the
+/// folder `urdf` beside that.
 pub(crate) fn allowed_folders(scenario: &Scenario) -> AllowedFolders {
     let beside = scenario.file().parent().map(Path::to_owned);
-    AllowedFolders::new(beside.into_iter().chain(config_dir().ok()))
+    // `colcon build --symlink-install` makes the files of the configuration links to those of the repository.
+    let file = config_file(DEFAULT_SCENARIO).ok().and_then(|file| file.canonicalize().ok());
+    let linked = file.and_then(|file| file.ancestors().nth(2).map(Path::to_owned));
+    let configs: Vec<_> = config_dir().ok().into_iter().chain(linked).collect();
+    let urdfs: Vec<_> = configs.iter().map(|config| config.join("../urdf")).collect();
+    AllowedFolders::new(beside.into_iter().chain(configs).chain(urdfs))
 }
 
 /// Refuses a file, named after `option`, that could not be written.
@@ -85,18 +105,23 @@ pub(crate) fn check_is_folder(option: &str, asked: Option<&Path>) -> Result<(), 
     }
 }
 
-/// The file of soil `name`, as typed after `option`: a file if there is one of that
-/// name, else a soil of the configuration folder.
+/// The file of soil `name`, as typed after `option`.
 pub(crate) fn soil_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
+    named_file(option, "soil", name)
+}
+
+/// The file that was typed as `name` after `option`: one of that name if there is one, else that of a soil, rover or
+/// whatever `kind` says in its folder of the configuration.
+fn named_file(option: &str, kind: &str, name: &str) -> Result<PathBuf, Fault> {
     let file = Path::new(name);
     if file.is_file() {
         return Ok(file.to_owned());
     }
-    if let Ok(file) = config_file(&format!("soil/{name}.yaml")) {
+    if let Ok(file) = config_file(&format!("{kind}/{name}.yaml")) {
         return Ok(file);
     }
-    let known = config_file("soil").map(|folder| stems(&folder)).unwrap_or_default();
-    Err(Fault::input(format!("{option} {name}: neither a file nor a soil of config/soil: {}", known.join(", "))))
+    let known = config_file(kind).map(|folder| stems(&folder)).unwrap_or_default();
+    Err(Fault::input(format!("{option} {name}: neither a file nor a {kind} of config/{kind}: {}", known.join(", "))))
 }
 
 /// The ROS domain of the environment; 0 when it says nothing.
@@ -113,19 +138,29 @@ pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
     config_file("soil").map(|soils| soils.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// A file or folder of the configuration: under the current folder or one of
-/// those above it, else beside the program, else where it was built.
+/// A file or folder of the configuration.
 fn config_file(name: &str) -> Result<PathBuf, Fault> {
     let here = env::current_dir().unwrap_or_default();
     let program = env::current_exe().unwrap_or_default();
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let roots = here.ancestors().chain(program.ancestors().skip(1)).chain([built.as_path()]);
-    let found = roots.map(|root| root.join("config").join(name)).find(|file| file.exists());
+    let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+    let mut files = roots(&here, &program, &prefixes).into_iter().map(|root| root.join("config").join(name));
+    let found = files.find(|file| file.exists());
     found.map(|file| short(&here, &file)).ok_or_else(|| {
         Fault::input(format!(
-            "config/{name}: not found here or beside the program; name the file, or run in the repository"
+            "config/{name}: found neither here, beside the program nor in a sourced ROS workspace; name the file, or \
+             run in the repository"
         ))
     })
+}
+
+/// Where folder `config` may be, first choice first: the current folder `here` and those above it, those above the
+/// `program` and the package that it is installed with, the sourced ROS workspaces (`prefixes`, as AMENT_PREFIX_PATH
+/// has them), where it was built.
+fn roots(here: &Path, program: &Path, prefixes: &OsStr) -> Vec<PathBuf> {
+    let above_program = program.ancestors().skip(1).flat_map(|folder| [folder.to_owned(), folder.join(SHARE)]);
+    let sourced = env::split_paths(prefixes).map(|prefix| prefix.join(SHARE));
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    here.ancestors().map(Path::to_owned).chain(above_program).chain(sourced).chain([built]).collect()
 }
 
 fn short(here: &Path, file: &Path) -> PathBuf {
@@ -138,4 +173,20 @@ fn stems(folder: &Path) -> Vec<String> {
     let mut stems: Vec<_> = entries.filter_map(|entry| stem(entry.path())).collect();
     stems.sort();
     stems
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::roots;
+    use std::ffi::OsStr;
+    use std::path::Path;
+
+    #[test]
+    fn the_configuration_is_sought_here_beside_the_program_and_in_sourced_workspaces() {
+        let roots = roots(Path::new("/home/me"), Path::new("/ws/lib/selene/selene"), OsStr::new("/ws:/opt/ros/jazzy"));
+        let place = |folder: &str| roots.iter().position(|root| root == Path::new(folder)).expect(folder);
+        let order = ["/home/me", "/ws/lib/selene", "/ws/share/selene", "/opt/ros/jazzy/share/selene"].map(place);
+        assert!(order.is_sorted(), "{roots:?}");
+        assert!(roots.last().is_some_and(|built| built.join("config/scenario/polar.yaml").is_file()));
+    }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use selene_base::SimTime;
+use selene_ros::bag::is_internal;
 
 use crate::meter::{Count, Meter};
 
@@ -60,6 +61,10 @@ struct Rates {
 impl Rates {
     fn update(&mut self, meter: &Meter, duration: Option<SimTime>) -> String {
         let now = meter.simulated();
+        if now < self.since {
+            // The world was reset.
+            (self.since, self.counts, self.begun) = (now, meter.counts(), None);
+        }
         if now > SimTime::ZERO && self.begun.is_none() {
             self.begun = Some(Instant::now());
         }
@@ -86,7 +91,7 @@ impl Rates {
     /// Topics that are alive, with their rates in Hz of simulated time. What nodes
     /// tell one another under /selene is left to the summary.
     fn each(&self) -> Vec<String> {
-        let alive = self.hertz.iter().filter(|(name, hertz)| **hertz > 0.0 && !name.starts_with("/selene/"));
+        let alive = self.hertz.iter().filter(|(name, hertz)| **hertz > 0.0 && !is_internal(name));
         alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect()
     }
 

@@ -4,14 +4,39 @@
 use std::path::Path;
 
 use selene_ros::BagRecorder;
-use selene_ros::bag::BagSummary;
+use selene_ros::bag::{BagCompression, BagSummary, MetadataVersion, RecordOptions, TopicFilter};
 
+use crate::args::{CompressionArg, MetadataArg, RecordingArgs};
 use crate::fault::Fault;
 use crate::summary::Summary;
 
 /// Begins a recording, if one was asked for.
-pub(crate) fn begin(folder: Option<&Path>) -> Result<Option<BagRecorder>, Fault> {
-    folder.map(BagRecorder::create).transpose().map_err(|error| Fault::input(format!("--record {error}")))
+pub(crate) fn begin(folder: Option<&Path>, args: &RecordingArgs) -> Result<Option<BagRecorder>, Fault> {
+    let recorder = folder.map(|folder| BagRecorder::create(folder, options(args)));
+    recorder.transpose().map_err(|error| Fault::input(format!("--record {error}")))
+}
+
+fn options(args: &RecordingArgs) -> RecordOptions {
+    RecordOptions {
+        topics: TopicFilter {
+            include: args.record_topics.clone(),
+            exclude: args.record_exclude.clone(),
+            internal: args.record_internal,
+        },
+        max_bytes: args.record_max_size,
+        max_span: args.record_max_duration,
+        compression: match args.record_compression.unwrap_or(CompressionArg::ZstdFast) {
+            CompressionArg::None => BagCompression::None,
+            CompressionArg::Zstd => BagCompression::Zstd,
+            CompressionArg::ZstdFast => BagCompression::ZstdFast,
+            CompressionArg::ZstdMax => BagCompression::ZstdMax,
+        },
+        metadata: match args.record_metadata.unwrap_or(MetadataArg::Humble) {
+            MetadataArg::Humble => MetadataVersion::Humble,
+            MetadataArg::Current => MetadataVersion::Current,
+        },
+        ros_distro: std::env::var("ROS_DISTRO").unwrap_or_default(),
+    }
 }
 
 /// Ends the recording, if there is one, and tells in `summary` what it holds.
@@ -24,7 +49,8 @@ pub(crate) fn end(recorder: Option<&BagRecorder>, summary: &mut Summary) -> Resu
     whole(&bag)
 }
 
-fn whole(bag: &BagSummary) -> Result<(), Fault> {
+/// Refuses a recording that broke off.
+pub(crate) fn whole(bag: &BagSummary) -> Result<(), Fault> {
     let Some(fault) = &bag.fault else { return Ok(()) };
     Err(Fault::run(format!("the recording broke off, {} messages are not in it: {fault}", bag.lost)))
 }

@@ -10,7 +10,7 @@ use selene_coherence::{Links, edits_from_message, from_vector, pose, qos_of};
 use selene_pictures::PictureError;
 use selene_pictures::contact_sheet::{self, TILES, Tile};
 use selene_pictures::path::{PathPicture, Track};
-use selene_pictures::tile::{Still, Sweep};
+use selene_pictures::tile::{LidarRevolution, Still};
 use selene_pictures::wheels::{self, WheelTrack};
 use selene_ros::transport::{Subscription, TransportError, subscribe};
 use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs};
@@ -39,12 +39,17 @@ pub(crate) struct RunReport {
 }
 
 struct Kept {
+    /// What the run begins on, and the number of heights that were told of it before.
+    first_ruts: Ruts,
+    first_terrain: Option<u64>,
     ruts: Ruts,
+    /// How many times the world was reset: the pictures are of what came after.
+    epoch: u32,
     sun: Vector3<f64>,
     rovers: Vec<KeptRover>,
     /// The newest image of each further topic, by its name on the sheet.
     newest: Vec<(String, Option<Still>)>,
-    sweeps: Vec<(String, Option<Sweep>)>,
+    sweeps: Vec<(String, Option<LidarRevolution>)>,
 }
 
 struct KeptRover {
@@ -69,7 +74,10 @@ impl RunReport {
             wheels: Series::new(INSTANTS / rovers.len().max(1)),
         };
         let kept = Kept {
+            first_ruts: ruts.clone(),
+            first_terrain: None,
             ruts,
+            epoch: 0,
             sun: Vector3::z(),
             rovers: rovers.iter().map(|_| kept_rover()).collect(),
             newest: Vec::new(),
@@ -288,20 +296,37 @@ fn still(image: &sensor_msgs::Image) -> Option<Still> {
 }
 
 /// The cloud's points; none when it has no x, y, z as 32-bit floats.
-fn sweep(cloud: &sensor_msgs::PointCloud2) -> Option<Sweep> {
+fn sweep(cloud: &sensor_msgs::PointCloud2) -> Option<LidarRevolution> {
     let offset = |name: &str| {
         let field = cloud.fields.iter().find(|field| field.name == name && field.datatype == FLOAT32)?;
         Some(field.offset as usize)
     };
     let offsets = [offset("x")?, offset("y")?, offset("z")?];
-    Sweep::read(cloud.header.stamp.into(), &cloud.data, cloud.point_step as usize, offsets)
+    LidarRevolution::read(cloud.header.stamp.into(), &cloud.data, cloud.point_step as usize, offsets)
 }
 
 impl Kept {
     fn take_world(&mut self, state: selene_msgs::WorldState) {
+        let first_terrain = *self.first_terrain.get_or_insert(state.terrain_sequence);
+        if state.epoch != self.epoch {
+            self.epoch = state.epoch;
+            self.begin_anew(state.terrain_sequence == first_terrain);
+        }
         self.sun = from_vector(&state.sun_direction);
         if !state.terrain_edits.is_empty() {
             self.ruts.apply(&edits_from_message(&state.terrain_edits));
+        }
+    }
+
+    /// Forgets what was before a reset, and the ruts where the ground went back too.
+    fn begin_anew(&mut self, ground_too: bool) {
+        if ground_too {
+            self.ruts = self.first_ruts.clone();
+        }
+        for rover in &mut self.rovers {
+            rover.stills.clear();
+            rover.path.clear();
+            rover.wheels.clear();
         }
     }
 }

@@ -37,6 +37,11 @@ impl<T> Series<T> {
         entries.into_iter().for_each(|entry| self.push(entry));
     }
 
+    /// Forgets all entries.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new(self.capacity);
+    }
+
     /// What is kept, oldest first, ending with the newest entry.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.kept.iter().chain(&self.newest)

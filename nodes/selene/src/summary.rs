@@ -6,10 +6,11 @@ use std::fmt::{self, Display, Formatter};
 use selene_base::SimTime;
 use selene_ros::bag::BagSummary;
 use selene_sim::Scenario;
-use selene_simulation::{Ending, Outcome, SimulationOptions, file_at};
+use selene_simulation::{Ending, HoldReport, Outcome, PaceReport, SimulationOptions, file_at};
 
 use crate::fault::Fault;
 use crate::meter::{Count, Meter};
+use crate::traffic::Traffic;
 
 /// How a run ended: with an outcome, a fault, or both where a sensor failed.
 pub(crate) struct End {
@@ -51,8 +52,8 @@ pub(crate) struct Summary {
 impl Summary {
     /// What the run came to, and what its topics carried until `simulated`. A run
     /// that failed has no ending of its own; a simulation that did, no outcome.
-    pub(crate) fn new(scenario: &Scenario, end: &End, meter: &Meter) -> Self {
-        let simulated_s = end.simulated(meter).secs_f64();
+    pub(crate) fn new(scenario: &Scenario, end: &End, traffic: &Traffic) -> Self {
+        let simulated_s = end.simulated(&traffic.meter).secs_f64();
         let ended = end.outcome.as_ref().filter(|_| end.fault.is_none());
         let mut rows = vec![
             ("scenario", format!("{}, seed {}", scenario.name, scenario.seed)),
@@ -63,7 +64,11 @@ impl Summary {
             rows.push(("rover mass", format!("{}: {:.1} kg", rover.name, rover.model.mass_kg())));
         }
         rows.extend(end.outcome.iter().flat_map(figures));
-        Self { rows, topics: meter.counts(), simulated_s }
+        for (topic, left_out) in traffic.left_out() {
+            let told = format!("{topic}: {} late, {} over the limit", left_out.late, left_out.over_limit);
+            rows.push(("frames left out", told));
+        }
+        Self { rows, topics: traffic.meter.counts(), simulated_s }
     }
 
     /// Adds a row.
@@ -85,9 +90,10 @@ impl Summary {
 
     /// Adds what the bag holds.
     pub(crate) fn bag(&mut self, bag: &BagSummary) {
-        let messages: u64 = bag.messages.values().sum();
-        let holds = format!("{}: {messages} messages, {}", bag.directory.display(), size(bag.bytes));
-        self.row("bag", holds);
+        self.row("bag", bag_holds(bag));
+        for pattern in &bag.unmatched {
+            self.row("bag filter", format!("'{pattern}' matched none of the topics"));
+        }
         if let Some(fault) = &bag.fault {
             self.row("bag fault", format!("{fault}; {} messages are not in it", bag.lost));
         }
@@ -118,9 +124,38 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
         ("wall", format!("{:.3} s", outcome.wall_s)),
         ("real-time factor", format!("{factor:.3} (wall/simulated)")),
     ];
+    figures.extend(pace(&outcome.pace).map(|told| ("pace", told)));
+    figures.extend(holds(&outcome.holds).into_iter().map(|told| ("lockstep", told)));
     figures.extend(outcome.distances_m.iter().map(distance));
     figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
     figures
+}
+
+/// How well the pace was kept; none where there was none.
+fn pace(pace: &PaceReport) -> Option<String> {
+    let PaceReport { jitter, missed, forgiven, .. } = pace;
+    let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    let (on_time, late) = (jitter.count(), missed.count());
+    (on_time + late > 0).then(|| {
+        let within_ms = ms(jitter.within(0.999));
+        let latest_ms = ms(missed.longest());
+        format!(
+            "{on_time} heartbeats on time, 99.9 % within {within_ms:.2} ms; {late} late, by up to {latest_ms:.1} ms; \
+             {forgiven} lags forgiven"
+        )
+    })
+}
+
+/// What came of waiting for topics, a line each and one for all.
+fn holds(holds: &HoldReport) -> Vec<String> {
+    let of = |topic: &selene_simulation::HoldCounts| {
+        format!("{}: {} holds, {} in vain", topic.topic, topic.holds, topic.timeouts)
+    };
+    let mut told: Vec<String> = holds.topics.iter().map(of).collect();
+    if !told.is_empty() {
+        told.push(format!("held {:.3} s in all, {:.3} s at most", holds.held_s, holds.longest_s));
+    }
+    told
 }
 
 fn ending(ending: Ending) -> &'static str {
@@ -129,6 +164,13 @@ fn ending(ending: Ending) -> &'static str {
         Ending::RouteDone => "every route's end is reached",
         Ending::Stopped => "stopped by hand",
     }
+}
+
+/// Where a bag is and how much it holds.
+pub(crate) fn bag_holds(bag: &BagSummary) -> String {
+    let messages: u64 = bag.messages.values().sum();
+    let files = if bag.files > 1 { format!(" in {} files", bag.files) } else { String::new() };
+    format!("{}: {messages} messages, {}{files}", bag.directory.display(), size(bag.bytes))
 }
 
 /// Bytes as one reads them.
@@ -142,8 +184,9 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, End, Ending, Fault, Outcome, Summary};
+    use super::{BagSummary, Count, End, Ending, Fault, HoldReport, Outcome, PaceReport, Summary, holds, pace};
     use selene_base::SimTime;
+    use selene_simulation::HoldCounts;
     use std::collections::BTreeMap;
 
     #[test]
@@ -157,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn pace_and_holds_are_told_where_there_were_any() {
+        assert_eq!((pace(&PaceReport::default()), holds(&HoldReport::default())), (None, Vec::new()));
+        let counts = HoldCounts { topic: "/cmd_vel".to_owned(), holds: 250, timeouts: 3, of_another_clock: 0 };
+        let told = holds(&HoldReport { topics: vec![counts], held_s: 7.5, longest_s: 2.0 });
+        assert_eq!(told, ["/cmd_vel: 250 holds, 3 in vain", "held 7.500 s in all, 2.000 s at most"]);
+    }
+
+    #[test]
+    fn a_filter_that_matched_nothing_is_said() {
+        let unmatched = vec!["radar".to_owned()];
+        let bag = BagSummary { files: 3, bytes: 2_000_000, unmatched, ..BagSummary::default() };
+        let mut summary = Summary { rows: Vec::new(), topics: BTreeMap::new(), simulated_s: 1.0 };
+        summary.bag(&bag);
+        let text = summary.to_string();
+        for part in ["0 messages, 2000.0 kB in 3 files", "'radar' matched none of the topics"] {
+            assert!(text.contains(part), "{part} is missing in:\n{text}");
+        }
+    }
+
+    #[test]
     fn a_failed_sensor_comes_before_what_it_made_of_the_simulation() {
         let outcome = || Outcome {
             simulated: SimTime::ZERO,
@@ -164,6 +227,8 @@ mod tests {
             state_hash: 0,
             distances_m: Vec::new(),
             ending: Ending::Stopped,
+            pace: PaceReport::default(),
+            holds: HoldReport::default(),
         };
         assert!(End::new(Ok(outcome()), Ok(())).result().is_ok());
         let both = End::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));

@@ -28,7 +28,8 @@ fn every_command_has_a_help_page_with_an_example() {
         "validate",
     ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
-    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"]]);
+    let bags = ["info", "verify", "play", "rerender"].map(|what| vec!["bag", what]);
+    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"]]).chain(bags);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
         arguments.push("--help");
@@ -46,6 +47,9 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
         assert_refused(&run(&["run", "--pace", pace]), &[pace, "0.001 to 1000"]);
     }
     assert_refused(&run(&["run", "--for", "-1"]), &["--for"]);
+    assert_refused(&run(&["run", "--record", "x", "--record-max-size", "10"]), &["--record-max-size", "such as 500M"]);
+    assert_refused(&run(&["run", "--record", "x", "--record-topics", "("]), &["--record-topics", "regular expression"]);
+    assert_refused(&run(&["run", "--record-internal"]), &["--record <DIR>"]);
     assert_refused(&run(&["run", "--for", "NaN"]), &["seconds from 0"]);
     assert_refused(&run(&["rig", "plate", "--soil", "lunar", "--size", "0.2"]), &["0.2x0.1"]);
     assert_refused(&run(&["rig", "wheel", "--soil", "lunar", "--slip", "NaN"]), &["slip"]);
@@ -68,10 +72,36 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["hash", "config/scenario/polar.yaml", "--for", "1", "--threads", "0"]), &["1 to"]);
     assert_refused(&run(&["bench", "speed"]), &["speed", "cpu_rays_per_s"]);
     assert_refused(&run(&["simulation", "--participants", "camera,radar"]), &["radar", "lidar"]);
+    assert_refused(&run(&["run", "--impair", "/cmd_vel:loss=2"]), &["--impair", "loss=2", "0 to 1"]);
+    assert_refused(&run(&["run", "--late-frames", "keep"]), &["--late-frames", "drop:SECONDS"]);
+    assert_refused(&run(&["simulation", "--bandwidth-limit", "-1"]), &["--bandwidth-limit", "above 0"]);
+    assert_refused(&run(&["run", "--clock-authority", "gps"]), &["--clock-authority", "ptp:/dev/ptp0"]);
+    let other_clock = ["run", "--no-dds", "--pace", "fast", "--clock-authority", "wall"];
+    assert_refused(&run(&other_clock), &["--clock-authority", "real time alone"]);
+    let no_clock = ["run", "--no-dds", "--clock-authority", "ptp:/dev/null"];
+    assert_refused(&run(&no_clock), &["--clock-authority", "/dev/null", "cannot be read"]);
+    assert_refused(&run(&["run", "--no-dds", "--impair", "/tf:loss=1"]), &["--impair", "--no-dds", "there is none"]);
+    let rover = ["hash", "config/scenario/polar.yaml", "--for", "1", "--rover"];
+    assert_refused(&run(&[&rover[..], &["lander"]].concat()), &["--rover lander", "neither a file nor a rover", "ex1"]);
+    assert_refused(&run(&[&rover[..], &["Cargo.toml"]].concat()), &["Cargo.toml"]);
     let camera = ["render", "config/scenario/polar.yaml", "--camera", "hazcam", "--at", "1", "--out", "x.png"];
     assert_refused(&run(&camera), &["hazcam", "navcam_left"]);
     let some_day = ["render", "config/scenario/polar.yaml", "--utc", "tomorrow", "--at", "1", "--out", "x"];
     assert_refused(&run(&some_day), &["--utc", "tomorrow"]);
+}
+
+#[test]
+fn peers_that_cannot_be_looked_for_are_refused_with_what_can_be() {
+    assert_refused(&run(&["navigation", "--interface", "no_such0"]), &["no_such0", "(127.0.0.1)"]);
+    assert_refused(&run(&["run", "--interface", "lo", "--localhost-only"]), &["--interface", "cannot be used with"]);
+    let refused = |name: &str, value: &str, parts: &[&str]| {
+        let output = selene(&["navigation"]).env(name, value).output().expect("the program starts");
+        assert_refused(&output, &[&[name, value][..], parts].concat());
+    };
+    refused("ROS_AUTOMATIC_DISCOVERY_RANGE", "near", &["SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT"]);
+    refused("ROS_LOCALHOST_ONLY", "yes", &["0 or 1"]);
+    refused("ROS_STATIC_PEERS", "::1", &["no IPv4 address"]);
+    refused("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF", &["LOCALHOST"]);
 }
 
 #[test]
@@ -178,6 +208,8 @@ fn a_folder_that_cannot_be_written_to_is_noticed_before_the_run() {
 fn the_environment_is_checked_too() {
     let output = selene(&["run", "--for", "1"]).env("ROS_DOMAIN_ID", "999").output().expect("starts");
     assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
+    let output = selene(&["run", "--for", "1"]).env("RMW_IMPLEMENTATION", "rmw_zenoh_cpp").output().expect("starts");
+    assert_refused(&output, &["RMW_IMPLEMENTATION=rmw_zenoh_cpp", "rmw_cyclonedds_cpp", "--no-dds"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -192,6 +224,27 @@ fn a_limit_of_address_space_that_is_too_low_is_refused_with_what_is_needed() {
         assert_refused(&limited(arguments), &["400000 KiB", "needs", "ulimit -v unlimited"]);
     }
     assert!(limited(&["check", "config/soil/lunar.yaml"]).status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_installed_program_finds_the_configuration_beside_it_or_in_a_sourced_workspace() {
+    let prefix = folder("installed");
+    let [lib, soils] = ["lib/selene", "share/selene/config/soil"].map(|name| prefix.join(name));
+    [&lib, &soils].iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
+    std::fs::hard_link(env!("CARGO_BIN_EXE_selene"), lib.join("selene")).expect("a link");
+    // A name that neither the repository has nor the place where the program was built.
+    std::fs::copy(repository().join("config/soil/rigid.yaml"), soils.join("installed.yaml")).expect("a soil");
+    let rig = |program: &Path, sourced: &Path| {
+        let mut command = Command::new(program);
+        command.current_dir("/").args(["rig", "wheel", "--soil", "installed", "--slip", "0.2", "--grid", "0.05"]);
+        command.env("AMENT_PREFIX_PATH", sourced).output().expect("starts")
+    };
+    let (installed, built) = (lib.join("selene"), Path::new(env!("CARGO_BIN_EXE_selene")));
+    for found in [rig(&installed, Path::new("")), rig(built, &prefix)] {
+        assert!(found.status.success(), "{}", text(&found.stderr));
+    }
+    assert_refused(&rig(built, Path::new("/nowhere")), &["--soil installed", "config/soil", "lunar"]);
 }
 
 #[test]
@@ -264,6 +317,26 @@ fn text_of_check(files: &[&str]) -> String {
     let output = run(&[&["check"][..], files].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
+}
+
+#[test]
+fn check_says_which_inertias_of_a_good_urdf_ros_2_would_drop() {
+    let file = folder("check-inertia").join("rover.urdf");
+    let good = std::fs::read_to_string(repository().join("urdf/viper/viper.urdf")).expect("a URDF");
+    let lines: Vec<_> = good.lines().collect();
+    let first = lines.iter().position(|line| line.contains("<inertia ")).expect("an inertia");
+    let last = lines.iter().rposition(|line| line.contains("<inertia ")).expect("an inertia");
+    let bent = |line: usize| {
+        if line == first || line == last { lines[line].replace(" iyz=\"0\"", "") } else { lines[line].to_owned() }
+    };
+    std::fs::write(&file, (0..lines.len()).map(bent).collect::<Vec<_>>().join("\n")).expect("written");
+    let told = text_of_check(&[&file.to_string_lossy(), "urdf/viper/viper.urdf", "config/rover/viper.yaml"]);
+    let told: Vec<_> = told.lines().collect();
+    assert!(
+        told[0].contains(&format!("Urdf, OK (<inertia> in line {}, {} of the URDF", first + 1, last + 1)),
+        "{told:?}"
+    );
+    assert!(told[1].ends_with("Urdf, OK") && told[2].ends_with("Rover, OK"), "{told:?}");
 }
 
 #[test]
@@ -367,8 +440,9 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     let mut first = String::new();
     lines.read_line(&mut first).expect("the report of the first image");
     assert_eq!(first.trim(), "\"first_image\"");
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(killed.success());
+    // As a terminal and `ros2 launch` do it together: one request that comes twice.
+    let twice = ["-c", "kill -INT $0 && sleep 0.1 && kill -INT $0", &child.id().to_string()];
+    assert!(Command::new("sh").args(twice).status().expect("sh").success());
     let mut rest = String::new();
     lines.read_to_string(&mut rest).expect("the summary");
     assert!(child.wait().expect("ends").success(), "{rest}");
@@ -377,6 +451,43 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
         assert!(out.join(picture).is_file(), "{picture}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_more_than_a_second_after_the_first_ends_a_run_at_once() {
+    use std::io::Write;
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    const SIGNALS_MAX: usize = 40;
+    let bag = folder("interrupt-twice").join("bag");
+    // Nobody reads what the run prints, so that its clean end takes as long as one likes.
+    let (unread, mut full) = std::io::pipe().expect("a pipe");
+    let stdout = full.try_clone().expect("a pipe");
+    let filling = std::thread::spawn(move || full.write_all(&vec![b'\n'; 1 << 22]));
+    let mut command = selene(&["run", "--no-dds", "--device", "cpu", "--pace", "fast", "--out"]);
+    command.arg(folder("interrupt-twice-out")).arg("--record").arg(&bag).stdout(stdout).stderr(Stdio::null());
+    let mut child = command.spawn().expect("starts");
+    drop(command);
+    // The bag is the last thing that is made before the run begins.
+    while !bag.is_dir() {
+        assert!(child.try_wait().expect("state").is_none(), "the run ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for _ in 0..SIGNALS_MAX {
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        std::thread::sleep(Duration::from_millis(1200));
+        if let Some(status) = child.try_wait().expect("state") {
+            assert_eq!(status.code(), Some(130), "{status}");
+            drop(unread);
+            assert!(filling.join().expect("ends").is_err(), "somebody read it");
+            return;
+        }
+    }
+    child.kill().expect("SIGKILL");
+    panic!("{SIGNALS_MAX} interrupts did not end the run");
 }
 
 #[test]
@@ -557,4 +668,31 @@ fn a_cameras_own_flats_and_darks_give_its_gain_and_read_noise_back() {
         .expect("written");
     let unnamed = [&arguments[..], &[darks.to_str().expect("UTF-8")]].concat();
     assert_refused(&run(&unnamed), &["more.png", "exposure is not known", "exposures.csv"]);
+}
+
+#[test]
+fn arguments_of_ros_rename_what_leaves_and_set_parameters() {
+    let folder = folder("ros_args");
+    let bag = folder.join("bag").display().to_string();
+    let out = folder.join("out").display().to_string();
+    let drive = ["run", "--no-dds", "--device", "cpu", "--for", "0.05", "--record", &bag, "--out", &out];
+    let renamed = ["--ros-args", "-r", "__ns:=/moon", "-r", "joint_states:=/joints", "-p", "pace:=4.0"];
+    let output = run(&[&drive[..], &renamed].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let metadata = std::fs::read_to_string(folder.join("bag/metadata.yaml")).expect("a bag");
+    for topic in ["/moon/ground_truth/odom", "/joints", "/clock"] {
+        assert!(metadata.contains(&format!("name: {topic}\n")), "{topic} is missing in: {metadata}");
+    }
+    assert!(!metadata.contains("name: /joint_states") && !metadata.contains("name: /moon/joint_states"), "{metadata}");
+}
+
+#[test]
+fn arguments_of_ros_that_nobody_takes_are_refused() {
+    assert_refused(&run(&["run", "--ros-args", "--log-level", "debug"]), &["--log-level", "-r FROM:=TO"]);
+    assert_refused(&run(&["check", "a.yaml", "--ros-args", "-r", "a:=b"]), &["--ros-args", "no ROS 2 node"]);
+    let folder = folder("ros_args_refused");
+    let out = folder.join("out").display().to_string();
+    let drive = ["run", "--no-dds", "--device", "cpu", "--for", "0.05", "--out", &out, "--ros-args", "-p"];
+    assert_refused(&run(&[&drive[..], &["speed:=1.0"]].concat()), &["-p speed:=1.0", "not declared", "use_sim_time"]);
+    assert_refused(&run(&[&drive[..], &["use_sim_time:=false"]].concat()), &["use_sim_time", "its own"]);
 }

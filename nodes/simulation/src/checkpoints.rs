@@ -24,6 +24,8 @@ pub(crate) struct Checkpoints {
     of: Fingerprint,
     recorder: Recorder,
     next: SimTime,
+    /// Of when the last one is, since the run began or the world was reset.
+    latest: Option<SimTime>,
     writing: Option<JoinHandle<Result<(), CheckpointError>>>,
     /// The first write that failed.
     failed: Option<CheckpointError>,
@@ -33,15 +35,25 @@ impl Checkpoints {
     /// Begins at the world's time, with the last while before it.
     pub(crate) fn new(options: &CheckpointOptions, world: &World, recorder: Recorder) -> Self {
         let every = options.every.max(world.scenario().heartbeat);
-        let passed = world.time() / every;
+        let options = CheckpointOptions { every, ..options.clone() };
+        // A run that goes on from a checkpoint of this folder has that one.
+        let latest = Some(world.time()).filter(|time| file_at(&options.folder, *time).exists());
         Self {
-            options: CheckpointOptions { every, ..options.clone() },
             of: Fingerprint::of(world.scenario(), world.model().terrain()),
             recorder,
-            next: every * (passed + 1),
+            next: next_after(world.time(), every),
+            latest,
             writing: None,
             failed: None,
+            options,
         }
+    }
+
+    /// Begins anew with a world that was reset. Checkpoints of the same times are written over.
+    pub(crate) fn begin_anew(&mut self, world: &World, recorder: Recorder) {
+        self.recorder = recorder;
+        self.next = next_after(world.time(), self.options.every);
+        self.latest = None;
     }
 
     /// Takes in a snapshot of the world and has a checkpoint written when one is due.
@@ -56,7 +68,7 @@ impl Checkpoints {
 
     /// Writes the last one and waits for it.
     pub(crate) fn end(&mut self, world: &World) -> Result<(), NodeError> {
-        if !self.file(world.time()).exists() {
+        if self.latest != Some(world.time()) {
             self.write(world)?;
         }
         self.wait();
@@ -65,6 +77,7 @@ impl Checkpoints {
 
     fn write(&mut self, world: &World) -> Result<(), NodeError> {
         self.wait();
+        self.latest = Some(world.time());
         let checkpoint = Checkpoint { state: world.state().clone(), recent: self.recorder.recent() };
         let (file, of) = (self.file(world.time()), self.of.clone());
         let thread = Builder::new().name("checkpoint".into()).spawn(move || checkpoint.save(&file, &of));
@@ -84,6 +97,11 @@ impl Checkpoints {
     fn file(&self, time: SimTime) -> PathBuf {
         file_at(&self.options.folder, time)
     }
+}
+
+/// When the next one is due.
+fn next_after(time: SimTime, every: SimTime) -> SimTime {
+    every * (time / every + 1)
 }
 
 /// The file of a folder with the checkpoint of a simulated time.

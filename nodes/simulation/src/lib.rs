@@ -1,16 +1,25 @@
 //! The simulation node: steps the world heartbeat by heartbeat at the asked pace,
 //! publishes /clock, TF, state and truth, takes driving commands, and answers those
 //! who missed terrain. In lockstep it never runs more than a window of heartbeats
-//! ahead of the slowest declared participant.
+//! ahead of the slowest declared participant, and it holds for the topics that the
+//! scenario names. It is controlled over the services of `simulation_interfaces`.
 
 mod changes;
 mod checkpoints;
+mod clock;
 mod command_inputs;
+mod control;
+mod diagnostics;
+mod going;
+mod histogram;
+mod holds;
 mod lockstep;
+mod loops;
 mod maps;
 mod node;
 mod pace;
 mod publishers;
+mod retell;
 mod rover_publishers;
 mod sharing;
 mod terrain;
@@ -25,8 +34,14 @@ use selene_sim::{Checkpoint, DrivenGround, Fingerprint, World};
 
 pub use changes::{Answer, Change, ChangeError, Changes};
 pub use checkpoints::{CheckpointOptions, file_at};
+pub use clock::ClockAuthority;
+pub use control::ControlOptions;
+pub use going::RunState;
+pub use histogram::Histogram;
+pub use holds::{HoldCounts, HoldReport};
 use node::Node;
-pub use pace::Pace;
+pub use pace::{Pace, PaceReport, Pacer, Tick, Timeline};
+pub use retell::{RecordedRun, Retold, Told, retell};
 pub use sharing::SharedRovers;
 
 /// How a run goes.
@@ -34,6 +49,8 @@ pub use sharing::SharedRovers;
 pub struct SimulationOptions {
     /// How fast simulated time passes.
     pub pace: Pace,
+    /// By which clock.
+    pub timeline: Timeline,
     /// How long to run, simulated time; else until the end of the routes.
     pub duration: Option<SimTime>,
     /// Participants that the simulation waits for (lockstep); empty runs free.
@@ -48,6 +65,8 @@ pub struct SimulationOptions {
     pub shared: Option<SharedRovers>,
     /// What somebody in this process asks of the world while it runs.
     pub changes: Changes,
+    /// How others ask.
+    pub control: ControlOptions,
 }
 
 /// What a run begins with.
@@ -66,7 +85,7 @@ pub enum Ending {
     Duration,
     /// Every built-in driver reached its last waypoint.
     RouteDone,
-    /// Somebody asked it to stop.
+    /// Somebody asked it to stop, by a signal or by a service.
     Stopped,
 }
 
@@ -75,7 +94,7 @@ pub enum Ending {
 pub struct Outcome {
     /// Simulated time at the end.
     pub simulated: SimTime,
-    /// Wall time from the first heartbeat on, s.
+    /// Wall time from the first heartbeat, or from the last reset, on, without the time in which it was paused, s.
     pub wall_s: f64,
     /// Hash of the world's state at the end.
     pub state_hash: u64,
@@ -83,6 +102,10 @@ pub struct Outcome {
     pub distances_m: Vec<(String, f64)>,
     /// Why it ended.
     pub ending: Ending,
+    /// How well it kept its pace.
+    pub pace: PaceReport,
+    /// What came of holding for the scenario's topics.
+    pub holds: HoldReport,
 }
 
 /// Runs the context's world until its end, `options.duration` or `stop`.
@@ -108,6 +131,8 @@ pub fn run(
         state_hash: node.world().hash(),
         distances_m: node.distances_m(),
         ending,
+        pace: node.pace(),
+        holds: node.holds(),
     })
 }
 

@@ -22,6 +22,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct Lockstep {
     /// The latest heartbeat that each participant has acknowledged.
     acknowledged: BTreeMap<String, Option<u64>>,
+    /// How many times the world was reset: what was acknowledged before does not count.
+    epoch: u32,
     arrived: Receiver<selene_msgs::Acknowledge>,
     /// When somebody was last heard or reported missing.
     heard: Instant,
@@ -35,10 +37,17 @@ impl Lockstep {
         let subscription = subscribe(links.internal.as_ref(), &links.acknowledge(), Qos::state(), take)?;
         Ok(Self {
             acknowledged: participants.iter().map(|name| (name.clone(), None)).collect(),
+            epoch: 0,
             arrived,
             heard: Instant::now(),
             _subscription: subscription,
         })
+    }
+
+    /// Begins anew with a world that was reset.
+    pub(crate) fn begin_anew(&mut self, epoch: u32) {
+        self.epoch = epoch;
+        self.acknowledged.values_mut().for_each(|latest| *latest = None);
     }
 
     /// Whether heartbeat `sequence + 1` may not start yet; `to_the_last` asks that
@@ -49,6 +58,11 @@ impl Lockstep {
         }
         let oldest_allowed = if to_the_last { sequence } else { sequence.saturating_sub(WINDOW) };
         self.acknowledged.values().any(|latest| latest.is_none_or(|latest| latest < oldest_allowed))
+    }
+
+    /// Heartbeats that the slowest participant is behind `sequence`; none where nobody is waited for.
+    pub(crate) fn behind(&self, sequence: u64) -> Option<u64> {
+        self.acknowledged.values().map(|latest| sequence.saturating_sub(latest.unwrap_or(0))).max()
     }
 
     /// Waits for an acknowledgement; true when none came for a while.
@@ -69,6 +83,9 @@ impl Lockstep {
 
     fn note(&mut self, message: &selene_msgs::Acknowledge) {
         self.heard = Instant::now();
+        if message.epoch != self.epoch {
+            return;
+        }
         if let Some(latest) = self.acknowledged.get_mut(&message.participant) {
             *latest = (*latest).max(Some(message.sequence));
         }

@@ -1,9 +1,11 @@
 //! The node at work: the world, all that is told of it, and who it waits for.
 
-use std::collections::BTreeMap;
+mod changing;
+mod waiting;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_coherence::{NodeContext, NodeError};
@@ -14,9 +16,14 @@ use selene_terrain::Ruts;
 use crate::changes::Changes;
 use crate::checkpoints::Checkpoints;
 use crate::command_inputs::CommandInputs;
+use crate::control::Control;
+use crate::control::entities::Infos;
+use crate::diagnostics::{Load, RunDiagnostics};
+use crate::going::Going;
+use crate::holds::HoldReport;
 use crate::lockstep::Lockstep;
 use crate::maps::Maps;
-use crate::pace::Pacer;
+use crate::pace::{PaceReport, Pacer};
 use crate::publishers::RunPublishers;
 use crate::rover_publishers::RoverPublishers;
 use crate::sharing::{Arrival, Sharing};
@@ -29,11 +36,12 @@ const ALONE: &str = "simulation";
 pub(crate) struct Node {
     world: World,
     feed: Feed,
-    /// The last while of the run before, which is told again.
-    replay: Option<Recent>,
+    /// The last while of the run before, which is told again where the world begins.
+    recent: Option<Recent>,
     /// While it is: the number of edits until then, and what they led to.
     ground_then: Option<(u64, Ruts)>,
     run: RunPublishers,
+    diagnostics: RunDiagnostics,
     rovers: RoverPublishers,
     inputs: CommandInputs,
     lockstep: Lockstep,
@@ -41,14 +49,20 @@ pub(crate) struct Node {
     maps: Maps,
     checkpoints: Option<Checkpoints>,
     changes: Changes,
+    /// Whether simulated time passes.
+    going: Going,
+    /// What somebody said of entities.
+    pub(crate) infos: Infos,
     folders: AllowedFolders,
     /// Where other processes simulate rovers of this world.
     sharing: Option<Sharing>,
     /// Whether this process tells of the run: it leads, or it led.
     told_of_run: bool,
-    /// Heartbeats that came too late for the pace.
-    overruns: u64,
+    pacer: Pacer,
     distances_m: BTreeMap<EntityId, f64>,
+    /// Rovers that were put elsewhere: that was no way that they drove.
+    placed: BTreeSet<EntityId>,
+    _control: Control,
 }
 
 impl Node {
@@ -78,33 +92,30 @@ impl Node {
         sharing.iter_mut().for_each(|sharing| sharing.begin(&mut world));
         let links = &context.links;
         let mut maps = Maps::start(&links.public)?;
-        let (feed, recorder) = match &recent {
-            None => {
-                let recorder = Recorder::new(world.state().ruts.clone());
-                (Feed::begin(&mut world)?, recorder)
-            }
-            Some(recent) => {
-                let (feed, intervals) = Feed::resumed(&world, recent);
-                intervals.into_iter().try_for_each(|interval| maps.take(interval))?;
-                (feed, Recorder::resumed(recent))
-            }
-        };
+        let (feed, recorder) = begin_feed(&mut world, recent.as_ref(), &mut maps)?;
+        options.changes.open();
         Ok(Self {
+            _control: Control::open(links.public.as_ref(), &options.control, &options.changes, sharing.is_some())?,
+            // Nobody can hold the time of a world that several share.
+            going: Going::new(options.control.starts_paused && sharing.is_none()),
+            infos: Infos::default(),
+            placed: BTreeSet::new(),
             checkpoints: options.checkpoints.as_ref().map(|options| Checkpoints::new(options, &world, recorder)),
             changes: options.changes.clone(),
             folders: context.folders.clone(),
             run: RunPublishers::new(context, ALONE, recent.as_ref().map(|_| world.time()))?,
+            diagnostics: RunDiagnostics::open(links, world.time())?,
             rovers: RoverPublishers::new(&links.public)?,
-            inputs: CommandInputs::new(&links.public, options.twist_unstamped),
+            inputs: CommandInputs::new(&links.public, world.model(), options.twist_unstamped, world.time())?,
             lockstep: Lockstep::new(links, &options.participants)?,
             terrain: TerrainAnswers::new(links)?,
             maps,
             feed,
-            replay: recent,
+            recent,
             ground_then: None,
             sharing,
             told_of_run: false,
-            overruns: 0,
+            pacer: Pacer::new(options.pace, &options.timeline),
             distances_m: BTreeMap::new(),
             world,
         })
@@ -119,24 +130,23 @@ impl Node {
         let began_at = self.world.time();
         self.follow_rovers()?;
         self.tell_of_the_run(began_at)?;
-        match self.replay.take() {
-            Some(recent) => self.tell_again(&recent, stop)?,
-            None => self.tell_the_start(stop)?,
-        }
-        let begun = Instant::now();
-        let mut pacer = Pacer::new(options.pace);
+        let recent = self.recent.clone();
+        self.tell_the_beginning(recent.as_ref(), stop)?;
+        self.going.start();
         loop {
-            let last = Arc::clone(self.feed.last());
             if let Some(ending) = self.ending(options, began_at, stop) {
                 // Participants finish what they have before the run is called ended.
-                self.await_participants(&last, true, stop)?;
-                return Ok((ending, begun.elapsed().as_secs_f64()));
+                self.await_participants(&Arc::clone(self.feed.last()), true, stop)?;
+                return Ok((ending, self.going.wall_s()));
             }
-            self.heartbeat(&last, stop)?;
-            self.await_participants(&Arc::clone(self.feed.last()), false, stop)?;
-            let sharing = &mut self.sharing;
-            pacer.wait_for(self.world.time(), || sharing.iter_mut().for_each(Sharing::stay_alive));
-            self.overruns = pacer.overruns();
+            self.carry_out(stop)?;
+            if !self.going.moves() {
+                self.stand()?;
+                continue;
+            }
+            self.heartbeat(&Arc::clone(self.feed.last()), stop)?;
+            self.await_others(stop)?;
+            self.keep_pace()?;
         }
     }
 
@@ -144,6 +154,8 @@ impl Node {
     /// not be told.
     pub(crate) fn finish(&mut self, ended: Result<(Ending, f64), NodeError>) -> Result<(Ending, f64), NodeError> {
         let (hash, time) = (self.world.hash(), self.world.time());
+        self.going.end_steps("the run has ended");
+        self.changes.close();
         // A process that is stopped leaves the run to the others.
         let has_ended = matches!(ended, Ok((Ending::Duration | Ending::RouteDone, _)));
         let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
@@ -164,6 +176,16 @@ impl Node {
         self.distances_m.iter().filter_map(named).collect()
     }
 
+    /// How well the pace was kept.
+    pub(crate) fn pace(&self) -> PaceReport {
+        self.pacer.report().clone()
+    }
+
+    /// What came of holding for the scenario's topics.
+    pub(crate) fn holds(&self) -> HoldReport {
+        self.inputs.holds()
+    }
+
     /// Tells once that the run is there: nodes find it by that.
     fn tell_of_the_run(&mut self, time: SimTime) -> Result<(), NodeError> {
         if self.leads() && !self.told_of_run {
@@ -171,6 +193,14 @@ impl Node {
             self.run.info(self.world.model(), None, time)?;
         }
         Ok(())
+    }
+
+    /// Tells where the world begins, or the last while of the run that it goes on from.
+    fn tell_the_beginning(&mut self, recent: Option<&Recent>, stop: &AtomicBool) -> Result<(), NodeError> {
+        match recent {
+            None => self.tell_the_start(stop),
+            Some(recent) => self.tell_again(recent, stop),
+        }
     }
 
     fn tell_the_start(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
@@ -204,7 +234,7 @@ impl Node {
     }
 
     fn ending(&self, options: &SimulationOptions, began_at: SimTime, stop: &AtomicBool) -> Option<Ending> {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || self.going.quits() {
             return Some(Ending::Stopped);
         }
         match options.duration {
@@ -214,17 +244,20 @@ impl Node {
     }
 
     fn heartbeat(&mut self, last: &Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
-        self.changes.make(&mut self.world, &self.folders, self.sharing.is_some());
         self.inputs.hand_to(&mut self.world);
         let interval = self.step(stop)?;
         let next = Arc::clone(&interval.next);
+        let is_hold = self.inputs.begin_hold(next.time);
         self.tell_of_the_run(next.time)?;
         self.follow_rovers()?;
         self.rovers.truth(last.time, &next, false)?;
         if self.leads() {
-            self.run.clock(next.time)?;
+            // At a hold the clock comes after all sensor data.
+            if !is_hold {
+                self.run.clock(next.time)?;
+            }
             self.run.state(&self.world, &next)?;
-            self.run.diagnostics(&next, &self.world, self.overruns)?;
+            self.tell_diagnostics(&next)?;
             self.answer_terrain()?;
             self.maps.take(interval)?;
         }
@@ -233,6 +266,21 @@ impl Node {
         }
         self.measure_ways(last, &next);
         Ok(())
+    }
+
+    fn tell_diagnostics(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
+        if !self.diagnostics.are_due(snapshot.time) {
+            return Ok(());
+        }
+        let load = Load {
+            pace: self.pacer.report().clone(),
+            holds: self.inputs.holds(),
+            maps: self.maps.requests(),
+            behind: self.lockstep.behind(snapshot.sequence),
+            commands: self.inputs.publishers(),
+            changes: self.changes.counts(),
+        };
+        self.diagnostics.tell(snapshot, &self.world, &load)
     }
 
     /// Steps the world, with what other processes did where some of its rovers are theirs.
@@ -258,32 +306,25 @@ impl Node {
 
     fn measure_ways(&mut self, last: &Snapshot, next: &Snapshot) {
         for rover in &next.rovers {
+            if self.placed.remove(&rover.id) {
+                continue;
+            }
             let Some(before) = last.rover(rover.id) else { continue };
             let way = rover.world_from_base().translation.vector - before.world_from_base().translation.vector;
             *self.distances_m.entry(rover.id).or_default() += way.xy().norm();
         }
     }
+}
 
-    fn answer_terrain(&self) -> Result<(), NodeError> {
-        let state = self.world.state();
-        match &self.ground_then {
-            Some((sequence, ruts)) => self.terrain.answer(*sequence, ruts, state.time),
-            None => self.terrain.answer(state.terrain_sequence, &state.ruts, state.time),
-        }
-    }
-
-    /// Waits while a participant is too far behind, answering requests and repeating
-    /// the latest snapshot for one that was started again.
-    fn await_participants(&mut self, last: &Snapshot, to_the_last: bool, stop: &AtomicBool) -> Result<(), NodeError> {
-        while self.lockstep.must_wait(last.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
-            self.sharing.iter_mut().for_each(Sharing::stay_alive);
-            if self.lockstep.wait() && self.leads() {
-                self.run.state(&self.world, last)?;
-            }
-            self.answer_terrain()?;
-        }
-        Ok(())
-    }
+/// What is told of a world that begins, or that goes on after the last while of the run before.
+fn begin_feed(world: &mut World, recent: Option<&Recent>, maps: &mut Maps) -> Result<(Feed, Recorder), NodeError> {
+    let Some(recent) = recent else {
+        let recorder = Recorder::new(world.state().ruts.clone());
+        return Ok((Feed::begin(world)?, recorder));
+    };
+    let (feed, intervals) = Feed::resumed(world, recent);
+    intervals.into_iter().try_for_each(|interval| maps.take(interval))?;
+    Ok((feed, Recorder::resumed(recent)))
 }
 
 /// Where a world begins, for those who are to begin at the same place.

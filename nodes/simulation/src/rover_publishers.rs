@@ -22,6 +22,8 @@ pub(crate) struct RoverPublishers {
     tf_static: Publisher<tf2_msgs::TFMessage>,
     rovers: BTreeMap<EntityId, RoverTopics>,
     due: Schedule,
+    /// Whether fixed frames are to be told again.
+    begins_anew: bool,
 }
 
 /// The topics of one rover.
@@ -43,15 +45,28 @@ impl RoverPublishers {
             transport: Arc::clone(transport),
             rovers: BTreeMap::new(),
             due: Schedule::new(TRUTH_RATE_HZ, SimTime::ZERO, SimTime::ZERO),
+            begins_anew: false,
         })
+    }
+
+    /// Begins anew with a world that was reset: encoders remember nothing, and fixed frames are told again, since
+    /// those who listen may drop all transforms when the clock goes back.
+    pub(crate) fn begin_anew(&mut self) {
+        self.begins_anew = true;
+        self.rovers.values_mut().for_each(|topics| topics.encoders = Encoders::new(topics.kind.model()));
     }
 
     /// Tells of these rovers alone; of new ones what is told once: their descriptions and fixed frames.
     pub(crate) fn follow(&mut self, model: &Model, rovers: &[EntityId], time: SimTime) -> Result<(), NodeError> {
-        if self.rovers.keys().eq(rovers) {
+        let is_same = |(id, topics): (&EntityId, &RoverTopics)| {
+            rovers.contains(id) && model.rovers().get(id).is_some_and(|kind| Arc::ptr_eq(kind, &topics.kind))
+        };
+        let begins_anew = std::mem::take(&mut self.begins_anew);
+        if self.rovers.keys().eq(rovers) && self.rovers.iter().all(is_same) && !begins_anew {
             return Ok(());
         }
-        self.rovers.retain(|id, _| rovers.contains(id));
+        // Another rover may have the number of one that is gone.
+        self.rovers.retain(|id, topics| is_same((id, &*topics)));
         for id in rovers {
             if let Some(kind) = model.rovers().get(id).filter(|_| !self.rovers.contains_key(id)) {
                 self.rovers.insert(*id, RoverTopics::open(self.transport.as_ref(), kind)?);

@@ -16,6 +16,7 @@ mod members;
 mod streams;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -54,6 +55,8 @@ pub struct SharedRovers {
     pub awaited: Vec<String>,
     /// Whether it goes on without waiting for the others' heartbeats.
     pub is_free: bool,
+    /// The only address at which the other processes may call it; none for every address of the machine.
+    pub address: Option<IpAddr>,
 }
 
 /// How a process comes into its world.
@@ -105,7 +108,7 @@ impl Sharing {
         let world = Fingerprint::of(model.scenario(), model.terrain());
         let greeting =
             Greeting { run: links.run.to_string(), process: process.clone(), world, begins, is_free: shared.is_free };
-        let streams = Streams::open(greeting, sender.clone())?;
+        let streams = Streams::open(greeting, shared.address, sender.clone())?;
         let transport = links.internal.as_ref();
         // The channel closes with the node: nobody is left then to be told.
         let note = move |member| drop(sender.send(Arrived::Member(member)));

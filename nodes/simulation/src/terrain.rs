@@ -30,8 +30,14 @@ impl TerrainAnswers {
     }
 
     /// Answers all requests that wait, with one snapshot in as many parts as it takes; `terrain_sequence` edits
-    /// led to `ruts`.
-    pub(crate) fn answer(&self, terrain_sequence: u64, ruts: &Ruts, time: SimTime) -> Result<(), NodeError> {
+    /// led to `ruts`, in the world that was reset `epoch` times.
+    pub(crate) fn answer(
+        &self,
+        epoch: u32,
+        terrain_sequence: u64,
+        ruts: &Ruts,
+        time: SimTime,
+    ) -> Result<(), NodeError> {
         let Some(request) = self.requests.try_iter().last() else { return Ok(()) };
         let edits: Vec<_> = ruts.edits().collect();
         tracing::info!(participant = request.participant, edits = edits.len(), "terrain told again");
@@ -40,7 +46,7 @@ impl TerrainAnswers {
             let from = part as usize * PART_EDITS;
             let some = &edits[from..edits.len().min(from + PART_EDITS)];
             let terrain_edits = edits_to_message(some);
-            let message = selene_msgs::TerrainSnapshot { terrain_sequence, part, parts, terrain_edits };
+            let message = selene_msgs::TerrainSnapshot { epoch, terrain_sequence, part, parts, terrain_edits };
             self.answers.publish(&message, time)?;
         }
         Ok(())

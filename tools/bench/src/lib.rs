@@ -7,6 +7,7 @@ mod hour;
 mod images;
 mod land;
 mod latency;
+mod loops;
 mod physics;
 mod processes;
 mod rays;
@@ -78,10 +79,12 @@ enum Name {
     WorldCloneS,
     CheckpointS,
     ResumeS,
+    HilTickP999S,
+    LockstepOverheadS,
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 27] = [
+const FIGURES: [(Name, &str, &str, Asked); 29] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -109,6 +112,8 @@ const FIGURES: [(Name, &str, &str, Asked); 27] = [
     (Name::WorldCloneS, "world_clone_s", "s", Asked::AtMost(0.002)),
     (Name::CheckpointS, "checkpoint_s", "s", Asked::AtMost(0.2)),
     (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
+    (Name::HilTickP999S, "hil_tick_p999_s", "s", Asked::AtMost(0.0005)),
+    (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Asked::AtMost(0.0003)),
 ];
 
 /// Figures of the hour's drive.
@@ -219,6 +224,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::WorldCloneS => measured.state(setting)?.clone_s,
         Name::CheckpointS => measured.state(setting)?.checkpoint_s,
         Name::ResumeS => measured.state(setting)?.resume_s,
+        Name::HilTickP999S => loops::tick_p999_s()?,
+        Name::LockstepOverheadS => loops::overhead_s(setting)?,
     })
 }
 
@@ -268,7 +275,8 @@ impl Asked {
 }
 
 fn number(value: f64) -> String {
-    if value.abs() >= 1e5 { format!("{value:.3e}") } else { format!("{value:.4}") }
+    let is_plain = value == 0.0 || (1e-3..1e5).contains(&value.abs());
+    if is_plain { format!("{value:.4}") } else { format!("{value:.3e}") }
 }
 
 #[cfg(test)]
@@ -292,7 +300,7 @@ mod tests {
     #[test]
     fn an_infinite_figure_is_not_met_and_is_a_large_number_with_a_note_in_json() {
         assert!(Asked::AtMost(0.02).text(f64::INFINITY).ends_with("NOT MET"));
-        assert_eq!(number(f64::INFINITY), "inf");
+        assert_eq!([f64::INFINITY, 0.0, 0.0003, 0.02].map(number), ["inf", "0.0000", "3.000e-4", "0.0200"]);
         let json = serde_json::to_value(Figure::new("x", f64::INFINITY, "s", Asked::AtMost(1.0))).expect("plain data");
         assert!(json["value"].as_f64().is_some_and(|value| value > 1e300) && json["note"].is_string(), "{json}");
         let json = serde_json::to_value(Figure::new("x", 0.5, "s", Asked::AtMost(1.0))).expect("plain data");

@@ -8,7 +8,7 @@ use image::RgbImage;
 use super::PictureError;
 use super::canvas::{Align, Canvas};
 use super::colour;
-use super::tile::{Still, Sweep};
+use super::tile::{LidarRevolution, Still};
 
 const COLUMNS: u32 = 4;
 const TILE_PX: [u32; 2] = [480, 270];
@@ -30,7 +30,7 @@ impl Tile {
     }
 
     /// A tile of a lidar topic.
-    pub fn sweep(source: &str, sweep: &Sweep) -> Self {
+    pub fn sweep(source: &str, sweep: &LidarRevolution) -> Self {
         let [width, height] = TILE_PX;
         let points = sweep.points_m.len();
         Self {

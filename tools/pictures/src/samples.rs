@@ -9,7 +9,7 @@ use selene_terrain::{Clipmap, Edit, Node};
 
 use super::contact_sheet::{self, Tile};
 use super::path::{PathPicture, Track};
-use super::tile::{Pixels, Still, Sweep};
+use super::tile::{LidarRevolution, Pixels, Still};
 use super::wheels::{self, WheelTrack};
 
 fn folder() -> PathBuf {
@@ -118,7 +118,7 @@ fn a_contact_sheet_has_every_kind_of_tile() {
         let (azimuth, range) = ((k % 900) as f32 * 0.007, 2.0 + (k / 900) as f32 * 0.9);
         [range * azimuth.cos(), range * azimuth.sin(), 0.3 * azimuth.sin() * range - 1.8]
     };
-    let sweep = Sweep { stamp: SimTime::from_secs_f64(3.2), points_m: (0..16 * 900).map(ring).collect() };
+    let sweep = LidarRevolution { stamp: SimTime::from_secs_f64(3.2), points_m: (0..16 * 900).map(ring).collect() };
     let mono = still(Pixels::Mono(grey));
     let mut tiles: Vec<_> = (0..9).map(|_| Tile::still("navcam_left", &mono)).collect();
     tiles.push(Tile::still("navcam_left depth", &still(Pixels::Depth(depth))));

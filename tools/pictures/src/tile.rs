@@ -35,7 +35,7 @@ pub struct Still {
 
 /// One revolution of a lidar.
 #[derive(Clone, Debug)]
-pub struct Sweep {
+pub struct LidarRevolution {
     /// When it began.
     pub stamp: SimTime,
     /// Points in the sensor frame, m.
@@ -119,7 +119,7 @@ fn depth_colour(depth_m: &[f32]) -> impl Fn(&f32) -> Rgb {
     }
 }
 
-impl Sweep {
+impl LidarRevolution {
     /// The points of a cloud whose x, y and z are 32-bit floats at `offsets` of every `step` bytes.
     #[must_use]
     pub fn read(stamp: SimTime, data: &[u8], step: usize, offsets: [usize; 3]) -> Option<Self> {
@@ -197,7 +197,7 @@ fn draw_rings(canvas: &mut Canvas, centre: (f64, f64), px_per_m: f64, reach_m: f
 
 #[cfg(test)]
 mod tests {
-    use super::{Pixels, Still, Sweep};
+    use super::{LidarRevolution, Pixels, Still};
     use crate::colour;
     use selene_base::SimTime;
 
@@ -239,7 +239,8 @@ mod tests {
     #[test]
     fn points_are_found_at_their_offsets() {
         let data: Vec<u8> = [9.0_f32, 1.0, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
-        let points = |step, offsets| Sweep::read(SimTime::ZERO, &data, step, offsets).map(|sweep| sweep.points_m);
+        let points =
+            |step, offsets| LidarRevolution::read(SimTime::ZERO, &data, step, offsets).map(|sweep| sweep.points_m);
         assert_eq!(points(16, [4, 8, 12]), Some(vec![[1.0, 2.0, 3.0]]));
         assert_eq!(points(16, [4, 8, 16]), Some(Vec::new()));
         assert_eq!(points(8, [0, 4, 8]), None);

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use selene_soil::rig::{self, RigError, WheelRig};
 use selene_soil::{Law, Pressure, SoilLaw, WheelShape};
 
-use super::{Failure, Figure, Section, Sources, line};
+use super::{ComparedFigure, Failure, Section, Sources, line};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 const SOILS: [&str; 4] = ["lunar", "viper_demo", "grc1", "dry_sand"];
@@ -47,11 +47,16 @@ fn at_forty(curve: &[(f64, f64)]) -> f64 {
     curve.iter().find(|point| point.0 == CONTINUUM.0).map_or(f64::NAN, |point| point.1)
 }
 
-fn figures(curves: &[(String, Vec<(f64, f64)>)]) -> Vec<Figure> {
+fn figures(curves: &[(String, Vec<(f64, f64)>)]) -> Vec<ComparedFigure> {
     let names = ["continuum_lunar_terrain_n", "continuum_lunar_surface_n"];
     let what = ["pull at slip 0.4, soil lunar, pressure terrain", "pull at slip 0.4, soil lunar, pressure surface"];
-    let figure =
-        |i: usize| Figure { name: names[i], value: at_forty(&curves[i].1), unit: "N", what: what[i], at_most: None };
+    let figure = |i: usize| ComparedFigure {
+        name: names[i],
+        value: at_forty(&curves[i].1),
+        unit: "N",
+        what: what[i],
+        at_most: None,
+    };
     (0..names.len().min(curves.len())).map(figure).collect()
 }
 

@@ -6,7 +6,7 @@ use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
 use selene_soil::rig::RigError;
 use selene_soil::{DataDriven, Law, WheelShape};
 
-use super::{Failure, Figure, Section, Sources, line, worst};
+use super::{ComparedFigure, Failure, Section, Sources, line, worst};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 /// EX1's wheel (config/rover/ex1.yaml); the paper prints none.
@@ -37,7 +37,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     let loads = LOADS_N.iter().flat_map(|&load_n| SLOPE_M_S.map(|rim| (rim, 0.0, load_n / 1.62)));
     let loads = all(&law, data, loads.collect())?;
     let mean = |runs: &[Settled], of: fn(&Settled) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
-    let figure = |name, value, unit, what, at_most| Figure { name, value, unit, what, at_most };
+    let figure = |name, value, unit, what, at_most| ComparedFigure { name, value, unit, what, at_most };
     let figures = vec![
         figure(
             "data_flat_slip",

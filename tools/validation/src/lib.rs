@@ -89,7 +89,7 @@ impl Comparison {
 /// What came out of a comparison.
 pub struct Section {
     /// The figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ComparedFigure>,
     /// What was done and where and why the two differ; Markdown.
     pub text: String,
     /// Plots by the name of their file.
@@ -98,7 +98,7 @@ pub struct Section {
 
 /// A figure and what is asked of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct ComparedFigure {
     /// Its name.
     pub name: &'static str,
     /// What came out.

@@ -6,7 +6,7 @@ use selene_base::Table;
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 use selene_soil::{Law, WheelShape, slip_ratio};
 
-use super::{Failure, Figure, Section, Sources, column, line, rms, table};
+use super::{ComparedFigure, Failure, Section, Sources, column, line, rms, table};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 /// Means over the repeats of every setting; whose they are is told beside them.
@@ -93,13 +93,13 @@ fn straight(settings: &[Setting]) -> impl Iterator<Item = &Setting> {
     settings.iter().filter(|setting| setting.angle_deg == 0.0 && SLIPS.contains(&setting.slip))
 }
 
-fn figures(smooth: &[Setting], grousered: &[Setting]) -> Vec<Figure> {
+fn figures(smooth: &[Setting], grousered: &[Setting]) -> Vec<ComparedFigure> {
     let drawbar =
         |settings: &[Setting]| rms(straight(settings).map(|s| (s.ours.drawbar_n - s.measured.drawbar_n) / s.load_n));
     let sinkage = |settings: &[Setting]| rms(straight(settings).map(|s| s.ours.sinkage_m / s.measured.sinkage_m - 1.0));
     let angled = || smooth.iter().filter(|setting| setting.angle_deg > 0.0);
     let side = rms(angled().map(|s| (s.ours.lateral_n.abs() - s.measured.lateral_n.abs()) / s.load_n));
-    let figure = |name, value, what, at_most| Figure { name, value, unit: "", what, at_most };
+    let figure = |name, value, what, at_most| ComparedFigure { name, value, unit: "", what, at_most };
     vec![
         figure("smooth_drawbar_rms", drawbar(smooth), "pull over load, smooth, RMS", Some(DRAWBAR_ASKED)),
         figure("grousers_drawbar_rms", drawbar(grousered), "pull over load, grousers, RMS", Some(DRAWBAR_ASKED)),

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use selene_sim::{Climb, SlopeRig};
 use selene_vehicle::RoverModel;
 
-use super::{Failure, Figure, Section, Sources, line};
+use super::{ComparedFigure, Failure, Section, Sources, line};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 const SLOPES_DEG: [f64; 13] = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 11.0, 12.0, 13.0, 14.0, 16.0, 18.0, 20.0];
@@ -23,7 +23,7 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     let of_line: Vec<_> = driven.iter().copied().filter(|point| point.0 <= LINE_TO_DEG).collect();
     let (offset, rise, r_squared) = straight_line(&of_line);
     let stall_deg = climbs.iter().find(|climb| climb.stalled).map_or(f64::NAN, |climb| climb.slope_deg);
-    let figure = |name, value, unit, what, at_most| Figure { name, value, unit, what, at_most };
+    let figure = |name, value, unit, what, at_most| ComparedFigure { name, value, unit, what, at_most };
     let figures = vec![
         figure("slope_slip_curvature", 1.0 - r_squared, "", "1 − R² of a line, 0 to 12°", Some(0.02)),
         figure("slope_slip_per_deg", rise, "1/°", "slip that a degree adds", None),

@@ -4,7 +4,7 @@ use selene_base::Table;
 use selene_soil::Law;
 use selene_soil::rig::{self, PlateRig, PlateSample};
 
-use super::{Failure, Figure, Section, Sources, column, line, table};
+use super::{ComparedFigure, Failure, Section, Sources, column, line, table};
 use selene_pictures::chart::{Chart, Mark, Panel};
 
 /// Our run of the peer; how it was made is told beside it.
@@ -79,14 +79,19 @@ fn stiffness(curve: &Curve, from_m: f64, to_m: f64) -> f64 {
     (force_at(curve, to_m) - force_at(curve, from_m)) / (to_m - from_m)
 }
 
-fn figures_of(names: [(&'static str, &'static str); 3], size_m: [f64; 2], ours: &Curve, theirs: &Curve) -> [Figure; 3] {
+fn figures_of(
+    names: [(&'static str, &'static str); 3],
+    size_m: [f64; 2],
+    ours: &Curve,
+    theirs: &Curve,
+) -> [ComparedFigure; 3] {
     let whole = |curve: &Curve| stiffness(curve, 0.0085, 0.0385);
     let grown = (size_m[0] + MARGIN_M) * (size_m[1] + MARGIN_M) / (size_m[0] * size_m[1]);
     let bend = stiffness(theirs, 0.0085, 0.0185) / whole(theirs) - stiffness(ours, 0.0085, 0.0185) / whole(ours);
     let held = ours.up.iter().chain(&theirs.up).filter(|point| point.0 < DEPTH_M - 5e-4);
     let figure = |i: usize, value, unit, at_most| {
         let (name, what) = names[i];
-        Figure { name, value, unit, what, at_most: Some(at_most) }
+        ComparedFigure { name, value, unit, what, at_most: Some(at_most) }
     };
     [
         figure(0, whole(theirs) / whole(ours), "", grown),

@@ -8,7 +8,7 @@ use selene_base::Table;
 use selene_soil::WheelShape;
 use selene_soil::rig::{self, RigError, SteadyState, WheelRig};
 
-use super::{Failure, Figure, Section, Sources, column, line, table, worst};
+use super::{ComparedFigure, Failure, Section, Sources, column, line, table, worst};
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
 /// Our runs of Chrono as published, and of its law over exact hits; how they were made is told beside them.
@@ -70,8 +70,8 @@ fn rolling(rows: &[Row], force_n: fn(&SteadyState) -> f64) -> f64 {
     worst(rolling.map(|row| (force_n(&row.ours) - force_n(&row.theirs)) / row.load_n))
 }
 
-fn figures(published: &[Row], exact: &[Row]) -> Vec<Figure> {
-    let figure = |name, value, what, at_most| Figure { name, value, unit: "", what, at_most };
+fn figures(published: &[Row], exact: &[Row]) -> Vec<ComparedFigure> {
+    let figure = |name, value, what, at_most| ComparedFigure { name, value, unit: "", what, at_most };
     let asked = Some(ASKED);
     let drawbar: fn(&SteadyState) -> f64 = |s| s.drawbar_n;
     let torque: fn(&SteadyState) -> f64 = |s| s.torque_nm;

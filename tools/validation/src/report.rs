@@ -4,7 +4,7 @@ use std::path::Path;
 
 use selene_base::output::{self, FileKind};
 
-use super::{Comparison, Failure, Figure, Section};
+use super::{ComparedFigure, Comparison, Failure, Section};
 
 const HEAD: &str = "# Validation
 
@@ -39,8 +39,8 @@ fn write_section(section: &Section, images: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn row(figure: &Figure) -> String {
-    let Figure { value, unit, what, at_most, .. } = figure;
+fn row(figure: &ComparedFigure) -> String {
+    let ComparedFigure { value, unit, what, at_most, .. } = figure;
     let shown = |value: f64| if unit.is_empty() { share(value) } else { format!("{value:.3} {unit}") };
     let (asked, met) = match at_most {
         Some(limit) => (format!("≤ {}", shown(*limit)), if figure.is_met() { "met" } else { "not met" }),
@@ -59,7 +59,7 @@ fn share(value: f64) -> String {
     }
 }
 
-impl Figure {
+impl ComparedFigure {
     /// Whether it is what is asked for; nothing asked is met by any number.
     #[must_use]
     pub fn is_met(&self) -> bool {
@@ -69,11 +69,11 @@ impl Figure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, row, share};
+    use super::{ComparedFigure, row, share};
 
     #[test]
     fn a_figure_is_met_up_to_its_limit_and_never_when_it_is_no_number() {
-        let figure = |value| Figure { name: "x", value, unit: "mm", what: "depth", at_most: Some(0.25) };
+        let figure = |value| ComparedFigure { name: "x", value, unit: "mm", what: "depth", at_most: Some(0.25) };
         assert!(row(&figure(0.25)).ends_with("| ≤ 0.250 mm | 0.250 mm | met |\n"));
         assert!(row(&figure(0.26)).ends_with("not met |\n") && !figure(f64::NAN).is_met());
         assert_eq!([0.0002, 0.113, 2e-7].map(share), ["0.020 %", "11.3 %", "2.0e-5 %"]);

@@ -6,6 +6,9 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// DataEnd without checksum, Footer with no summary and no checksum, magic
 /// (MCAP specification, "Records").
@@ -34,17 +37,35 @@ impl Disk for File {
     }
 }
 
+/// Makes the file of a name; refuses one that is there.
+pub(super) type Disks = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Disk>> + Send>;
+
+/// Files of the file system.
+pub(super) fn files() -> Disks {
+    fn file(path: &Path) -> io::Result<Box<dyn Disk>> {
+        Ok(Box::new(File::create_new(path)?))
+    }
+    Box::new(file)
+}
+
 /// A file that is a whole MCAP after every flush.
 pub(super) struct WholeFile {
     disk: Box<dyn Disk>,
     /// Bytes before the ending.
     committed: u64,
+    /// The same, for whoever decides when a file is full.
+    written_bytes: Arc<AtomicU64>,
     pending: Vec<u8>,
 }
 
 impl WholeFile {
     pub(super) fn new(disk: Box<dyn Disk>) -> Self {
-        Self { disk, committed: 0, pending: Vec::new() }
+        Self { disk, committed: 0, written_bytes: Arc::default(), pending: Vec::new() }
+    }
+
+    /// How much is written, as it grows: the file itself is the MCAP writer's.
+    pub(super) fn written_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written_bytes)
     }
 
     /// Writes what is pending, which ends the MCAP itself; tells the file's size.
@@ -82,6 +103,7 @@ impl Write for WholeFile {
         self.pending.clear();
         if result.is_ok() {
             self.committed += added;
+            self.written_bytes.store(self.committed, Ordering::Relaxed);
         }
         result
     }

@@ -1,40 +1,42 @@
-//! The thread that writes the bag. Chunks are closed when they hold enough or
-//! when a second of simulated time has passed, whichever comes first: that much
-//! a killed process may lose.
+//! The thread that writes the bag: file after file, each of them whole after every chunk, and `metadata.yaml` at
+//! the start, with each new file and about once a simulated second.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
-use mcap::records::{MessageHeader, Metadata};
-use mcap::write::NoSeek;
-use mcap::{Compression, McapError, McapResult, WriteOptions};
+use mcap::{McapError, McapResult};
 
-use super::disk::WholeFile;
-use super::metadata::{self, Contents};
+use super::disk::{Disks, WholeFile};
+use super::latched::{Kept, Latch, Latched};
+use super::metadata::{self, Contents, FileContents, TopicContents};
+use super::open_file::{Entry, OpenFile, SPAN_NS};
+use super::options::RecordOptions;
 use super::{BagError, BagSummary, locked};
 use crate::cdr::Encoded;
 use crate::qos::Topic;
-
-/// A chunk is closed when it holds this much: two or three images.
-const CHUNK_BYTES: usize = 768 << 10;
-/// Simulated time after which a chunk is closed at the latest, and `metadata.yaml` told.
-const SPAN_NS: u64 = 1_000_000_000;
-/// The processors are the simulation's: the fastest level, and no threads of its own.
-const ZSTD_LEVEL: u32 = 1;
 
 /// Work for the thread.
 pub(super) enum Job {
     /// A topic, numbered in order of arrival.
     Topic(Topic),
-    /// A message of the topic with that number.
-    Message { topic: usize, message: Encoded, stamp_ns: u64 },
+    /// A message.
+    Message(Arrived),
+    /// A publisher of a latched topic is gone.
+    Gone(u64),
     /// The end.
     Finish,
 }
 
-type Mcap = mcap::Writer<NoSeek<WholeFile>>;
+/// A message as it came.
+pub(super) struct Arrived {
+    /// Number of its topic.
+    pub(super) topic: usize,
+    pub(super) message: Encoded,
+    pub(super) stamp_ns: u64,
+    /// Where its publisher keeps messages for those that come late.
+    pub(super) latch: Option<Latch>,
+}
 
 /// Why, in the system's own words where it was the system: "No space left on device".
 fn cause(error: &McapError) -> String {
@@ -47,51 +49,55 @@ fn cause(error: &McapError) -> String {
 /// The state of a recording.
 pub(super) struct Writer {
     directory: PathBuf,
-    file: Recording,
-    /// MCAP channel of each topic.
-    channels: Vec<u16>,
+    options: RecordOptions,
+    disks: Disks,
+    /// None after a fault.
+    file: Option<OpenFile>,
     contents: Contents,
     /// What of it is on the disk.
     on_disk: Contents,
-    chunk_bytes: usize,
-    /// Stamp of the message after the last chunk that closed for its time.
-    span_start_ns: Option<u64>,
-    /// Latest stamp so far: the log time, so that the file is in order of log time.
+    latched: Latched,
+    /// Whether the open file holds more than what was repeated at its beginning.
+    has_news: bool,
+    /// Size of the files that are closed.
+    closed_bytes: u64,
+    /// Log time until which `metadata.yaml` tells.
+    told_ns: u64,
+    /// Latest stamp so far: the log time, so that the files are in order of log time.
     now_ns: u64,
     lost: u64,
     fault: Arc<Mutex<Option<String>>>,
 }
 
-/// The MCAP file while it is written, and its size after.
-enum Recording {
-    Open(Box<Mcap>),
-    Closed { bytes: u64 },
-}
-
 impl Writer {
-    /// Writes the file's head and a first `metadata.yaml`.
+    /// Writes the head of the first file, and `metadata.yaml`.
     pub(super) fn begin(
         directory: &Path,
-        file: WholeFile,
+        options: RecordOptions,
+        disks: Disks,
         fault: Arc<Mutex<Option<String>>>,
     ) -> Result<Self, BagError> {
-        let contents = Contents::default();
-        let open = begin_mcap(directory, file, &contents)
-            .map_err(|source| BagError::Write { path: directory.join(metadata::file_name(directory)), source })?;
-        metadata::write(directory, &contents)
-            .map_err(|source| BagError::Create { path: directory.join("metadata.yaml"), source })?;
-        Ok(Self {
+        let mut writer = Self {
             directory: directory.to_owned(),
-            file: Recording::Open(Box::new(open)),
-            channels: Vec::new(),
-            contents,
+            options,
+            disks,
+            file: None,
+            contents: Contents::default(),
             on_disk: Contents::default(),
-            chunk_bytes: 0,
-            span_start_ns: None,
+            latched: Latched::default(),
+            has_news: false,
+            closed_bytes: 0,
+            told_ns: 0,
             now_ns: 0,
             lost: 0,
             fault,
-        })
+        };
+        let path = directory.join(metadata::file_name(directory, 0));
+        writer.open_next().map_err(|error| match error {
+            McapError::Io(source) => BagError::Create { path, source },
+            source => BagError::Write { path, source },
+        })?;
+        Ok(writer)
     }
 
     /// Takes jobs until the end.
@@ -99,7 +105,11 @@ impl Writer {
         while let Ok(job) = queue.recv() {
             let done = match job {
                 Job::Topic(topic) => self.add_topic(topic),
-                Job::Message { topic, message, stamp_ns } => self.add_message(topic, &message, stamp_ns),
+                Job::Message(arrived) => self.add_message(&arrived),
+                Job::Gone(publisher) => {
+                    self.latched.forget(publisher);
+                    Ok(())
+                }
                 Job::Finish => break,
             };
             if let Err(error) = done {
@@ -110,59 +120,111 @@ impl Writer {
     }
 
     fn add_topic(&mut self, topic: Topic) -> McapResult<()> {
-        let channel = match &mut self.file {
-            Recording::Open(mcap) => add_channel(mcap, &topic),
-            Recording::Closed { .. } => Ok(0),
+        let added = match &mut self.file {
+            Some(file) => file.add_topic(&topic, self.options.metadata),
+            None => Ok(()),
         };
         // Later topics keep their numbers even if this one failed.
-        self.channels.push(*channel.as_ref().unwrap_or(&0));
-        self.contents.topics.push((topic, 0));
-        channel.map(drop)
+        self.contents.topics.push(TopicContents::new(topic));
+        added
     }
 
-    fn add_message(&mut self, topic: usize, message: &Encoded, stamp_ns: u64) -> McapResult<()> {
-        let Recording::Open(mcap) = &mut self.file else {
+    fn add_message(&mut self, arrived: &Arrived) -> McapResult<()> {
+        if self.file.is_none() {
             self.lost += 1;
             return Ok(());
-        };
-        let written = &mut self.contents.topics[topic].1;
-        let sequence = (*written & u64::from(u32::MAX)) as u32;
-        let channel_id = self.channels[topic];
+        }
         // Recorded when it came: in simulated time that is no earlier than anything before.
-        self.now_ns = self.now_ns.max(stamp_ns);
-        let header = MessageHeader { channel_id, sequence, log_time: self.now_ns, publish_time: stamp_ns };
-        mcap.write_to_known_channel(&header, message.bytes())?;
-        *written += 1;
-        let first_ns = self.contents.span_ns.map_or(self.now_ns, |(first_ns, _)| first_ns);
-        self.contents.span_ns = Some((first_ns, self.now_ns));
-        self.chunk_bytes += message.bytes().len();
-        let span_start_ns = *self.span_start_ns.get_or_insert(stamp_ns);
-        let second_passed = stamp_ns.saturating_sub(span_start_ns) >= SPAN_NS;
-        if second_passed || self.chunk_bytes >= CHUNK_BYTES {
-            mcap.flush()?;
-            self.chunk_closed(second_passed)?;
+        self.now_ns = self.now_ns.max(arrived.stamp_ns);
+        if self.is_full(arrived.message.bytes().len()) {
+            self.next_file().inspect_err(|_| self.lost += 1)?;
+        }
+        self.has_news = true;
+        let sequence = (self.contents.topics[arrived.topic].recorded() & u64::from(u32::MAX)) as u32;
+        let Arrived { topic, stamp_ns, .. } = *arrived;
+        let entry = Kept { topic, sequence, stamp_ns, message: arrived.message.clone() };
+        self.write(&entry, false)?;
+        if let Some(latch) = arrived.latch {
+            self.latched.keep(latch, entry);
         }
         Ok(())
     }
 
-    fn chunk_closed(&mut self, second_passed: bool) -> McapResult<()> {
-        self.chunk_bytes = 0;
-        let new_topics = self.contents.topics.len() > self.on_disk.topics.len();
+    /// Whether a message of so many bytes goes to the next file.
+    fn is_full(&self, message_bytes: usize) -> bool {
+        let begun_ns = self.contents.files.last().and_then(|file| file.span_ns).map(|(first_ns, _)| first_ns);
+        let (Some(file), Some(begun_ns)) = (self.file.as_ref().filter(|_| self.has_news), begun_ns) else {
+            return false;
+        };
+        let span_ns = i64::try_from(self.now_ns - begun_ns).unwrap_or(i64::MAX);
+        self.options.max_bytes.is_some_and(|most| file.bytes_with(message_bytes) > most)
+            || self.options.max_span.is_some_and(|longest| span_ns >= longest.nanos())
+    }
+
+    fn next_file(&mut self) -> McapResult<()> {
+        self.close()?;
+        self.open_next()
+    }
+
+    /// Closes the open file, if there is one.
+    fn close(&mut self) -> McapResult<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let (bytes, closed) = file.close(&self.contents.yaml(&self.options));
+        self.closed_bytes += bytes;
+        closed?;
         self.on_disk = self.contents.clone();
-        if second_passed || new_topics {
-            self.span_start_ns = None;
-            metadata::write(&self.directory, &self.on_disk)?;
-        }
         Ok(())
     }
 
-    /// Keeps what is whole in the file and drops all that comes later.
-    fn turn_off(&mut self, why: &str) {
-        if let Recording::Open(mcap) = std::mem::replace(&mut self.file, Recording::Closed { bytes: 0 }) {
-            let bytes = mcap.into_inner().into_inner().restore();
-            self.file = Recording::Closed { bytes };
-            self.tell(why);
+    /// Opens the next file with all topics, and repeats what is latched. One that cannot be begun is removed.
+    fn open_next(&mut self) -> McapResult<()> {
+        let name = metadata::file_name(&self.directory, self.contents.files.len());
+        let path = self.directory.join(&name);
+        let disk = (self.disks)(&path)?;
+        self.contents.files.push(FileContents::new(name));
+        let begun = self.begin_file(WholeFile::new(disk));
+        // The fault that kept it from being begun is told; a file without content would only be in the way.
+        let file = begun.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        (self.file, self.has_news) = (Some(file), false);
+        self.on_disk = self.contents.clone();
+        self.tell_metadata()?;
+        self.latched.all().iter().try_for_each(|kept| self.write(kept, true))
+    }
+
+    fn begin_file(&self, file: WholeFile) -> McapResult<OpenFile> {
+        let mut file = OpenFile::begin(file, self.options.compression, &self.contents.yaml(&self.options))?;
+        for TopicContents { topic, .. } in &self.contents.topics {
+            file.add_topic(topic, self.options.metadata)?;
         }
+        Ok(file)
+    }
+
+    fn write(&mut self, kept: &Kept, is_repeated: bool) -> McapResult<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let Kept { topic, sequence, stamp_ns, ref message } = *kept;
+        self.contents.count(topic, self.now_ns, is_repeated);
+        let entry = Entry { topic, sequence, log_ns: self.now_ns, stamp_ns, bytes: message.bytes() };
+        if file.write(&entry)? { self.chunk_closed() } else { Ok(()) }
+    }
+
+    fn chunk_closed(&mut self) -> McapResult<()> {
+        let has_new_topics = self.contents.topics.len() > self.on_disk.topics.len();
+        self.on_disk = self.contents.clone();
+        let is_due = self.now_ns - self.told_ns >= SPAN_NS;
+        if is_due || has_new_topics { self.tell_metadata() } else { Ok(()) }
+    }
+
+    fn tell_metadata(&mut self) -> McapResult<()> {
+        self.told_ns = self.now_ns;
+        Ok(metadata::write(&self.directory, &self.on_disk, &self.options)?)
+    }
+
+    /// Keeps what is whole in the files and drops all that comes later.
+    fn turn_off(&mut self, why: &str) {
+        if let Some(file) = self.file.take() {
+            self.closed_bytes += file.restore();
+        }
+        self.tell(why);
     }
 
     /// Makes the fault known; messages that are not on the disk are lost.
@@ -171,70 +233,29 @@ impl Writer {
         let fault = format!("{path}: recording has stopped: {why}; what was written before is readable");
         tracing::error!("{fault}");
         *locked(&self.fault) = Some(fault);
-        self.lost += self.contents.message_count() - self.on_disk.message_count();
-        for (topic, (_, written)) in self.contents.topics.iter_mut().enumerate() {
-            *written = self.on_disk.topics.get(topic).map_or(0, |(_, on_disk)| *on_disk);
-        }
-        self.contents.span_ns = self.on_disk.span_ns;
+        self.lost += self.contents.recorded() - self.on_disk.recorded();
+        let topics = std::mem::take(&mut self.contents.topics);
+        self.contents = self.on_disk.clone();
+        let later = topics.into_iter().skip(self.contents.topics.len());
+        self.contents.topics.extend(later.map(|known| TopicContents::new(known.topic)));
     }
 
     fn end(mut self) -> BagSummary {
-        let bytes = match std::mem::replace(&mut self.file, Recording::Closed { bytes: 0 }) {
-            Recording::Open(mcap) => self.end_mcap(*mcap),
-            Recording::Closed { bytes } => bytes,
-        };
-        if let Err(error) = metadata::write(&self.directory, &self.contents) {
+        if let Err(error) = self.close() {
+            self.tell(&cause(&error));
+        }
+        if let Err(error) = metadata::write(&self.directory, &self.contents, &self.options) {
             tracing::warn!("{}: metadata.yaml is not up to date: {error}", self.directory.display());
         }
-        let messages = self.contents.topics.iter().map(|(topic, written)| (topic.name.clone(), *written));
+        let messages = self.contents.topics.iter().map(|of| (of.topic.name.clone(), of.recorded()));
         BagSummary {
-            bytes,
+            bytes: self.closed_bytes,
+            files: self.contents.files.len(),
             messages: messages.collect(),
+            unmatched: Vec::new(),
             lost: self.lost,
             fault: locked(&self.fault).clone(),
             directory: self.directory,
         }
     }
-
-    fn end_mcap(&mut self, mut mcap: Mcap) -> u64 {
-        let ended = write_metadata(&mut mcap, &self.directory, &self.contents).and_then(|()| mcap.finish());
-        let mut file = mcap.into_inner().into_inner();
-        match ended.and_then(|_| Ok(file.close()?)) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let bytes = file.restore();
-                self.tell(&error.to_string());
-                bytes
-            }
-        }
-    }
-}
-
-fn begin_mcap(directory: &Path, file: WholeFile, contents: &Contents) -> McapResult<Mcap> {
-    let mut mcap = WriteOptions::new()
-        .profile("ros2")
-        .library("selene")
-        .compression(Some(Compression::Zstd))
-        .compression_level(ZSTD_LEVEL)
-        .compression_threads(0)
-        .chunk_size(None)
-        .disable_seeking(true)
-        .create(NoSeek::new(file))?;
-    write_metadata(&mut mcap, directory, contents)?;
-    mcap.flush()?;
-    Ok(mcap)
-}
-
-fn add_channel(mcap: &mut Mcap, topic: &Topic) -> McapResult<u16> {
-    let schema = mcap.add_schema(topic.type_name, "ros2msg", topic.definition.as_bytes())?;
-    let profiles = BTreeMap::from([("offered_qos_profiles".to_owned(), topic.qos.rosbag2_yaml())]);
-    mcap.add_channel(schema, &topic.name, "cdr", &profiles)
-}
-
-/// `ros2 bag` reads the version from here when it is given the MCAP alone, and
-/// with it how the QoS texts of the channels are meant.
-fn write_metadata(mcap: &mut Mcap, directory: &Path, contents: &Contents) -> McapResult<()> {
-    let text = contents.yaml(&metadata::file_name(directory));
-    let metadata = BTreeMap::from([("serialized_metadata".to_owned(), text)]);
-    mcap.write_metadata(&Metadata { name: "rosbag2".to_owned(), metadata })
 }

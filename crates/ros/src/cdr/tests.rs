@@ -4,7 +4,7 @@ use selene_base::random::{RngExt, stream};
 
 use super::{CdrError, Encoded, decode, encode};
 use crate::message::sample::sample;
-use crate::message::{Message, for_every_message};
+use crate::message::{Message, for_every_message, for_every_part};
 use crate::{builtin_interfaces, geometry_msgs, sensor_msgs, std_msgs};
 
 /// Damaged copies tried of each message type.
@@ -25,6 +25,7 @@ fn round_trip<M: Message + PartialEq + std::fmt::Debug>() {
 #[test]
 fn every_message_comes_back_as_it_went() {
     for_every_message!(round_trip());
+    for_every_part!(round_trip());
 }
 
 #[test]
@@ -110,6 +111,7 @@ fn survives_damage<M: Message>() {
 #[test]
 fn truncated_messages_are_refused_and_damaged_ones_do_no_harm() {
     for_every_message!(survives_damage());
+    for_every_part!(survives_damage());
 }
 
 /// Lengths that lie cost an error: were they believed, this would ask for 100 GB.

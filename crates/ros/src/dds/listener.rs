@@ -1,5 +1,6 @@
-//! The one thread that takes samples from all our readers and calls their sinks.
-//! It sleeps until a reader has something; no lock is held while a sink runs.
+//! The one thread that takes samples from all our readers and calls their sinks,
+//! and that hears which endpoints of others are matched with ours. It sleeps until
+//! there is something; no lock is held while a sink runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,19 +9,51 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::{io, thread};
 
-use rustdds::GUID;
 use rustdds::mio1::event::Source;
 use rustdds::mio1::{Events, Interest, Poll, Token, Waker};
-use rustdds::no_key::SimpleDataReader;
+use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
+use rustdds::{
+    DomainParticipant, DomainParticipantStatusListener, GUID, RTPSEntity, SampleIdentity, SequenceNumber, StatusEvented,
+};
 
+use super::matches::Matches;
 use super::raw::Raw;
 use crate::cdr::Encoded;
-use crate::transport::Sink;
 
 const WAKE: Token = Token(0);
+/// The participant has something to tell.
+const STATUS: Token = Token(1);
 const EVENTS_AT_ONCE: usize = 64;
 
 pub(super) type Reader = SimpleDataReader<Encoded, Raw>;
+
+/// A message as it came, with what tells requests and replies apart.
+pub(super) struct Sample {
+    pub(super) writer: GUID,
+    /// The writer's sequence number of it.
+    pub(super) number: SequenceNumber,
+    /// What its inline QoS says it belongs to.
+    pub(super) related: Option<SampleIdentity>,
+    pub(super) message: Encoded,
+}
+
+/// What a reader is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Topic,
+    /// Its sink must know of every match that came before a sample.
+    Service,
+}
+
+/// Takes each sample of a reader.
+pub(super) type SampleSink = Box<dyn Fn(Sample) + Send + Sync>;
+
+impl From<DeserializedCacheChange<Encoded>> for Sample {
+    fn from(change: DeserializedCacheChange<Encoded>) -> Self {
+        let (writer, related) = (change.writer_guid(), change.related_sample_identity());
+        Self { writer, number: change.sequence_number, related, message: change.into_value() }
+    }
+}
 
 enum Request {
     Add(Token, Box<Ear>),
@@ -31,8 +64,9 @@ enum Request {
 /// A reader and who listens.
 struct Ear {
     reader: Reader,
+    purpose: Purpose,
     topic: String,
-    sink: Sink,
+    sink: SampleSink,
 }
 
 /// The sending side of the thread's requests; clones reach the same thread.
@@ -44,9 +78,9 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn add(&self, reader: Reader, topic: String, sink: Sink) -> Token {
+    pub(super) fn add(&self, reader: Reader, purpose: Purpose, topic: String, sink: SampleSink) -> Token {
         let token = Token(self.last_token.fetch_add(1, Ordering::Relaxed) + 1);
-        self.send(Request::Add(token, Box::new(Ear { reader, topic, sink })));
+        self.send(Request::Add(token, Box::new(Ear { reader, purpose, topic, sink })));
         token
     }
 
@@ -71,14 +105,16 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Starts listening; samples of `own` writers are passed over.
-    pub(super) fn start(own: GUID) -> io::Result<Self> {
+    /// Starts listening; samples of the `own` participant's writers are passed over.
+    pub(super) fn start(own: &DomainParticipant, matches: Arc<Matches>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
+        let mut status = own.status_listener();
+        poll.registry().register(&mut status, STATUS, Interest::READABLE)?;
         let (sender, receiver) = channel();
-        let ears = Ears { own, poll, receiver, ears: BTreeMap::new() };
+        let ears = Ears { own: own.guid(), poll, status, matches, receiver, ears: BTreeMap::new() };
         let thread = thread::Builder::new().name("dds listener".to_owned()).spawn(move || ears.run())?;
-        let requests = Requests { sender, waker, last_token: Arc::new(AtomicUsize::new(WAKE.0)) };
+        let requests = Requests { sender, waker, last_token: Arc::new(AtomicUsize::new(STATUS.0)) };
         Ok(Self { requests, thread: Some(thread) })
     }
 
@@ -102,6 +138,8 @@ impl Drop for Listener {
 struct Ears {
     own: GUID,
     poll: Poll,
+    status: DomainParticipantStatusListener,
+    matches: Arc<Matches>,
     receiver: Receiver<Request>,
     ears: BTreeMap<Token, Box<Ear>>,
 }
@@ -109,6 +147,7 @@ struct Ears {
 impl Ears {
     fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
+        self.learn(); // what was told before we listened
         loop {
             match self.poll.poll(&mut events, None) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => {
@@ -118,7 +157,10 @@ impl Ears {
                 _ => {}
             }
             for event in &events {
-                self.hear(event.token());
+                match event.token() {
+                    STATUS => self.learn(),
+                    token => self.hear(token),
+                }
             }
             if !self.obey() {
                 return;
@@ -147,13 +189,24 @@ impl Ears {
         self.hear(token); // what came before we listened
     }
 
+    fn learn(&self) {
+        while let Some(event) = self.status.try_recv_status() {
+            self.matches.learn(&event);
+        }
+    }
+
     fn hear(&self, token: Token) {
         let Some(ear) = self.ears.get(&token) else { return };
         ear.reader.drain_read_notifications();
         loop {
             match ear.reader.try_take_one() {
                 Ok(Some(sample)) if sample.writer_guid().prefix == self.own.prefix => {}
-                Ok(Some(sample)) => (ear.sink)(&sample.into_value()),
+                Ok(Some(sample)) => {
+                    if ear.purpose == Purpose::Service {
+                        self.learn();
+                    }
+                    (ear.sink)(sample.into());
+                }
                 Ok(None) => return,
                 Err(error) => tracing::warn!(topic = ear.topic, "a sample was dropped: {error}"),
             }

@@ -6,14 +6,20 @@ use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
 
-use super::{DOMAIN_ID_MAX, Dds, DdsOptions};
+use super::{AskedDiscovery, DOMAIN_ID_MAX, Dds, DdsOptions, Discovery, Range, ServiceMapping};
+use crate::geometry_msgs::{Twist, TwistStamped};
+use crate::message::Message;
 use crate::qos::Qos;
 use crate::sensor_msgs::Image;
+use crate::service::serve;
 use crate::std_msgs::Header;
-use crate::transport::{Publisher, Subscription, TransportError, subscribe};
+use crate::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
+use crate::transport::{Publisher, Subscription, Transport, TransportError, subscribe};
 
 /// A domain of the tests' own, away from the user's nodes.
 const DOMAIN: u16 = 87;
+/// One for two nodes alone: within a machine only the first ports of a domain are called.
+const DOMAIN_OF_TWO: u16 = 86;
 /// Peers find each other within seconds; a slow machine gets much longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
@@ -23,11 +29,21 @@ const FIRST: u32 = 0;
 const FIRST_OF_OTHER: u32 = 1_000_000;
 
 fn options(node_name: &str) -> DdsOptions {
-    DdsOptions { domain_id: DOMAIN, node_name: node_name.to_owned(), namespace: "/".to_owned() }
+    DdsOptions {
+        domain_id: DOMAIN,
+        node_name: node_name.to_owned(),
+        namespace: "/".to_owned(),
+        discovery: Discovery::default(),
+        service_mapping: ServiceMapping::default(),
+    }
 }
 
 fn open(node_name: &str) -> Option<Dds> {
-    match Dds::open(options(node_name)) {
+    open_with(options(node_name))
+}
+
+fn open_with(options: DdsOptions) -> Option<Dds> {
+    match Dds::open(options) {
         Ok(dds) => Some(dds),
         Err(error) => {
             println!("skipped: {error}");
@@ -63,7 +79,11 @@ fn publish_until_heard(publisher: &Publisher<Image>, heard: &Receiver<Image>, fi
 
 fn exchange(topic: &str, qos: Qos) {
     let (Some(left), Some(right)) = (open("left"), open("right")) else { return };
-    for (from, to) in [(&left, &right), (&right, &left)] {
+    exchange_between(&left, &right, topic, qos);
+}
+
+fn exchange_between(left: &Dds, right: &Dds, topic: &str, qos: Qos) {
+    for (from, to) in [(left, right), (right, left)] {
         let (_subscription, heard) = listen(to, topic, qos);
         let publisher = Publisher::new(from, topic, qos).unwrap();
         let got = publish_until_heard(&publisher, &heard, FIRST);
@@ -80,6 +100,61 @@ fn two_nodes_exchange_images_both_ways_best_effort() {
 #[test]
 fn two_nodes_exchange_images_both_ways_reliably() {
     exchange("/test/exchange_reliable", Qos::reliable());
+}
+
+#[test]
+fn nodes_that_keep_to_this_machine_find_each_other() {
+    let alone = AskedDiscovery { on_this_machine: true, ..AskedDiscovery::default() };
+    let discovery = Discovery::new(&alone).unwrap();
+    let here = |name| DdsOptions { domain_id: DOMAIN_OF_TWO, discovery: discovery.clone(), ..options(name) };
+    let (Some(left), Some(right)) = (open_with(here("left")), open_with(here("right"))) else { return };
+    exchange_between(&left, &right, "/test/this_machine", Qos::reliable());
+}
+
+#[test]
+fn peers_of_another_type_are_found_and_those_that_fit_are_counted() {
+    let (Some(rover), Some(plain), Some(stamped)) = (open("rover"), open("plain"), open("stamped")) else { return };
+    let topic = "/test/cmd_vel";
+    let _ear = subscribe(&rover, topic, Qos::reliable(), |_: TwistStamped| ()).unwrap();
+    let _plain = Publisher::<Twist>::new(&plain, topic, Qos::reliable()).unwrap();
+    let _stamped = Publisher::<TwistStamped>::new(&stamped, topic, Qos::reliable()).unwrap();
+    let found = || (rover.watch.own().misfits(), rover.publishers_of(topic));
+    let start = Instant::now();
+    while found() != (1, Some(1)) {
+        assert!(start.elapsed() < PATIENCE, "{:?}", found());
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+}
+
+/// USER_DATA of the endpoints that `dds` has found on a topic of DDS.
+fn user_data(dds: &Dds, topic: &str) -> Vec<String> {
+    let (writers, readers) = (dds.participant.discovered_writers(), dds.participant.discovered_readers());
+    let writers = writers.into_iter().filter(|found| found.publication_topic_data.topic_name == topic);
+    let readers = readers.into_iter().filter(|found| found.subscription_topic_data.topic_name == topic);
+    let data = writers.map(|found| found.user_data).chain(readers.map(|found| found.user_data));
+    data.map(|data| String::from_utf8_lossy(&data).into_owned()).collect()
+}
+
+#[test]
+fn peers_are_told_the_type_hash_of_each_endpoint() {
+    let (Some(teller), Some(peer)) = (open("teller"), open("peer")) else { return };
+    let topic = "/test/type_hash";
+    let _publisher = Publisher::<Image>::new(&teller, topic, Qos::reliable()).unwrap();
+    let _ear = listen(&teller, topic, Qos::reliable());
+    let _service = serve::<SetBool>(&teller, topic, |_, _| ()).unwrap();
+    for (topic, endpoints, hash) in [
+        ("rt/test/type_hash", 2, Image::TYPE_HASH),
+        ("rq/test/type_hashRequest", 1, SetBoolRequest::TYPE_HASH),
+        ("rr/test/type_hashReply", 1, SetBoolResponse::TYPE_HASH),
+    ] {
+        let start = Instant::now();
+        while user_data(&peer, topic).len() < endpoints {
+            assert!(start.elapsed() < PATIENCE, "{topic} is not found");
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        let told = user_data(&peer, topic);
+        assert!(told.iter().all(|data| data.contains(&format!("typehash={hash};"))), "{topic}: {told:?}");
+    }
 }
 
 #[test]
@@ -161,7 +236,9 @@ fn what_outlives_the_node_does_nothing_and_peers_see_it_leave() {
 fn an_impossible_domain_or_name_is_refused_with_the_way_out() {
     let too_high = DdsOptions { domain_id: DOMAIN_ID_MAX + 1, ..options("x") };
     let bad_name = options("not a name");
-    for refused in [too_high, bad_name] {
+    let with = |discovery| DdsOptions { discovery, ..options("x") };
+    let off = with(Discovery { range: Range::Off, ..Discovery::default() });
+    for refused in [too_high, bad_name, off] {
         let message = Dds::open(refused).err().expect("must be refused").to_string();
         assert!(message.contains("--no-dds") && message.contains("domain"), "{message}");
     }

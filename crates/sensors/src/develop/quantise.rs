@@ -23,13 +23,13 @@ pub struct QuantiseSpec {
     /// At which end of a word fewer than 16 bits stand.
     #[garde(skip)]
     #[serde(default)]
-    pub align: Align,
+    pub align: BitAlignment,
 }
 
 /// Which end of a word of 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Align {
+pub enum BitAlignment {
     /// The low bits.
     #[default]
     Low,
@@ -54,7 +54,8 @@ impl QuantiseSpec {
     pub(super) fn rows(self, from: Quantity) -> RowWork<'static> {
         let highest = self.highest() as f32;
         let scale = if from == Quantity::Electrons { 1.0 } else { highest };
-        let step = if self.bits > 8 && self.align == Align::High { (1_u32 << (16 - self.bits)) as f32 } else { 1.0 };
+        let step =
+            if self.bits > 8 && self.align == BitAlignment::High { (1_u32 << (16 - self.bits)) as f32 } else { 1.0 };
         Box::new(move |_, _, values| {
             for value in values {
                 // Not a number becomes 0, as the darkest.
@@ -67,10 +68,10 @@ impl QuantiseSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Align, BITS, QuantiseSpec};
+    use super::{BITS, BitAlignment, QuantiseSpec};
     use crate::develop::plate::Quantity;
 
-    fn quantised(bits: u32, align: Align, signal: f32) -> f32 {
+    fn quantised(bits: u32, align: BitAlignment, signal: f32) -> f32 {
         let mut values = [signal];
         QuantiseSpec { bits, align }.rows(Quantity::Signal)(0, 0, &mut values);
         values[0]
@@ -82,10 +83,10 @@ mod tests {
             let highest = 2.0_f32.powi(bits as i32) - 1.0;
             for k in 0..1000 {
                 let signal = k as f32 / 999.0;
-                let number = quantised(bits, Align::Low, signal);
+                let number = quantised(bits, BitAlignment::Low, signal);
                 assert!((number - signal * highest).abs() <= 0.505 && number.fract() == 0.0, "{bits} {signal}");
             }
-            let ends = [-0.3, f32::NAN, 1.2, f32::INFINITY].map(|signal| quantised(bits, Align::Low, signal));
+            let ends = [-0.3, f32::NAN, 1.2, f32::INFINITY].map(|signal| quantised(bits, BitAlignment::Low, signal));
             assert_eq!(ends, [0.0, 0.0, highest, highest]);
         }
     }
@@ -93,8 +94,8 @@ mod tests {
     #[test]
     fn twelve_bits_at_the_high_end_of_a_word_are_sixteen_times_those_at_the_low_end() {
         for signal in [0.0, 0.123, 0.5, 1.0] {
-            assert_eq!(quantised(12, Align::High, signal), 16.0 * quantised(12, Align::Low, signal));
-            assert_eq!(quantised(8, Align::High, signal), quantised(8, Align::Low, signal));
+            assert_eq!(quantised(12, BitAlignment::High, signal), 16.0 * quantised(12, BitAlignment::Low, signal));
+            assert_eq!(quantised(8, BitAlignment::High, signal), quantised(8, BitAlignment::Low, signal));
         }
     }
 }

@@ -99,6 +99,17 @@ impl DriverState {
         self.has_driven
     }
 
+    /// The same as if everything had been told `by` earlier: for a clock that is set back by that.
+    pub(crate) fn move_back(&mut self, by: SimTime) {
+        if let Some(BodyCommand { since, motion, .. }) = &mut self.body {
+            *since = *since - by;
+            if let Motion::Car { so_far: Some((at, _)), .. } = motion {
+                *at = *at - by;
+            }
+        }
+        self.joints.iter_mut().flatten().for_each(|set_point| set_point.move_back(by));
+    }
+
     /// How far a car that still drives has come.
     fn car_so_far(&self, now: SimTime) -> Option<(SimTime, AckermannState)> {
         match &self.body {

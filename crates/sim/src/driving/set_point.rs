@@ -37,6 +37,14 @@ impl SetPoint {
         Self { since, asked, counted: false }
     }
 
+    /// The same told `by` earlier.
+    pub(crate) fn move_back(&mut self, by: SimTime) {
+        self.since = self.since - by;
+        if let Asked::Spline { spline, .. } = &mut self.asked {
+            spline.move_back(by);
+        }
+    }
+
     /// The target at `now` for a joint that is at `measured`, and whether this is the
     /// first time that it is less than asked.
     pub(crate) fn target(&mut self, now: SimTime, joint: &Actuator, measured: f64) -> (f64, bool) {

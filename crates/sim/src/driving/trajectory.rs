@@ -109,6 +109,11 @@ struct Knot {
 }
 
 impl JointSpline {
+    /// The same, begun `by` earlier.
+    pub(crate) fn move_back(&mut self, by: SimTime) {
+        self.start = self.start - by;
+    }
+
     /// Whether it has not begun at `now`.
     pub(crate) fn waits(&self, now: SimTime) -> bool {
         now < self.start

@@ -148,14 +148,27 @@ pub(crate) fn lay_rock(
     ruts: &Ruts,
 ) -> Option<LooseRockSetup> {
     let (LooseRockSpec { x_m, y_m, density_kg_m3, .. }, radius_m) = (*spec, 0.5 * spec.diameter_m);
-    let corners = &terrain.shapes().get(shape)?.vertices;
-    let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], 2.0 * radius_m);
     let rotation = UnitQuaternion::from_euler_angles(0.0, 0.0, spec.yaw_deg.to_radians());
+    let of = terrain.shapes().get(shape)?;
+    let world_from_rock = resting(of, radius_m, [x_m, y_m], rotation, terrain, ruts)?;
+    Some(LooseRockSetup { id, shape, radius_m, density_kg_m3, world_from_rock })
+}
+
+/// Where a rock of a shape rests that is turned like this, its lowest corner touching the soil; none off the
+/// ground.
+pub(crate) fn resting(
+    shape: &RockShape,
+    radius_m: f64,
+    [x_m, y_m]: [f64; 2],
+    rotation: UnitQuaternion<f64>,
+    terrain: &Terrain,
+    ruts: &Ruts,
+) -> Option<Pose> {
+    let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], 2.0 * radius_m);
     let lift = |corner: &[f32; 3]| {
         let arm = rotation * Vector3::from(*corner).cast::<f64>() * radius_m;
         Some(patch.height_m(x_m + arm.x, y_m + arm.y)? - arm.z)
     };
-    let z_m = corners.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
-    let world_from_rock = Pose::from_parts(Vector3::new(x_m, y_m, z_m).into(), rotation);
-    z_m.is_finite().then_some(LooseRockSetup { id, shape, radius_m, density_kg_m3, world_from_rock })
+    let z_m = shape.vertices.iter().filter_map(lift).fold(f64::NEG_INFINITY, f64::max);
+    z_m.is_finite().then(|| Pose::from_parts(Vector3::new(x_m, y_m, z_m).into(), rotation))
 }

@@ -3,8 +3,10 @@
 //! Loading reads and checks every one of them, so that a run that starts has all it
 //! needs.
 
+mod lockstep;
 mod loose;
 mod object;
+mod other_rover;
 mod rover;
 mod sensors;
 mod sky;
@@ -22,11 +24,14 @@ use selene_soil::Soils;
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
 use selene_vehicle::VehicleError;
 
-pub(crate) use loose::{FIRST_LAID, from_site, laid, lay_rock};
+pub use lockstep::{AwaitedTopic, LockstepSpec};
+pub(crate) use loose::{FIRST_LAID, from_site, laid, lay_rock, resting};
 pub use loose::{LooseFromSiteSpec, LooseRockSetup, LooseRockSpec};
 pub use object::ObjectSetup;
+pub use other_rover::load_rover;
 pub use rover::{Mounted, MountedSensor, RoverSetup, Start};
 pub(crate) use sensors::load as load_sensors;
+use sensors::with_others;
 pub use sky::SkySpec;
 pub use spec::{LampLevelSpec, ObjectSpec, RoverEntrySpec, ScenarioSpec, SingleRoverSpec, StartSpec};
 pub use stereo::StereoError;
@@ -40,10 +45,14 @@ pub struct LoadOptions {
     pub seed: Option<u64>,
     /// Replaces the instant at which simulated time is zero.
     pub utc: Option<Utc>,
+    /// Replaces the one rover by that of another file, with its own sensors.
+    pub rover: Option<PathBuf>,
     /// Replaces the namespace of the one rover's topics.
     pub namespace: Option<String>,
     /// Replaces where the one rover starts.
     pub start: StartOptions,
+    /// Further sensors of the one rover, by their files; one that is named as a sensor of the scenario replaces it.
+    pub sensors: Vec<PathBuf>,
 }
 
 /// What to change of a start.
@@ -92,6 +101,8 @@ pub struct Scenario {
     pub loose_from_site: Option<LooseFromSiteSpec>,
     /// Whether the run ends at the border of the site.
     pub end_at_site_border: bool,
+    /// Topics that simulated time waits for.
+    pub lockstep: Vec<AwaitedTopic>,
     /// The files that its sky comes from.
     pub sky_files: SkySpec,
     file: PathBuf,
@@ -137,15 +148,16 @@ impl Scenario {
     }
 
     fn of_spec(spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
-        let mut rovers = spec.rovers_in_full(path)?;
-        options.replace(&mut rovers, path)?;
+        let mut entries = spec.rovers_in_full(path)?;
+        options.replace(&mut entries, path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let seed = options.seed.unwrap_or(spec.seed);
         let utc = options.utc.unwrap_or(spec.utc);
         let site_file = folder.join(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
-        let rovers = rovers.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
+        let rovers = entries.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
         let rovers = rovers.collect::<Result<Vec<_>, _>>()?;
+        let lockstep = lockstep::awaited(spec.lockstep_of_world(), &entries, &rovers, path)?;
         let objects = spec.objects.iter().map(|object| ObjectSetup::load(object, folder));
         let objects = objects.collect::<Result<Vec<_>, _>>()?;
         let (sky, stars) = spec.sky.load(&site, utc, path, options.data_dir.as_deref())?;
@@ -165,6 +177,7 @@ impl Scenario {
             loose_rocks: spec.loose_rocks,
             loose_from_site: spec.loose_from_site,
             end_at_site_border: spec.end_at_site_border,
+            lockstep,
             sky_files: spec.sky,
             file: path.to_owned(),
             site_file,
@@ -179,6 +192,12 @@ impl Scenario {
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// The file of its site.
+    #[must_use]
+    pub fn site_file(&self) -> &Path {
+        &self.site_file
     }
 
     /// The site's undisturbed ground.
@@ -249,15 +268,22 @@ impl Scenario {
 impl LoadOptions {
     /// Takes over what the command line says instead, under the same rules.
     fn replace(&self, rovers: &mut [RoverEntrySpec], path: &Path) -> Result<(), InputError> {
-        let Self { namespace, start, .. } = self;
-        if namespace.is_none() && *start == StartOptions::default() {
+        let Self { rover: other, namespace, start, sensors, .. } = self;
+        let is_asked = other.is_some() || namespace.is_some() || *start != StartOptions::default();
+        if !is_asked && sensors.is_empty() {
             return Ok(());
         }
         let count = rovers.len();
         let [rover] = rovers else {
-            let what = format!("has {count} rovers: a start or namespace on the command line is for one");
+            let what =
+                format!("has {count} rovers: a rover, start, namespace or sensor on the command line is for one");
             return Err(InputError::content(path, what));
         };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if let Some(file) = other {
+            other_rover::put(file, rover, folder)?;
+        }
+        rover.sensors = with_others(&rover.sensors, sensors, folder)?;
         start.replace(&mut rover.start);
         if let Some(name) = namespace {
             rover.namespace = Some(name.trim_matches('/').to_owned());

@@ -9,6 +9,7 @@ use selene_soil::SoilsSpec;
 use serde::{Deserialize, Deserializer};
 
 use crate::driving::RouteSpec;
+use crate::scenario::lockstep::{AWAITED_MAX, LockstepSpec};
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
 use crate::scenario::sky::SkySpec;
 
@@ -64,6 +65,10 @@ pub struct ScenarioSpec {
     /// What its built-in driver follows when nobody drives.
     #[garde(dive)]
     pub route: Option<RouteSpec>,
+    /// Topics that simulated time waits for: the one rover's, or beside `rovers` any by their full names.
+    #[garde(dive, length(max = AWAITED_MAX))]
+    #[serde(default)]
+    pub lockstep: Vec<LockstepSpec>,
     /// Rovers.
     #[garde(dive, length(max = ROVERS_MAX))]
     #[serde(default)]
@@ -154,6 +159,10 @@ pub struct RoverEntrySpec {
     #[garde(dive)]
     #[serde(default)]
     pub route: Option<RouteSpec>,
+    /// Topics of it that simulated time waits for.
+    #[garde(dive, length(max = AWAITED_MAX))]
+    #[serde(default)]
+    pub lockstep: Vec<LockstepSpec>,
 }
 
 /// Where something starts or stands.
@@ -242,7 +251,13 @@ impl ScenarioSpec {
             sensors: self.sensors.clone(),
             lamps: self.lamps.clone(),
             route: self.route.clone(),
+            lockstep: self.lockstep.clone(),
         }
+    }
+
+    /// Topics that simulated time waits for and that no rover's entry names.
+    pub(crate) fn lockstep_of_world(&self) -> &[LockstepSpec] {
+        if self.rover.is_some() { &[] } else { &self.lockstep }
     }
 }
 

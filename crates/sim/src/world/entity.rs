@@ -1,6 +1,6 @@
 //! What there is in a world beside its ground: rovers, objects that stand fast, loose rocks. All but
-//! rocks have a number that is never given twice in a run; rocks have that of the site, or one from
-//! `FIRST_LAID` on.
+//! rocks have a number that is not given twice until the world is reset; rocks have that of the site, or one
+//! from `FIRST_LAID` on.
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,8 @@ pub enum Spawn {
     Rover {
         /// Its name, unique in the world.
         name: String,
+        /// Namespace of its topics, unique among rovers: usually its name; empty for none.
+        namespace: String,
         /// Its YAML file, in an allowed folder.
         file: PathBuf,
         /// Files of its sensors, in an allowed folder.
@@ -57,8 +59,22 @@ pub enum Spawn {
         /// Where.
         place: SpawnPlace,
     },
+    /// An object that stands fast, by the text of its URDF.
+    Described {
+        /// Its name, unique in the world.
+        name: String,
+        /// The URDF. Its meshes are in allowed folders.
+        urdf: String,
+        /// Where.
+        place: SpawnPlace,
+    },
     /// A loose rock.
-    Rock(LooseRockSpec),
+    Rock {
+        /// Its name, unique in the world; empty for one that is called by its number.
+        name: String,
+        /// What it is and where.
+        spec: LooseRockSpec,
+    },
 }
 
 /// Something in a world, by its number.
@@ -95,6 +111,26 @@ impl AllowedFolders {
         Self(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).collect())
     }
 
+    /// The folders themselves.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(PathBuf::as_path)
+    }
+
+    /// The file of a name: a whole path, or one that begins in an allowed folder, the first that has it.
+    ///
+    /// # Errors
+    /// As `find`.
+    pub fn resolve(&self, name: &str) -> Result<PathBuf, InputError> {
+        let path = Path::new(name);
+        let there = self.0.iter().map(|folder| folder.join(path)).find(|file| file.exists());
+        match there {
+            // A whole path stays what it is, whatever it is joined to.
+            Some(file) => self.find(&file),
+            None if path.is_absolute() => self.find(path),
+            None => Err(InputError::content(path, format!("is in no folder that may be used ({})", self.told()))),
+        }
+    }
+
     /// The file's own path, links followed.
     ///
     /// # Errors
@@ -107,9 +143,12 @@ impl AllowedFolders {
         if self.0.iter().any(|folder| found.starts_with(folder)) {
             return Ok(found);
         }
+        Err(InputError::content(file, format!("lies outside the folders that may be used ({})", self.told())))
+    }
+
+    fn told(&self) -> String {
         let folders: Vec<_> = self.0.iter().map(|folder| folder.display().to_string()).collect();
-        let allowed = if folders.is_empty() { "none is allowed".to_owned() } else { folders.join(", ") };
-        Err(InputError::content(file, format!("lies outside the folders that may be used ({allowed})")))
+        if folders.is_empty() { "none is allowed".to_owned() } else { folders.join(", ") }
     }
 }
 
@@ -128,6 +167,19 @@ mod tests {
         assert!(told.contains("lies outside the folders") && told.contains("config/rover"), "{told}");
         assert!(AllowedFolders::default().find(&config.join("rover/viper.yaml")).is_err());
         assert!(allowed.find(&config.join("rover/nobody.yaml")).is_err());
+    }
+
+    #[test]
+    fn a_name_is_sought_in_allowed_folders_and_leads_out_of_none() {
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
+        let allowed = AllowedFolders::new([config.join("site"), config.join("rover")]);
+        let viper = allowed.resolve("viper.yaml").expect("there");
+        assert_eq!(viper, config.join("rover/viper.yaml").canonicalize().expect("there"));
+        assert_eq!(allowed.resolve(viper.to_str().expect("UTF-8")).expect("there"), viper);
+        for outside in ["../soil/lunar.yaml", "../../Cargo.toml", "/etc/hostname", "/etc/../etc", "nobody.yaml", "a\0b"]
+        {
+            assert!(allowed.resolve(outside).is_err(), "{outside}");
+        }
     }
 
     #[cfg(unix)]

@@ -9,7 +9,7 @@ use selene_base::Pose;
 use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
 use selene_terrain::{GroundPatch, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
-use selene_vehicle::{ObjectModel, Rover, VehicleError, Wheel};
+use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
 
 use crate::driving::{Driver, RouteFollower, RouteProgress};
 use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, ScenarioError, Start};
@@ -40,6 +40,8 @@ pub struct RoverKind {
     pub(crate) wheel_shapes: Vec<WheelShape>,
     pub(crate) contact_shapes: ContactShapes,
     pub(crate) reach_m: f64,
+    /// The box about each link, in the link's frame.
+    pub(crate) link_bounds: Vec<Option<Bounds>>,
 }
 
 /// What an object is, and where it stands.
@@ -53,6 +55,8 @@ pub struct ObjectKind {
     pub world_from_object: Pose,
     pub(crate) obstacle: Obstacle,
     pub(crate) reach_m: f64,
+    /// The box about it, in its own frame.
+    pub(crate) bounds: Option<Bounds>,
 }
 
 impl Model {
@@ -187,6 +191,7 @@ impl RoverKind {
             wheel_shapes: wheel_shapes(&setup.model),
             contact_shapes: ContactShapes::new(&setup.model),
             reach_m: setup.model.reach_m(),
+            link_bounds: link_bounds(&setup.model),
             setup,
         }
     }
@@ -199,13 +204,23 @@ impl RoverKind {
 
     /// What it is.
     #[must_use]
-    pub fn model(&self) -> &Arc<selene_vehicle::RoverModel> {
+    pub fn model(&self) -> &Arc<RoverModel> {
         &self.setup.model
     }
 
     /// Its state where it starts, at rest.
     pub(crate) fn start(&self, model: &Model, ruts: &Ruts) -> Result<RoverEntityState, VehicleError> {
-        let Start { x_m, y_m, z_m, yaw_rad } = self.setup.start;
+        self.standing_at(self.setup.start, model, ruts)
+    }
+
+    /// Its state where it is set down, at rest, told nothing.
+    pub(crate) fn standing_at(
+        &self,
+        place: Start,
+        model: &Model,
+        ruts: &Ruts,
+    ) -> Result<RoverEntityState, VehicleError> {
+        let Start { x_m, y_m, z_m, yaw_rad } = place;
         let patch = GroundPatch::of_square(&model.terrain, ruts, [x_m, y_m], self.reach_m);
         let mut world_from_base = self.standing(&patch, [x_m, y_m], yaw_rad);
         world_from_base.translation.z += z_m;
@@ -258,10 +273,23 @@ impl ObjectKind {
             name: setup.name.clone(),
             obstacle: Obstacle::new(id.0, pieces),
             reach_m: setup.model.reach_m(),
+            bounds: setup.model.bounds(),
             model: Arc::clone(&setup.model),
             world_from_object,
         }
     }
+}
+
+/// The box about each link of a rover, wheels with their treads.
+fn link_bounds(rover: &RoverModel) -> Vec<Option<Bounds>> {
+    let mut bounds: Vec<_> = rover.links().iter().map(Link::bounds).collect();
+    for wheel in rover.wheels() {
+        let tread = Bounds::of_half_edges(Vector3::new(wheel.radius_m, 0.5 * wheel.width_m, wheel.radius_m));
+        let tread = tread.seen_from(&Pose::from_parts(Vector3::zeros().into(), wheel.link_from_wheel));
+        let shapes = bounds[wheel.link];
+        bounds[wheel.link] = Some(shapes.map_or(tread, |shapes| shapes.joined(tread)));
+    }
+    bounds
 }
 
 /// Upward normal of the plane z = a x + b y + c nearest to `points` in height (least

@@ -15,6 +15,9 @@ pub struct Snapshot {
     pub time: SimTime,
     /// Number of the heartbeat, from 0.
     pub sequence: u64,
+    /// How many times the world was reset before: with each reset time, ground and numbers may go back, and
+    /// observers begin anew.
+    pub epoch: u32,
     /// How many terrain edits were told before this snapshot's.
     pub terrain_sequence: u64,
     /// How many entities were added and removed since the start: a node that knows of fewer asks for them.

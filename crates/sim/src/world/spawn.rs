@@ -1,6 +1,7 @@
 //! Adding to a world that runs, and taking away from it, between two heartbeats.
 
-use std::path::Path;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_base::InputError;
@@ -12,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::scenario::{LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors};
 use crate::world::entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
 use crate::world::model::{Model, ObjectKind, RoverKind};
+use crate::world::names::name_of;
 use crate::world::state::State;
 use crate::world::step::{BORDER_M, WorldError};
 use crate::world::world::World;
@@ -22,6 +24,12 @@ const ENTITIES_MAX: usize = 1000;
 const NUMBERS_MAX: u32 = 0xFFFF;
 /// Loose rocks of one world at most.
 const ROCKS_MAX: usize = 10_000;
+/// Bytes that the texts of all objects of a world have at most: every state and every node holds them.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Mesh files that one text may name: each is read.
+const TEXT_MESHES_MAX: usize = 64;
+/// How far an object may reach from its origin, m: all tiles that it reaches are looked at with every heartbeat.
+const REACH_MAX_M: f64 = 50.0;
 
 /// Why something cannot be added or taken away.
 #[derive(Debug, thiserror::Error)]
@@ -35,14 +43,39 @@ pub enum SpawnError {
     /// It cannot be where it is wanted.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The name is taken, or not a name.
-    #[error("name '{name}': {what}")]
-    Name {
-        /// The name.
-        name: String,
+    /// The name is none.
+    #[error("name '{0}': is not allowed: must be 1 to 60 letters, digits and _, not beginning with a digit")]
+    Name(String),
+    /// The name is taken.
+    #[error("name '{0}': is taken; names must differ")]
+    NameTaken(String),
+    /// The namespace is none, or another rover's.
+    #[error("namespace '{namespace}': {what}")]
+    Namespace {
+        /// The namespace.
+        namespace: String,
         /// What is wrong with it.
         what: &'static str,
     },
+    /// Texts are too long.
+    #[error("the texts of all objects may have {TEXT_BYTES_MAX} bytes together; this one has {0}: put it into a file")]
+    Text(usize),
+    /// It is too large.
+    #[error("reaches {0} m from its origin; at most {REACH_MAX_M} m are allowed")]
+    Large(f64),
+    /// How it is to move is not possible.
+    #[error("{what} of {value} is not allowed: must be at most {most}")]
+    Twist {
+        /// Which speed.
+        what: &'static str,
+        /// Its size, m/s or rad/s.
+        value: f64,
+        /// What is allowed.
+        most: f64,
+    },
+    /// An object cannot be put elsewhere.
+    #[error("object {0} stands fast; take it away and add it elsewhere")]
+    StandsFast(String),
     /// The place is none.
     #[error("({x_m}, {y_m}) m: {what}")]
     Place {
@@ -73,9 +106,9 @@ impl World {
         let (model, state, scratch) = self.parts_mut();
         let (mut new_model, mut new_state) = (Model::clone(model), state.clone());
         let entity = match spawn {
-            Spawn::Rock(_) => Entity::Rock(state.next_rock),
+            Spawn::Rock { .. } => Entity::Rock(state.next_rock),
             Spawn::Rover { .. } => Entity::Rover(state.next_entity),
-            Spawn::Object { .. } => Entity::Object(state.next_entity),
+            Spawn::Object { .. } | Spawn::Described { .. } => Entity::Object(state.next_entity),
         };
         new_model.add(entity, spawn, &new_state, folders)?;
         new_model.put(entity, spawn, &mut new_state)?;
@@ -83,6 +116,8 @@ impl World {
             Entity::Rock(id) => new_state.next_rock = id + 1,
             Entity::Rover(id) | Entity::Object(id) => new_state.next_entity = EntityId(id.0 + 1),
         }
+        // What was refused under this number is not what comes now.
+        scratch.forget(entity);
         new_model.refuse_overlaps(&mut new_state, scratch, |party| entity.has(party))?;
         new_state.entities_version += 1;
         new_state.spawned.push((entity, spawn.clone()));
@@ -96,19 +131,7 @@ impl World {
     /// When there is no such thing.
     pub fn remove(&mut self, entity: Entity) -> Result<(), SpawnError> {
         let (_, state, _) = self.parts_mut();
-        let was_there = match entity {
-            Entity::Rover(id) => state.rovers.remove(&id).is_some(),
-            Entity::Object(id) => state.objects.remove(&id),
-            Entity::Rock(id) => state.rocks.remove(&id).is_some(),
-        };
-        if !was_there {
-            return Err(SpawnError::Unknown(format!("{entity:?}")));
-        }
-        state.contacts.forget(|party| entity.has(party));
-        // What leant on it or lay on it is no longer held.
-        state.rocks.values_mut().for_each(|rock| rock.still_s = 0.0);
-        state.entities_version += 1;
-        Ok(())
+        if take_away(state, entity) { Ok(()) } else { Err(SpawnError::Unknown(format!("{entity:?}"))) }
     }
 }
 
@@ -133,48 +156,55 @@ impl Model {
         state: &State,
         folders: &AllowedFolders,
     ) -> Result<(), SpawnError> {
+        self.check_name(&name_of(entity, spawn), state)?;
         match spawn {
-            Spawn::Rover { name, place, .. } | Spawn::Object { name, place, .. } => {
-                self.check_name(name, state)?;
-                let count = state.rovers.len() + state.objects.len();
-                if count >= ENTITIES_MAX || state.next_entity.0 > NUMBERS_MAX {
-                    return Err(SpawnError::Full(count));
-                }
-                self.check_place(place.x_m, place.y_m)?;
-                let numbers = [place.z_m, place.yaw_rad];
-                if numbers.iter().any(|number| !number.is_finite() || number.abs() > 1000.0) {
-                    return Err(SpawnError::Place {
-                        x_m: place.x_m,
-                        y_m: place.y_m,
-                        what: "height and heading must be finite",
-                    });
-                }
+            Spawn::Rover { namespace, place, .. } => {
+                self.check_namespace(namespace, state)?;
+                self.check_room(place, state)?;
             }
-            Spawn::Rock(rock) => {
+            Spawn::Object { place, .. } => self.check_room(place, state)?,
+            Spawn::Described { urdf, place, .. } => {
+                self.check_room(place, state)?;
+                check_text(urdf, state)?;
+            }
+            Spawn::Rock { spec, .. } => {
                 if state.rocks.len() >= ROCKS_MAX {
                     return Err(SpawnError::Full(state.rocks.len()));
                 }
-                self.check_place(rock.x_m, rock.y_m)?;
+                self.check_place(spec.x_m, spec.y_m)?;
             }
         }
         self.describe(entity, spawn, folders)
     }
 
+    /// Refuses a rover or an object where there is no room for one more.
+    fn check_room(&self, place: &SpawnPlace, state: &State) -> Result<(), SpawnError> {
+        let count = state.rovers.len() + state.objects.len();
+        if count >= ENTITIES_MAX || state.next_entity.0 > NUMBERS_MAX {
+            return Err(SpawnError::Full(count));
+        }
+        let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
+        self.check_place(x_m, y_m)?;
+        if [z_m, yaw_rad].iter().any(|number| !number.is_finite() || number.abs() > 1000.0) {
+            return Err(SpawnError::Place { x_m, y_m, what: "height and heading must be finite" });
+        }
+        Ok(())
+    }
+
     fn describe(&mut self, entity: Entity, spawn: &Spawn, folders: &AllowedFolders) -> Result<(), SpawnError> {
         match (spawn, entity) {
-            (Spawn::Rover { name, file, sensors, place }, Entity::Rover(id)) => {
+            (Spawn::Rover { name, namespace, file, sensors, place }, Entity::Rover(id)) => {
                 let sensors = sensors.iter().map(|file| folders.find(file)).collect::<Result<Vec<_>, _>>()?;
-                let setup = self.rover_setup(name, &folders.find(file)?, &sensors, place)?;
+                let setup = self.rover_setup([name, namespace], &folders.find(file)?, &sensors, place)?;
                 self.add_rover(id, Arc::new(RoverKind::new(setup)));
             }
             (Spawn::Object { name, file, place }, Entity::Object(id)) => {
-                let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
-                let model = Arc::new(ObjectModel::load(&folders.find(file)?)?);
-                let setup = ObjectSetup { name: name.clone(), model, x_m, y_m, z_m, yaw_rad };
-                // Where it stood when it was added: on the ground as nobody had driven it.
-                self.add_object(id, Arc::new(ObjectKind::new(id, &setup, self.terrain(), &Default::default())));
+                self.stand(id, name, ObjectModel::load(&folders.find(file)?)?, place)?;
             }
-            (Spawn::Rock(spec), Entity::Rock(id)) => {
+            (Spawn::Described { name, urdf, place }, Entity::Object(id)) => {
+                self.stand(id, name, of_text(name, urdf, folders)?, place)?;
+            }
+            (Spawn::Rock { spec, .. }, Entity::Rock(id)) => {
                 garde::Validate::validate(spec).map_err(|report| SpawnError::Rock(report.to_string()))?;
                 let (radius_m, density_kg_m3) = (0.5 * spec.diameter_m, spec.density_kg_m3);
                 let inertia =
@@ -187,8 +217,19 @@ impl Model {
         Ok(())
     }
 
+    /// Adds an object where it stood when it was added: on the ground as nobody had driven it.
+    fn stand(&mut self, id: EntityId, name: &str, model: ObjectModel, place: &SpawnPlace) -> Result<(), SpawnError> {
+        if model.reach_m() > REACH_MAX_M {
+            return Err(SpawnError::Large(model.reach_m()));
+        }
+        let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
+        let setup = ObjectSetup { name: name.to_owned(), model: Arc::new(model), x_m, y_m, z_m, yaw_rad };
+        self.add_object(id, Arc::new(ObjectKind::new(id, &setup, self.terrain(), &Default::default())));
+        Ok(())
+    }
+
     /// Puts what is new where it is wanted.
-    fn put(&self, entity: Entity, spawn: &Spawn, state: &mut State) -> Result<(), SpawnError> {
+    pub(crate) fn put(&self, entity: Entity, spawn: &Spawn, state: &mut State) -> Result<(), SpawnError> {
         match entity {
             Entity::Rover(id) => {
                 if let Some(kind) = self.rovers().get(&id) {
@@ -200,7 +241,7 @@ impl Model {
                 state.objects.insert(id);
             }
             Entity::Rock(id) => {
-                if let Spawn::Rock(spec) = spawn {
+                if let Spawn::Rock { spec, .. } = spawn {
                     let pose = self.laid(spec, id, &state.ruts)?.world_from_rock;
                     state.rocks.insert(id, LooseRockState::at_rest(pose));
                 }
@@ -211,9 +252,9 @@ impl Model {
 
     fn rover_setup(
         &self,
-        name: &str,
+        [name, namespace]: [&str; 2],
         file: &Path,
-        sensors: &[std::path::PathBuf],
+        sensors: &[PathBuf],
         place: &SpawnPlace,
     ) -> Result<RoverSetup, SpawnError> {
         let mut model = RoverModel::load(file)?;
@@ -222,7 +263,7 @@ impl Model {
         Ok(RoverSetup {
             name: name.to_owned(),
             model: Arc::new(model),
-            namespace: name.to_owned(),
+            namespace: namespace.to_owned(),
             frame_prefix: format!("{name}/"),
             start: Start { x_m, y_m, z_m, yaw_rad },
             sensors,
@@ -248,26 +289,50 @@ impl Model {
         rock.ok_or(SpawnError::Place { x_m: spec.x_m, y_m: spec.y_m, what: "is off the ground that there is" })
     }
 
-    fn check_name(&self, name: &str, state: &State) -> Result<(), SpawnError> {
-        let refuse = |what| Err(SpawnError::Name { name: name.to_owned(), what });
-        let is_word = !name.is_empty()
-            && name.len() <= 60
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !is_word {
-            return refuse("is not allowed: must be 1 to 60 letters, digits and _, not beginning with a digit");
-        }
-        let rovers = self.rovers().iter().filter(|(id, _)| state.rovers.contains_key(id));
-        let rovers = rovers.map(|(_, kind)| kind.setup().name.as_str());
-        let objects = self.objects().iter().filter(|(id, _)| state.objects.contains(id));
-        if rovers.chain(objects.map(|(_, kind)| kind.name.as_str())).any(|known| known == name) {
-            return refuse("is taken; names must differ");
-        }
-        Ok(())
-    }
-
-    fn check_place(&self, x_m: f64, y_m: f64) -> Result<(), SpawnError> {
-        let reaches = x_m.is_finite() && y_m.is_finite() && self.terrain().reaches(x_m, y_m, BORDER_M);
+    pub(crate) fn check_place(&self, x_m: f64, y_m: f64) -> Result<(), SpawnError> {
+        let terrain = self.terrain();
+        // Windows of detail, where there are such, must be there too.
+        let is_numbered = || terrain.plan().is_none_or(|plan| plan.has(plan.centre_of(x_m, y_m)));
+        let reaches = x_m.is_finite() && y_m.is_finite() && terrain.reaches(x_m, y_m, BORDER_M) && is_numbered();
         if reaches { Ok(()) } else { Err(SpawnError::Place { x_m, y_m, what: "is off the ground that there is" }) }
     }
+}
+
+/// Takes something out of a state; whether it was there.
+pub(crate) fn take_away(state: &mut State, entity: Entity) -> bool {
+    let was_there = match entity {
+        Entity::Rover(id) => state.rovers.remove(&id).is_some(),
+        Entity::Object(id) => state.objects.remove(&id),
+        Entity::Rock(id) => state.rocks.remove(&id).is_some(),
+    };
+    if was_there {
+        state.contacts.forget(|party| entity.has(party));
+        // What leant on it or lay on it is no longer held.
+        state.rocks.values_mut().for_each(|rock| rock.still_s = 0.0);
+        state.entities_version += 1;
+    }
+    was_there
+}
+
+/// Refuses a text for which there is no room.
+fn check_text(urdf: &str, state: &State) -> Result<(), SpawnError> {
+    let text_bytes = |(_, spawn): &(Entity, Spawn)| match spawn {
+        Spawn::Described { urdf, .. } => urdf.len(),
+        Spawn::Rover { .. } | Spawn::Object { .. } | Spawn::Rock { .. } => 0,
+    };
+    let known: usize = state.spawned.iter().map(text_bytes).sum();
+    if known + urdf.len() > TEXT_BYTES_MAX { Err(SpawnError::Text(urdf.len())) } else { Ok(()) }
+}
+
+/// The object that a text describes; its meshes are taken from allowed folders alone.
+fn of_text(name: &str, urdf: &str, folders: &AllowedFolders) -> Result<ObjectModel, SpawnError> {
+    let meshes = Cell::new(0);
+    let find_mesh = |mesh: &str| {
+        meshes.set(meshes.get() + 1);
+        if meshes.get() > TEXT_MESHES_MAX {
+            return Err(format!("is one too many: {TEXT_MESHES_MAX} are allowed in a text"));
+        }
+        folders.resolve(mesh.strip_prefix("file://").unwrap_or(mesh)).map_err(|error| error.to_string())
+    };
+    Ok(ObjectModel::parse(urdf, Path::new(name), &find_mesh)?)
 }

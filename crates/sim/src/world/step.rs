@@ -16,7 +16,7 @@ use selene_vehicle::contact::Party;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
 
 use crate::driving::Command;
-use crate::world::entity::EntityId;
+use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{Share, Written};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
@@ -300,6 +300,8 @@ impl Model {
         Ok(Snapshot {
             time: state.time,
             sequence: state.sequence,
+            // A state does not know of resets; a world counts them.
+            epoch: 0,
             terrain_sequence,
             entities_version: state.entities_version,
             rovers: state.rovers.iter().filter_map(rover).collect(),
@@ -340,6 +342,18 @@ fn is_stepped_here(of: &Members, share: &Share) -> bool {
 }
 
 impl Scratch {
+    /// Forgets the rovers: their numbers may be those of others from now on.
+    pub(crate) fn forget_rovers(&mut self) {
+        self.rovers.clear();
+    }
+
+    /// Forgets what has this number: it may be that of another one now.
+    pub(crate) fn forget(&mut self, entity: Entity) {
+        if let Entity::Rover(id) = entity {
+            self.rovers.remove(&id);
+        }
+    }
+
     /// Packs tiles that other processes wrote before and do not write now, as far as no group has them here.
     pub(crate) fn pack_foreign(&mut self, state: &mut State, now: BTreeSet<TileIndex>) {
         let is_here = |tile: &TileIndex| self.groups.iter().flat_map(GroupScratch::tiles).any(|own| own == tile);

@@ -100,6 +100,8 @@ pub struct World {
     /// Commands that wait for the next heartbeat.
     commands: Vec<(EntityId, Command)>,
     share: Option<Share>,
+    /// How many times it was reset or put into another state.
+    epoch: u32,
     /// What the start changed of the ground, until it is told.
     untold: Vec<Edit>,
     /// What it began with, for a reset.
@@ -127,21 +129,39 @@ impl World {
 
     pub(crate) fn of(model: Arc<Model>, state: State, untold: Vec<Edit>) -> Self {
         let first = (Arc::clone(&model), state.clone(), untold.clone());
-        Self { model, state, scratch: Scratch::default(), commands: Vec::new(), share: None, untold, first }
+        let scratch = Scratch::default();
+        Self { model, state, scratch, commands: Vec::new(), share: None, epoch: 0, untold, first }
     }
 
     /// Goes back to where it began.
     pub fn reset(&mut self) {
         let (model, state, untold) = self.first.clone();
-        *self = Self {
-            model,
-            state,
-            untold,
-            scratch: std::mem::take(&mut self.scratch),
-            commands: Vec::new(),
-            share: self.share.take(),
-            first: self.first.clone(),
-        };
+        self.begin_anew(model, state, untold);
+    }
+
+    /// Goes on from a state that no heartbeat led to.
+    pub(crate) fn begin_anew(&mut self, model: Arc<Model>, state: State, untold: Vec<Edit>) {
+        (self.model, self.state, self.untold) = (model, state, untold);
+        self.commands.clear();
+        // Numbers may be those of other rovers now.
+        self.scratch.forget_rovers();
+        self.epoch += 1;
+    }
+
+    /// What it began with.
+    pub(crate) fn first(&self) -> &(Arc<Model>, State, Vec<Edit>) {
+        &self.first
+    }
+
+    /// Ground that the start changed and no snapshot has told yet.
+    pub(crate) fn untold(&self) -> &[Edit] {
+        &self.untold
+    }
+
+    /// How many times it was reset or put into another state: snapshots tell it, so that observers begin anew.
+    #[must_use]
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// What does not change.
@@ -162,8 +182,8 @@ impl World {
 
     /// Puts the world into another state of its model.
     pub fn set_state(&mut self, state: State) {
-        self.state = state;
-        self.commands.clear();
+        let (model, untold) = (Arc::clone(&self.model), std::mem::take(&mut self.untold));
+        self.begin_anew(model, state, untold);
     }
 
     /// The scenario.
@@ -194,6 +214,16 @@ impl World {
         }
         self.commands.push((rover, command));
         Ok(())
+    }
+
+    /// Has rovers take the commands that wait, as the heartbeat to come would at its beginning: while time does
+    /// not pass they would pile up.
+    pub fn take_commands(&mut self) {
+        for (rover, command) in std::mem::take(&mut self.commands) {
+            if let (Some(kind), Some(of)) = (self.model.rovers().get(&rover), self.state.rovers.get_mut(&rover)) {
+                kind.driver.take(&mut of.driver, &command, self.state.time);
+            }
+        }
     }
 
     pub(crate) fn share(&self) -> Option<&Share> {
@@ -229,6 +259,7 @@ impl World {
         let inputs = Inputs { commands: &commands, share: self.share.as_ref() };
         let mut snapshot = self.model.step(&mut self.state, &inputs, &mut self.scratch)?;
         self.tell_the_start(&mut snapshot);
+        snapshot.epoch = self.epoch;
         Ok(snapshot)
     }
 
@@ -238,7 +269,8 @@ impl World {
     /// When a rover cannot be built or the scenario's kernels do not cover the time.
     pub fn first_snapshot(&mut self) -> Result<Snapshot, WorldError> {
         let edits = std::mem::take(&mut self.untold);
-        self.model.first_snapshot(&mut self.state, &mut self.scratch, edits)
+        let snapshot = self.model.first_snapshot(&mut self.state, &mut self.scratch, edits)?;
+        Ok(Snapshot { epoch: self.epoch, ..snapshot })
     }
 
     /// Ground that the start changed goes with the first snapshot that is taken.

@@ -96,7 +96,8 @@ fn an_added_frame_is_carried_by_its_link_weighs_nothing_and_needs_a_free_name() 
     let (mass_kg, moving) = (model.mass_kg(), model.moving_joints().to_vec());
     let wheel = model.wheels()[1].link;
     let wheel_from_frame = selene_base::Pose::translation(0.1, -0.2, 0.3);
-    assert!(model.add_frame("spy", wheel, wheel_from_frame));
+    assert!(model.added_frames().is_empty() && model.add_frame("spy", wheel, wheel_from_frame));
+    assert_eq!(model.added_frames().iter().map(|joint| joint.child).collect::<Vec<_>>(), [model.links().len() - 1]);
     assert!(!model.add_frame("spy", wheel, wheel_from_frame) && !model.add_frame("mast", wheel, wheel_from_frame));
     assert!(!model.add_frame("stray", model.links().len(), wheel_from_frame));
     let poses = model.base_from_links_at_zero();

@@ -87,10 +87,14 @@ impl Talk {
 
     /// Tells terrain in two parts, the second one first.
     fn tell_terrain(&self, terrain_sequence: u64, edits: &[Edit]) {
+        self.tell_terrain_of(0, terrain_sequence, edits);
+    }
+
+    fn tell_terrain_of(&self, epoch: u32, terrain_sequence: u64, edits: &[Edit]) {
         let (first, second) = edits.split_at(edits.len() / 2);
         for (part, edits) in [(1, second), (0, first)] {
             let terrain_edits = edits_to_message(edits);
-            let message = selene_msgs::TerrainSnapshot { terrain_sequence, part, parts: 2, terrain_edits };
+            let message = selene_msgs::TerrainSnapshot { epoch, terrain_sequence, part, parts: 2, terrain_edits };
             self.terrain.publish(&message, SimTime::ZERO).expect("told");
         }
     }
@@ -214,10 +218,76 @@ fn a_simulation_started_anew_is_noticed() {
     assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 2, to: 1, .. })));
 }
 
+/// A snapshot of a world that was reset once.
+fn reset(sequence: u64) -> Snapshot {
+    Snapshot { epoch: 1, ..state(sequence) }
+}
+
+#[test]
+fn a_world_that_was_reset_is_watched_from_its_beginning() {
+    let mut talk = Talk::new();
+    (0..=2).for_each(|sequence| talk.say(&state(sequence)));
+    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
+    (0..=1).for_each(|sequence| talk.say(&reset(sequence)));
+    talk.finish();
+    // What is left of before the reset is void, and all begins anew.
+    assert_eq!(talk.next(), Some((1, vec![edit(0), edit(1)])));
+    assert_eq!(talk.next(), None);
+    assert_eq!(*talk.acknowledged.lock().expect("lock"), [0, 0], "the first snapshot, twice");
+}
+
+#[test]
+fn ground_and_rovers_of_before_a_reset_are_not_taken_for_those_of_after() {
+    let mut talk = Talk::new();
+    let added = [(Entity::Rover(EntityId(7)), second())];
+    talk.entities.publish(&entities_to_message(0, 1, &added), SimTime::ZERO).expect("told");
+    // Its ground was driven: the watcher asks.
+    talk.say(&reset(5));
+    while let Ok(event) = talk.watcher.events.try_recv() {
+        talk.watcher.take(event).expect("taken");
+    }
+    assert!(talk.watcher.next_held().expect("asks").is_none());
+    talk.tell_terrain_of(0, 9, &[edit(90)]);
+    talk.entities.publish(&entities_to_message(0, 2, &added), SimTime::ZERO).expect("told");
+    let all: Vec<Edit> = (0..5).map(edit).collect();
+    talk.tell_terrain_of(1, 5, &all);
+    talk.say(&reset(6));
+    talk.finish();
+    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    assert_eq!((interval.next.epoch, interval.next.sequence), (1, 6));
+    assert_eq!(interval.edits, (0..7).map(edit).collect::<Vec<_>>());
+    assert!(!interval.model.rovers().contains_key(&EntityId(7)), "it was added before the reset");
+}
+
+#[test]
+fn what_was_added_after_a_reset_may_be_heard_of_first() {
+    let mut talk = Talk::new();
+    talk.say(&state(3));
+    let added = [(Entity::Rover(EntityId(7)), second())];
+    talk.entities.publish(&entities_to_message(1, 1, &added), SimTime::ZERO).expect("told");
+    talk.say(&state(4));
+    let with_second = |sequence| Snapshot { entities_version: 1, ..reset(sequence) };
+    talk.say(&with_second(0));
+    talk.say(&with_second(1));
+    talk.finish();
+    let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
+    assert_eq!((interval.next.epoch, interval.next.sequence), (1, 1));
+    assert!(interval.model.rovers().contains_key(&EntityId(7)));
+}
+
+#[test]
+fn a_simulation_of_before_a_reset_is_another_one() {
+    let mut talk = Talk::new();
+    (0..=1).for_each(|sequence| talk.say(&reset(sequence)));
+    assert_eq!(talk.next().map(|(sequence, _)| sequence), Some(1));
+    talk.say(&state(7));
+    assert!(matches!(talk.watcher.next(&ON), Err(NodeError::SimulationRestarted { from: 1, to: 7, .. })));
+}
+
 fn second() -> Spawn {
     let place = SpawnPlace { x_m: 4.0, y_m: 4.0, ..SpawnPlace::default() };
     let file = config().join("rover/sorato.yaml");
-    Spawn::Rover { name: "second".to_owned(), file, sensors: Vec::new(), place }
+    Spawn::Rover { name: "second".to_owned(), namespace: "second".to_owned(), file, sensors: Vec::new(), place }
 }
 
 #[test]
@@ -230,7 +300,7 @@ fn what_is_added_is_known_before_it_is_seen() {
         talk.watcher.take(event).expect("taken");
     }
     assert!(talk.watcher.next_held().expect("waits").is_none(), "nobody said yet what was added");
-    let table = entities_to_message(1, &[(Entity::Rover(EntityId(7)), second())]);
+    let table = entities_to_message(0, 1, &[(Entity::Rover(EntityId(7)), second())]);
     talk.entities.publish(&table, SimTime::ZERO).expect("told");
     talk.finish();
     let interval = talk.watcher.next(&ON).expect("no fault").expect("an interval");
@@ -244,7 +314,7 @@ fn what_was_removed_again_is_known_in_the_snapshots_that_have_it() {
     let mut world = World::begin(model(), None).expect("begins");
     let tell = |talk: &Talk, world: &World, sequence| {
         let (version, spawned) = (world.state().entities_version, &world.state().spawned);
-        talk.entities.publish(&entities_to_message(version, spawned), SimTime::ZERO).expect("told");
+        talk.entities.publish(&entities_to_message(0, version, spawned), SimTime::ZERO).expect("told");
         talk.say(&Snapshot { entities_version: version, ..state(sequence) });
     };
     tell(&talk, &world, 0);

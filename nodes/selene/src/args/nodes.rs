@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CheckpointArgs, DeviceArgs, PacingArgs, RunIdArgs, RutsArgs, WorldArgs};
+use super::{
+    CheckpointArgs, DeviceArgs, LinkArgs, NetworkArgs, PacingArgs, RecordingArgs, RunIdArgs, RutsArgs, WorldArgs,
+};
 
 /// The nodes that acknowledge heartbeats.
-const PARTICIPANTS: [&str; 3] = ["camera", "lidar", "navigation"];
+const PARTICIPANTS: [&str; 3] = [selene_camera::PARTICIPANT, selene_lidar::PARTICIPANT, selene_navigation::PARTICIPANT];
 
 pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --for 20 --record out/bag
+  selene run --record out/bag --record-topics '^/navcam|^/tf' --record-max-size 500M
   selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
   selene run --save-ruts out/day1.state; selene run --ruts out/day1.state --x 4 --y 0
   selene run --for 10 --checkpoint-every 5 --checkpoint-dir out/states
@@ -19,7 +22,10 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
 A rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
 printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder. Ctrl-C ends cleanly; a second Ctrl-C \
-ends at once.";
+a second later or more ends at once.
+
+A robot's computer in the loop: a scenario with `lockstep:` waits for its commands (config/scenario/sil.yaml); --clock-authority, \
+--late-frames and --bandwidth-limit are for one on the network, --impair makes that network worse on purpose.";
 
 /// `selene run`.
 #[derive(Debug, Args)]
@@ -31,15 +37,19 @@ pub(crate) struct RunArgs {
     pub(crate) world: WorldArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
-    /// Record every topic that this process publishes to a new rosbag2 folder (MCAP, zstd) for `ros2 bag play`
+    /// Record every topic that this process publishes to a new rosbag2 folder (MCAP) for `ros2 bag play`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) ruts: RutsArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
     #[command(flatten)]
     pub(crate) run: RunIdArgs,
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
@@ -48,6 +58,8 @@ pub(crate) struct RunArgs {
     /// Publish nothing over DDS: for machines without a usable network interface
     #[arg(long)]
     pub(crate) no_dds: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Print what `selene bench` wants to know, as JSON lines
     #[arg(long, hide = true)]
     pub(crate) report: bool,
@@ -75,13 +87,17 @@ pub(crate) struct SimulationArgs {
     pub(crate) node: NodeArgs,
     #[command(flatten)]
     pub(crate) pacing: PacingArgs,
-    /// Record what this node publishes (no camera, lidar, IMU or fix) to a new rosbag2 folder (MCAP, zstd)
+    /// Record what this node publishes (no camera, lidar, IMU or fix) to a new rosbag2 folder (MCAP)
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recording: RecordingArgs,
     #[command(flatten)]
     pub(crate) ruts: RutsArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
     /// Nodes that simulated time waits for, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = PARTICIPANTS)]
     pub(crate) participants: Vec<String>,
@@ -106,6 +122,8 @@ pub(crate) struct NodeArgs {
     pub(crate) world: WorldArgs,
     #[command(flatten)]
     pub(crate) run: RunIdArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 pub(super) const CAMERA_EXAMPLES: &str = "Example:

@@ -6,7 +6,7 @@ use clap::Args;
 use selene_base::SimTime;
 
 use super::values::{seconds, threads};
-use super::{DeviceArgs, WorldArgs};
+use super::{DeviceArgs, NetworkArgs, WorldArgs};
 
 pub(super) const CHECK_EXAMPLES: &str = "Examples:
   selene check config/*/*.yaml urdf/viper/viper.urdf
@@ -130,6 +130,32 @@ pub(crate) struct HashArgs {
     pub(crate) ruts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
+}
+
+pub(super) const CONFORMANCE_EXAMPLES: &str = "Examples:
+  selene run & selene conformance
+  selene conformance --for 30 --rover viper --json
+
+Joins the ROS_DOMAIN_ID as a peer, waits 30 s at most for the first /clock, listens, and tells of each check what was \
+measured and what is expected (docs/topics.md). Topics are those that /diagnostics tells; one that is told and not heard has another type or quality \
+of service than expected. Services are called where they are served, getters alone. Let it run for several periods of \
+the slowest sensor. Lines that begin with - could not be measured and are no failure. The exit status is 1 when a check \
+fails.";
+
+/// `selene conformance`.
+#[derive(Debug, Args)]
+pub(crate) struct ConformanceArgs {
+    /// Seconds to listen (wall time), after some for looking round
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, default_value = "10", allow_negative_numbers = true)]
+    pub(crate) duration: SimTime,
+    /// Test this rover's topics alone; `/` for topics without a namespace [default: all rovers]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) rover: Option<String>,
+    /// Print the findings as a JSON list
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
 }
 
 pub(super) const BENCH_EXAMPLES: &str = "Examples:

@@ -10,8 +10,8 @@ const SECONDS_MAX: f64 = 31_557_600.0;
 /// The longest span taken, s: a hundred years.
 const SPAN_SECONDS_MAX: f64 = 100.0 * SECONDS_MAX;
 /// The slowest and the fastest pace that can be held; faster is `fast`.
-const PACE_MIN: f64 = 0.001;
-const PACE_MAX: f64 = 1000.0;
+pub(crate) const PACE_MIN: f64 = 0.001;
+pub(crate) const PACE_MAX: f64 = 1000.0;
 /// More threads than this only cost.
 const THREADS_MAX: usize = 256;
 /// Values of a range at most.

@@ -2,16 +2,18 @@
 
 use selene_bench::{BenchError, Figure, OpenWire, Setting, measure};
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, NetworkArgs};
 use crate::fault::Fault;
+use crate::middleware::Network;
 use crate::output::print_line;
-use crate::{middleware, places};
+use crate::places;
+use crate::remap::Names;
 
 /// Measures and tells.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
-    let domain_id = places::domain_id()?;
+    let network = Network::asked(&NetworkArgs::default())?;
     let open_wire: Box<OpenWire> = Box::new(move |name| {
-        middleware::open(domain_id, name).map_err(|_| BenchError::new("the network cannot be opened"))
+        network.join(&Names::plain(name)).map_err(|_| BenchError::new("the network cannot be opened"))
     });
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let setting = Setting { config: places::config_dir()?, data: places::data_dir(None)?, program, open_wire };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use selene_base::input::load_yaml;
 use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
-use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
+use selene_sim::{LoadOptions, Model, Scenario, ScenarioError, load_rover};
 use selene_soil::{Law, SoilSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError};
-use selene_vehicle::{RoverModel, read_urdf};
+use selene_vehicle::{incomplete_inertias, read_urdf};
 
 use crate::args::CheckArgs;
 use crate::fault::Fault;
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 
 /// Kinds by their folder under config/ and by top-level keys that no other has.
 const KINDS: [(Kind, &str, &[&str]); 5] = [
-    (Kind::Scenario, "scenario", &["site", "rover", "route", "sensors", "heartbeat_s"]),
+    (Kind::Scenario, "scenario", &["site", "rover", "route", "heartbeat_s"]),
     (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
     (Kind::Soil, "soil", &["law", "bulldozing"]),
     (Kind::Sensor, "sensor", &["camera", "lidar", "imu", "position"]),
@@ -77,20 +77,40 @@ fn has_key(text: &str, key: &str) -> bool {
     text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
 }
 
-/// Loads the file as a run would; the note tells what could not be looked at.
-fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<&'static str, String> {
+/// Loads the file as a run would; the note tells what could not be looked at, and what other programs refuse.
+fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, String> {
     match kind {
-        Kind::Scenario => return check_scenario(file, options),
-        Kind::Rover => RoverModel::load(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Scenario => return check_scenario(file, options).map(str::to_owned),
+        Kind::Rover => {
+            let (rover, _) = load_rover(file).map_err(|e| e.to_string())?;
+            return note_of_inertias(rover.urdf_text(), file);
+        }
         Kind::Soil => {
             let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
             Law::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Kind::Sensor => check_sensor(file)?,
-        Kind::Site => return check_site(file, options.data_dir.as_deref()),
-        Kind::Urdf => read_urdf(file).map(drop).map_err(|e| e.to_string())?,
+        Kind::Site => return check_site(file, options.data_dir.as_deref()).map(str::to_owned),
+        Kind::Urdf => {
+            let (_, _, text) = read_urdf(file).map_err(|e| e.to_string())?;
+            return note_of_inertias(&text, file);
+        }
     }
-    Ok("")
+    Ok(String::new())
+}
+
+/// What is told of a URDF that is good here, but whose mass robot_state_publisher and RViz would not see.
+fn note_of_inertias(urdf_text: &str, file: &Path) -> Result<String, String> {
+    let lines = incomplete_inertias(urdf_text, file).map_err(|e| e.to_string())?;
+    if lines.is_empty() {
+        return Ok(String::new());
+    }
+    let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
+    Ok(format!(
+        " (<inertia> in line {} of the URDF lacks some of ixx, ixy, ixz, iyy, iyz, izz: 0 here, but ROS 2 drops the \
+         whole <inertial>; give all six)",
+        lines.join(", ")
+    ))
 }
 
 fn check_sensor(file: &Path) -> Result<(), String> {

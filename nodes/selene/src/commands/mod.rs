@@ -1,8 +1,10 @@
 //! One file for each command.
 
+mod bag;
 mod bench;
 mod calibrate;
 mod check;
+mod conformance;
 mod fit;
 mod hash;
 mod node;
@@ -16,32 +18,48 @@ mod validate;
 use clap::Parser;
 
 use crate::address_space;
-use crate::args::{Command, CommandLine};
+use crate::args::{BagCommand, Command, CommandLine};
 use crate::fault::Fault;
+use crate::ros_args::RosArgs;
+use crate::rosout::Backlog;
 
-/// Does what was typed.
-pub(crate) fn execute(command: Option<Command>) -> Result<(), Fault> {
-    let Some(command) = command else { return execute(CommandLine::parse_from(["selene", "run"]).command) };
+/// Does what was typed; commands that join a ROS domain publish what is logged.
+pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    let Some(command) = command else { return execute(CommandLine::parse_from(["selene", "run"]).command, ros, log) };
+    if !ros.is_empty() && !is_node(&command) {
+        let nodes = "selene run, simulation, camera, lidar and navigation";
+        return Err(Fault::input(format!("--ros-args: this command is no ROS 2 node; {nodes} are")));
+    }
     if steps_or_traces(&command) {
         address_space::check()?;
     }
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Simulation(args) => node::simulation(&args),
-        Command::Camera(args) => node::camera(&args),
-        Command::Lidar(args) => node::lidar(&args),
-        Command::Navigation(args) => node::navigation(&args),
+        Command::Run(args) => run::run(&args, ros, log),
+        Command::Simulation(args) => node::simulation(&args, ros, log),
+        Command::Camera(args) => node::camera(&args, ros, log),
+        Command::Lidar(args) => node::lidar(&args, ros, log),
+        Command::Navigation(args) => node::navigation(&args, ros, log),
         Command::Check(args) => check::check(&args),
         Command::Render(args) => render::render(&args),
         Command::Rig(command) => rig::rig(&command),
         Command::Sky(args) => sky::sky(&args),
         Command::Terrain(command) => terrain::terrain(&command),
+        Command::Bag(command) => bag::bag(&command),
         Command::Fit(args) => fit::fit(&args),
         Command::Calibrate(command) => calibrate::calibrate(&command),
         Command::Validate(args) => validate::validate(&args),
         Command::Hash(args) => hash::hash(&args),
+        Command::Conformance(args) => conformance::conformance(&args),
         Command::Bench(args) => bench::bench(&args),
     }
+}
+
+/// Whether a command is a ROS 2 node.
+fn is_node(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Run(_) | Command::Simulation(_) | Command::Camera(_) | Command::Lidar(_) | Command::Navigation(_)
+    )
 }
 
 /// Whether a command takes the memory of a whole world.
@@ -54,13 +72,16 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Navigation(_)
         | Command::Render(_)
         | Command::Hash(_)
+        | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
         Command::Check(_)
         | Command::Sky(_)
         | Command::Rig(_)
         | Command::Terrain(_)
+        | Command::Bag(_)
         | Command::Fit(_)
         | Command::Calibrate(_)
-        | Command::Validate(_) => false,
+        | Command::Validate(_)
+        | Command::Conformance(_) => false,
     }
 }

@@ -9,44 +9,78 @@ use selene_observe::Device;
 use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
-use selene_simulation::{Begin, Changes, CheckpointOptions, NodeError, Pace, SharedRovers, SimulationOptions};
+use selene_simulation::{
+    Begin, Changes, CheckpointOptions, ControlOptions, NodeError, Pace, SharedRovers, SimulationOptions, Timeline,
+};
 
 use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
+use crate::middleware::Network;
 use crate::output::print_line;
+use crate::remap::Remap;
+use crate::ros_args::RosArgs;
+use crate::rosout::Backlog;
 use crate::summary::{End, Summary};
-use crate::{device, interrupt, middleware, places, progress, recording};
+use crate::traffic::Traffic;
+use crate::wire::Wire;
+use crate::{device, interrupt, parameters, places, progress, recording, timing};
+
+/// The simulation's ROS node.
+const SIMULATION: &str = "selene_simulation";
 
 /// `selene simulation`.
-pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
+pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(&args.ruts, &args.checkpoints)?;
+    check_control(&args.pacing)?;
+    if args.pacing.start_paused && !args.own.is_empty() {
+        return Err(Fault::input("--start-paused: a world that several processes share (--own) cannot be paused"));
+    }
+    let network = Network::asked(&args.node.network)?;
+    let timeline = timing::timeline(&args.pacing)?;
+    let names = ros.names(SIMULATION)?;
     let model = places::load_model(args.node.scenario.as_deref(), &args.node.world)?;
     let begin = begin(&model, &args.ruts, &args.checkpoints)?;
-    let wire = middleware::open(places::domain_id()?, "selene_simulation")?;
+    let wire = Wire::open(network.join(&names)?, &args.link, &timeline)?;
     interrupt::check(&stop)?;
-    let recorder = recording::begin(args.record.as_deref())?;
-    let mut parts: Vec<Arc<dyn Transport>> = vec![wire];
-    parts.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
+    let participants = args.participants.clone();
+    let options = simulation_options(SIMULATION, &args.pacing, timeline, &args.ruts, &args.checkpoints, participants);
+    let run = args.node.run.run.clone().unwrap_or_else(RunId::random);
+    let parameters = parameters::of_simulation(&model, &run, options.pace, &options.timeline);
+    let parameters = ros.set(parameters, &names)?;
+    let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
+    let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::clone(&wire) as Arc<dyn Transport>];
+    parts.extend(recorder.iter().map(|recorder| Remap::over(Arc::new(recorder.clone()), &names)));
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))));
-    let options = simulation_options(&args.pacing, &args.ruts, &args.checkpoints, args.participants.clone());
-    let shared = SharedRovers { own: args.own.clone(), awaited: args.await_rovers.clone(), is_free: args.free };
+    let rosout = log.publish(&meter, &names.logger())?;
+    let served = parameters::serve(&meter, &names, parameters);
+    let traffic = Traffic { meter: Arc::clone(&meter), wire: Some(wire), limit_bytes_s: args.link.bandwidth_limit };
+    let shared = SharedRovers {
+        own: args.own.clone(),
+        awaited: args.await_rovers.clone(),
+        is_free: args.free,
+        address: network.address(),
+    };
     let options = SimulationOptions { shared: (!args.own.is_empty()).then_some(shared), ..options };
-    let context = context(&meter, args.node.run.run.clone().unwrap_or_else(RunId::random), model, None);
+    let context = context(&meter, run, model, None);
     let scenario = Arc::clone(context.model.scenario());
-    let (run, domain) = (&context.links.run, places::domain_id()?);
+    let (run, domain) = (&context.links.run, network.domain_id());
     eprintln!("{} · simulation of run {run} on ROS domain {domain}", scenario.name);
+    tracing::info!("run {run} of {} begins", scenario.name);
 
     let ended = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         let _ended = SetOnDrop::new(&ended);
         scope.spawn(|| progress::show(&meter, options.duration, &ended));
+        scope.spawn(|| traffic.tell(&context.links, &ended));
         selene_simulation::run(&context, begin, &options, &stop)
     });
+    // Before the bag ends.
+    drop((served, rosout));
     let end = End::new(outcome.map_err(Fault::run), Ok(()));
-    let mut summary = Summary::new(&scenario, &end, &meter);
+    let mut summary = Summary::new(&scenario, &end, &traffic);
     summary.saved(&options);
     let recorded = recording::end(recorder.as_ref(), &mut summary);
     print_line(summary);
@@ -54,48 +88,59 @@ pub(crate) fn simulation(args: &SimulationArgs) -> Result<(), Fault> {
 }
 
 /// `selene camera`.
-pub(crate) fn camera(args: &TracingNodeArgs) -> Result<(), Fault> {
-    tracing_node("camera", args, selene_camera::run)
+pub(crate) fn camera(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("camera", args, ros, log, selene_camera::run)
 }
 
 /// `selene lidar`.
-pub(crate) fn lidar(args: &TracingNodeArgs) -> Result<(), Fault> {
-    tracing_node("lidar", args, selene_lidar::run)
+pub(crate) fn lidar(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("lidar", args, ros, log, selene_lidar::run)
 }
 
 /// `selene navigation`.
-pub(crate) fn navigation(args: &NodeArgs) -> Result<(), Fault> {
-    node("navigation", args, selene_navigation::run)
+pub(crate) fn navigation(args: &NodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    node("navigation", args, ros, log, selene_navigation::run)
 }
 
 fn tracing_node(
     name: &str,
     args: &TracingNodeArgs,
+    ros: &RosArgs,
+    log: Backlog,
     run: fn(&NodeContext, Device, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let device = device::open(args.device.device)?;
     eprintln!("{name} · tracing on: {}", device.name());
-    node(name, &args.node, |context, stop| run(context, device, stop))
+    node(name, &args.node, ros, log, |context, stop| run(context, device, stop))
 }
 
 /// Runs a node in the run of its world, once there is one.
 fn node(
     name: &str,
     args: &NodeArgs,
+    ros: &RosArgs,
+    log: Backlog,
     run: impl FnOnce(&NodeContext, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
+    let network = Network::asked(&args.network)?;
     let model = places::load_model(args.scenario.as_deref(), &args.world)?;
-    let wire = middleware::open(places::domain_id()?, &format!("selene_{name}"))?;
-    interrupt::check(&stop)?;
+    let names = ros.names(&format!("selene_{name}"))?;
+    let wire = network.join(&names)?;
     eprintln!("{} · {name} · waiting for the simulation", model.scenario().name);
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let mut finder = RunFinder::new(wire.as_ref()).map_err(Fault::run)?;
     let Some(found) = finder.find(args.run.run.as_ref(), &own, &stop).map_err(Fault::run)? else {
-        return interrupt::check(&stop);
+        // Whoever waits has nothing to finish: that is a clean end.
+        return if interrupt::asked(&stop) { Ok(()) } else { Err(Fault::run("the ROS domain was left")) };
     };
     eprintln!("{} · {name} · in run {}", model.scenario().name, found.run);
-    let context = context(&Arc::new(Meter::new(wire)), found.run, model, found.told_until);
+    let parameters = ros.set(parameters::of_node(&model, &found.run), &names)?;
+    let meter = Arc::new(Meter::new(wire));
+    let _rosout = log.publish(&meter, &names.logger())?;
+    let _served = parameters::serve(&meter, &names, parameters);
+    tracing::info!("{name} in run {} of {}", found.run, model.scenario().name);
+    let context = context(&meter, found.run, model, found.told_until);
     run(&context, &stop).map_err(Fault::run)
 }
 
@@ -127,9 +172,21 @@ pub(crate) fn check_outputs(ruts: &RutsArgs, checkpoints: &CheckpointArgs) -> Re
     checkpoints.checkpoint_dir.iter().try_for_each(|folder| places::check_folder("--checkpoint-dir", folder))
 }
 
-/// What the simulation is told.
+/// Refuses options about services where there are none.
+pub(crate) fn check_control(pacing: &PacingArgs) -> Result<(), Fault> {
+    if Network::SERVES || !(pacing.start_paused || pacing.control_at_root) {
+        return Ok(());
+    }
+    let what = "--start-paused, --control-at-root: this program speaks by the machine's own ROS 2, over which it serves \
+                no services; build it without the feature r2r";
+    Err(Fault::input(what))
+}
+
+/// What the simulation is told that is in the node of this name.
 pub(crate) fn simulation_options(
+    node: &str,
     pacing: &PacingArgs,
+    timeline: Timeline,
     ruts: &RutsArgs,
     checkpoints: &CheckpointArgs,
     participants: Vec<String>,
@@ -142,6 +199,7 @@ pub(crate) fn simulation_options(
     let CheckpointArgs { checkpoint_every, checkpoint_dir, .. } = checkpoints;
     SimulationOptions {
         pace,
+        timeline,
         duration: pacing.duration,
         participants,
         twist_unstamped: pacing.twist_unstamped,
@@ -151,5 +209,10 @@ pub(crate) fn simulation_options(
             .map(|(every, folder)| CheckpointOptions { every, folder }),
         shared: None,
         changes: Changes::default(),
+        control: ControlOptions {
+            node: Network::SERVES.then(|| format!("/{node}")),
+            at_root: pacing.control_at_root,
+            starts_paused: pacing.start_paused,
+        },
     }
 }

@@ -13,19 +13,28 @@ use selene_ros::fanout::Fanout;
 use selene_ros::in_process::InProcess;
 use selene_ros::transport::Transport;
 use selene_sim::{Model, Scenario};
-use selene_simulation::{Begin, NodeError, SimulationOptions};
+use selene_simulation::{Begin, NodeError, SimulationOptions, Timeline};
 use selene_terrain::Ruts;
 
-use crate::args::RunArgs;
+use crate::args::{LinkArgs, RunArgs};
 use crate::bench_lines::BenchLines;
 use crate::commands::node;
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
+use crate::middleware::Network;
 use crate::output::print_line;
+use crate::remap::{Names, Remap};
+use crate::ros_args::RosArgs;
+use crate::rosout::Backlog;
 use crate::run_report::RunReport;
 use crate::summary::{End, Summary};
-use crate::{device, interrupt, middleware, places, progress, recording};
+use crate::traffic::Traffic;
+use crate::wire::Wire;
+use crate::{device, interrupt, parameters, places, progress, recording, timing};
+
+/// The process as a ROS node.
+const NODE: &str = "selene";
 
 /// All that a run needs before simulated time begins.
 struct Prepared {
@@ -36,29 +45,42 @@ struct Prepared {
 }
 
 /// Runs a scenario to its end and leaves pictures and a summary.
-pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
+pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     places::check_folder("--out", &args.out)?;
     node::check_outputs(&args.ruts, &args.checkpoints)?;
-    let Prepared { model, begin, device, wire } = prepare(args, &stop)?;
+    node::check_control(&args.pacing)?;
+    let timeline = timing::timeline(&args.pacing)?;
+    let names = ros.names(NODE)?;
+    let Prepared { model, begin, device, wire } = prepare(args, &names, &stop)?;
     let scenario = Arc::clone(model.scenario());
     let name = device.name();
+    let wire = open_wire(wire, &args.link, &timeline)?;
     let neighbours = InProcess::new();
     let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
+    let options = node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep());
+    let run = args.run.run.clone().unwrap_or_else(RunId::random);
+    let parameters = parameters::of_simulation(&model, &run, options.pace, &options.timeline);
+    let parameters = ros.set(parameters, &names)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
-    let recorder = recording::begin(args.record.as_deref())?;
+    let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     eprintln!("{} · tracing on: {name}", scenario.name);
 
-    let meter = Arc::new(Meter::new(Arc::new(join(&neighbours, wire, recorder.as_ref()))));
-    let run = args.run.run.clone().unwrap_or_else(RunId::random);
+    let meter = Arc::new(Meter::new(Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names))));
+    let rosout = log.publish(&meter, &names.logger())?;
+    let served = parameters::serve(&meter, &names, parameters);
+    let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
+    tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
     let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
-    let links = Links { public, internal: Arc::new(neighbours), run };
+    // The recorder takes internal topics only where it is asked to.
+    let links = Links { public, internal: Arc::new(join(&neighbours, None, recorder.as_ref(), &names)), run };
     let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
     let context = NodeContext { links, folders: places::allowed_folders(&scenario), told_until: told(&begin), model };
-    let options = node::simulation_options(&args.pacing, &args.ruts, &args.checkpoints, lockstep());
-    let end = drive(&context, begin, &meter, &device, &options, &stop);
+    let end = drive(&context, begin, &traffic, &device, &options, &stop);
+    // Before the bag ends.
+    drop((served, rosout));
 
-    let mut summary = Summary::new(&scenario, &end, &meter);
+    let mut summary = Summary::new(&scenario, &end, &traffic);
     summary.row("began tracing on", name);
     let (slip, sinkage_m) = report.slip_and_sinkage();
     summary.row("mean slip", format!("{:.1} %", slip * 100.0));
@@ -73,10 +95,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Fault> {
 
 /// Loads and opens everything; the slow parts beside one another, since the first
 /// image is waited for.
-fn prepare(args: &RunArgs, stop: &AtomicBool) -> Result<Prepared, Fault> {
+fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared, Fault> {
     thread::scope(|scope| {
-        let domain = if args.no_dds { None } else { Some(places::domain_id()?) };
-        let wire = scope.spawn(move || domain.map(|domain| middleware::open(domain, "selene")).transpose());
+        let network = if args.no_dds { None } else { Some(Network::asked(&args.network)?) };
+        let wire = scope.spawn(move || network.map_or(Ok(None), |network| network.open(names)));
         let asked = args.device.device;
         let device = scope.spawn(move || device::open(asked));
         let scenario = places::load_scenario(args.scenario.as_deref(), &args.world)?;
@@ -106,23 +128,68 @@ fn told(begin: &Begin) -> Option<selene_base::SimTime> {
     }
 }
 
+/// The wire as the command line asks for it; refused where something is asked of none.
+fn open_wire(
+    wire: Option<Arc<dyn Transport>>,
+    link: &LinkArgs,
+    timeline: &Timeline,
+) -> Result<Option<Arc<Wire>>, Fault> {
+    if wire.is_none() && link.is_given() {
+        let told = "--bandwidth-limit, --late-frames and --impair are about the wire: with --no-dds, or with \
+                    ROS_AUTOMATIC_DISCOVERY_RANGE=OFF, there is none";
+        return Err(Fault::input(told));
+    }
+    wire.map(|wire| Wire::open(wire, link, timeline)).transpose()
+}
+
 /// In-process first, so that nobody outside hears of a message before the nodes.
-fn join(neighbours: &InProcess, wire: Option<Arc<dyn Transport>>, recorder: Option<&BagRecorder>) -> Fanout {
+fn join(neighbours: &InProcess, wire: Option<Arc<Wire>>, recorder: Option<&BagRecorder>, names: &Names) -> Fanout {
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(neighbours.clone())];
-    parts.extend(wire);
-    parts.extend(recorder.map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>));
+    parts.extend(wire.map(|wire| wire as Arc<dyn Transport>));
+    parts.extend(recorder.map(|recorder| Remap::over(Arc::new(recorder.clone()), names)));
     Fanout::new(parts)
 }
 
-fn lockstep() -> Vec<String> {
-    [selene_camera::PARTICIPANT, selene_lidar::PARTICIPANT, selene_navigation::PARTICIPANT].map(str::to_owned).to_vec()
+/// The nodes that run beside the simulation.
+#[derive(Clone, Copy)]
+pub(crate) enum Sensing {
+    Camera,
+    Lidar,
+    Navigation,
+}
+
+impl Sensing {
+    pub(crate) const ALL: [Self; 3] = [Self::Camera, Self::Lidar, Self::Navigation];
+
+    /// Its name in lockstep.
+    fn participant(self) -> &'static str {
+        match self {
+            Self::Camera => selene_camera::PARTICIPANT,
+            Self::Lidar => selene_lidar::PARTICIPANT,
+            Self::Navigation => selene_navigation::PARTICIPANT,
+        }
+    }
+
+    /// Runs it until the run's end or `stop`.
+    pub(crate) fn run(self, context: &NodeContext, device: &Device, stop: &AtomicBool) -> Result<(), NodeError> {
+        match self {
+            Self::Camera => selene_camera::run(context, device.clone(), stop),
+            Self::Lidar => selene_lidar::run(context, device.clone(), stop),
+            Self::Navigation => selene_navigation::run(context, stop),
+        }
+    }
+}
+
+/// Whom the simulation waits for: every node that runs here.
+pub(crate) fn lockstep() -> Vec<String> {
+    Sensing::ALL.map(|node| node.participant().to_owned()).to_vec()
 }
 
 /// Runs the nodes until the simulation's end. A node that fails ends the run.
 fn drive(
     context: &NodeContext,
     begin: Begin,
-    meter: &Meter,
+    traffic: &Traffic,
     device: &Device,
     options: &SimulationOptions,
     stop: &AtomicBool,
@@ -130,19 +197,18 @@ fn drive(
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let _ended = SetOnDrop::new(&ended);
-        scope.spawn(|| progress::show(meter, options.duration, &ended));
-        let camera = start(scope, stop, || selene_camera::run(context, device.clone(), stop));
-        let lidar = start(scope, stop, || selene_lidar::run(context, device.clone(), stop));
-        let navigation = start(scope, stop, || selene_navigation::run(context, stop));
+        scope.spawn(|| progress::show(&traffic.meter, options.duration, &ended));
+        scope.spawn(|| traffic.tell(&context.links, &ended));
+        let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, device, stop)));
         let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
         let outcome = joined(simulation);
-        End::new(outcome, joined(camera).and(joined(lidar)).and(joined(navigation)))
+        End::new(outcome, sensing.map(joined).into_iter().fold(Ok(()), Result::and))
     })
 }
 
 /// Starts a node on its own thread; when it fails, however it fails, all others
 /// are asked to stop.
-fn start<'scope, 'env, T: Send + 'scope>(
+pub(crate) fn start<'scope, 'env, T: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     stop: &'scope AtomicBool,
     node: impl FnOnce() -> Result<T, NodeError> + Send + 'scope,
@@ -155,7 +221,8 @@ fn start<'scope, 'env, T: Send + 'scope>(
     })
 }
 
-fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
+/// What a node ended with.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
     thread.join().unwrap_or_else(|_| Err(Fault::run("a node ended unexpectedly: see the message above")))
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use selene_validation::{Comparison, Figure, Section, Sources, report};
+use selene_validation::{ComparedFigure, Comparison, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
@@ -58,7 +58,7 @@ fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {
 }
 
 fn printed((comparison, section): &(Comparison, Section)) -> Printed {
-    let figure = |figure: &Figure| PrintedFigure {
+    let figure = |figure: &ComparedFigure| PrintedFigure {
         name: figure.name,
         value: figure.value,
         unit: figure.unit,
@@ -71,7 +71,7 @@ fn printed((comparison, section): &(Comparison, Section)) -> Printed {
 
 fn tell((comparison, section): &(Comparison, Section)) {
     print_line(comparison.title());
-    for figure @ Figure { name, value, unit, at_most, .. } in &section.figures {
+    for figure @ ComparedFigure { name, value, unit, at_most, .. } in &section.figures {
         let asked = at_most.map_or(String::new(), |limit| {
             format!("asked ≤ {limit:.4} {}", if figure.is_met() { "met" } else { "NOT MET" })
         });

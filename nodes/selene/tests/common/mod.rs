@@ -10,7 +10,10 @@ pub fn repository() -> PathBuf {
 
 pub fn selene(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
-    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("ROS_DOMAIN_ID");
+    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("RMW_IMPLEMENTATION");
+    for variable in ["ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
+        command.env_remove(variable);
+    }
     command
 }
 

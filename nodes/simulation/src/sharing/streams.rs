@@ -156,8 +156,8 @@ impl Frame {
 }
 
 impl Streams {
-    /// Listens, on a port that the system chooses.
-    pub(super) fn open(own: Greeting, arrived: Sender<Arrived>) -> Result<Self, NodeError> {
+    /// Listens at one address or at all, on a port that the system chooses.
+    pub(super) fn open(own: Greeting, at: Option<IpAddr>, arrived: Sender<Arrived>) -> Result<Self, NodeError> {
         let failed = |error: io::Error| NodeError::SharedListener { error };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -165,11 +165,13 @@ impl Streams {
             .enable_all()
             .build()
             .map_err(failed)?;
-        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0))).map_err(failed)?;
+        let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let listener = runtime.block_on(TcpListener::bind((at.unwrap_or(anywhere), 0))).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let own = Arc::new(own);
         runtime.spawn(accept(listener, Arc::clone(&own), arrived.clone()));
-        let addresses = own_addresses().into_iter().map(|host| SocketAddr::new(host, port).to_string()).collect();
+        let hosts = at.map_or_else(own_addresses, |host| vec![host]);
+        let addresses = hosts.into_iter().map(|host| SocketAddr::new(host, port).to_string()).collect();
         Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived })
     }
 

@@ -1,0 +1,346 @@
+//! Peers that use our topics and cannot be heard, or cannot hear us: they have another message type, or quality of
+//! service that does not fit ours. DDS leaves such endpoints unmatched without a word (DDS 1.4, 2.2.3). Once a second
+//! (wall time) a thread compares all endpoints of peers with ours, says once for each what differs and what to do,
+//! and counts the publishers that do reach our subscriptions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use std::{fmt, io};
+
+use ros2_client::Gid;
+use rustdds::{DomainParticipant, QosPolicies, RTPSEntity, policy};
+
+use super::graph::Endpoint;
+use super::{dds_qos, dds_type_name};
+use crate::qos::{Durability, Reliability, Topic};
+
+/// How often peers are looked at (wall time).
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What ROS 2 puts before the names of topics in DDS.
+const ROS_TOPIC: &str = "rt";
+/// The two types of `cmd_vel`: the option that takes the plain one.
+const STAMPED: &str = "geometry_msgs/msg/TwistStamped";
+const UNSTAMPED: &str = "geometry_msgs/msg/Twist";
+
+/// The thread; dropping it ends and joins it.
+pub(super) struct Watch {
+    own: Arc<OwnEndpoints>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Our endpoints with what is known of their peers.
+#[derive(Default)]
+pub(super) struct OwnEndpoints {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    own: BTreeMap<Endpoint, Topic>,
+    /// Publishers elsewhere that reach our subscriptions, by topic.
+    publishers: BTreeMap<String, usize>,
+    /// Endpoints of which it was said that they do not fit.
+    told: BTreeSet<Gid>,
+}
+
+/// An endpoint of a peer.
+#[derive(Clone, Debug)]
+struct Peer {
+    gid: Gid,
+    side: Side,
+    /// Names as DDS has them.
+    topic: String,
+    type_name: String,
+    qos: QosPolicies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Publishes,
+    Subscribes,
+}
+
+impl Watch {
+    pub(super) fn start(participant: &DomainParticipant) -> io::Result<Self> {
+        let (own, (stop, stopped)) = (Arc::new(OwnEndpoints::default()), channel());
+        let (participant, watched) = (participant.clone(), Arc::clone(&own));
+        let work = move || watch(&participant, &watched, &stopped);
+        let thread = Builder::new().name("dds mismatches".to_owned()).spawn(work)?;
+        Ok(Self { own, stop: Some(stop), thread: Some(thread) })
+    }
+
+    pub(super) fn own(&self) -> &Arc<OwnEndpoints> {
+        &self.own
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::warn!("peers that do not fit are not told any more: the thread that looks for them broke off");
+        }
+    }
+}
+
+fn watch(participant: &DomainParticipant, own: &OwnEndpoints, stopped: &Receiver<()>) {
+    while stopped.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        for what in own.look_at(&peers(participant)) {
+            tracing::warn!("{what}");
+        }
+    }
+}
+
+/// All endpoints of other participants.
+fn peers(participant: &DomainParticipant) -> Vec<Peer> {
+    let own = participant.guid().prefix;
+    let writers = participant.discovered_writers().into_iter().map(|writer| {
+        let (guid, data) = (writer.writer_proxy.remote_writer_guid, writer.publication_topic_data);
+        let qos = data.qos();
+        (guid, Side::Publishes, data.topic_name, data.type_name, qos)
+    });
+    let readers = participant.discovered_readers().into_iter().map(|reader| {
+        let (guid, data) = (reader.reader_proxy.remote_reader_guid, reader.subscription_topic_data);
+        let (type_name, qos) = (data.type_name().clone(), data.qos());
+        (guid, Side::Subscribes, data.topic_name, type_name, qos)
+    });
+    let others = writers.chain(readers).filter(|(guid, ..)| guid.prefix != own);
+    others.map(|(guid, side, topic, type_name, qos)| Peer { gid: guid.into(), side, topic, type_name, qos }).collect()
+}
+
+impl OwnEndpoints {
+    pub(super) fn add(&self, endpoint: Endpoint, topic: &Topic) {
+        self.known().own.insert(endpoint, topic.clone());
+    }
+
+    pub(super) fn remove(&self, endpoint: Endpoint) {
+        self.known().own.remove(&endpoint);
+    }
+
+    /// Publishers elsewhere that reach our subscription to topic `name`; none where there is no such subscription.
+    pub(super) fn publishers_of(&self, name: &str) -> Option<usize> {
+        let known = self.known();
+        let is_heard =
+            |(endpoint, topic): (&Endpoint, &Topic)| matches!(endpoint, Endpoint::Reader(_)) && topic.name == name;
+        let subscribed = known.own.iter().any(is_heard);
+        subscribed.then(|| known.publishers.get(name).copied().unwrap_or_default())
+    }
+
+    /// Takes in who is there; what is to be said of endpoints that do not fit and of which nothing was said.
+    fn look_at(&self, peers: &[Peer]) -> Vec<String> {
+        let mut known = self.known();
+        let present: BTreeSet<Gid> = peers.iter().map(|peer| peer.gid).collect();
+        known.told.retain(|gid| present.contains(gid));
+        known.publishers.clear();
+        let mut to_say = Vec::new();
+        for peer in peers {
+            match known.meeting(peer) {
+                Meeting::Nobody => {}
+                Meeting::Fits(topic) if peer.side == Side::Publishes => {
+                    *known.publishers.entry(topic).or_default() += 1
+                }
+                Meeting::Fits(_) => {}
+                Meeting::Misfits(what) => to_say.extend(known.told.insert(peer.gid).then_some(what)),
+            }
+        }
+        to_say
+    }
+
+    /// Endpoints of which it was said that they do not fit.
+    #[cfg(test)]
+    pub(super) fn misfits(&self) -> usize {
+        self.known().told.len()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a peer's endpoint meets ours.
+enum Meeting {
+    /// There is none of ours on its topic.
+    Nobody,
+    /// It fits one of ours on this topic.
+    Fits(String),
+    /// It fits none of ours: what to say.
+    Misfits(String),
+}
+
+impl Known {
+    fn meeting(&self, peer: &Peer) -> Meeting {
+        let mut met = Meeting::Nobody;
+        for (endpoint, topic) in &self.own {
+            let is_met = matches!(
+                (endpoint, peer.side),
+                (Endpoint::Reader(_), Side::Publishes) | (Endpoint::Writer(_), Side::Subscribes)
+            );
+            if is_met && peer.topic.strip_prefix(ROS_TOPIC) == Some(topic.name.as_str()) {
+                match peer.misfit(topic) {
+                    None => return Meeting::Fits(topic.name.clone()),
+                    Some(what) => met = Meeting::Misfits(what),
+                }
+            }
+        }
+        met
+    }
+}
+
+impl Peer {
+    /// What does not fit our endpoint on a topic, and what to do.
+    fn misfit(&self, ours: &Topic) -> Option<String> {
+        let who = match self.side {
+            Side::Publishes => format!("topic {}: a publisher elsewhere is not heard", ours.name),
+            Side::Subscribes => format!("topic {}: a subscriber elsewhere gets nothing", ours.name),
+        };
+        if self.type_name != dds_type_name(ours.type_name) {
+            let theirs = ros_type_name(&self.type_name);
+            let advice = type_advice(ours.type_name, &theirs);
+            return Some(format!("{who}: its type is {theirs} and not {}; {advice}", ours.type_name));
+        }
+        let of_ours = dds_qos(ours.qos).build();
+        let failing = match self.side {
+            Side::Publishes => self.qos.compliance_failure_wrt(&of_ours),
+            Side::Subscribes => of_ours.compliance_failure_wrt(&self.qos),
+        };
+        let (policy, has) = (failing?, Words::of_ours(ours));
+        let theirs = Words::of_peer(self);
+        let advice = match self.side {
+            Side::Publishes => format!("publish {has}"),
+            Side::Subscribes if ours.qos.reliability == Reliability::BestEffort => {
+                format!("subscribe {has}, or ask for `qos: reliable` in a sensor's file")
+            }
+            Side::Subscribes => format!("subscribe {has}"),
+        };
+        Some(format!("{who}: its quality of service ({theirs}) does not fit ours ({has}) in {policy:?}; {advice}"))
+    }
+}
+
+fn type_advice(ours: &str, theirs: &str) -> String {
+    match (ours, theirs) {
+        (STAMPED, UNSTAMPED) => format!("publish {ours}, or start Selene with --twist-unstamped"),
+        (UNSTAMPED, STAMPED) => format!("publish {ours}, or start Selene without --twist-unstamped"),
+        _ => format!("use {ours} there, or another name for the topic"),
+    }
+}
+
+/// `geometry_msgs::msg::dds_::Twist_` as ROS 2 has it: `geometry_msgs/msg/Twist`; other names as they are.
+fn ros_type_name(dds: &str) -> String {
+    let parts = dds.strip_suffix('_').and_then(|name| name.split_once("::dds_::"));
+    parts.map_or_else(|| dds.to_owned(), |(package, name)| format!("{}/{name}", package.replace("::", "/")))
+}
+
+/// Quality of service in words.
+struct Words {
+    is_reliable: bool,
+    is_latched: bool,
+}
+
+impl Words {
+    fn of_ours(topic: &Topic) -> Self {
+        Self {
+            is_reliable: topic.qos.reliability == Reliability::Reliable,
+            is_latched: topic.qos.durability == Durability::TransientLocal,
+        }
+    }
+
+    /// What a peer leaves out is what DDS has by default: writers are reliable, readers best effort, both volatile.
+    fn of_peer(peer: &Peer) -> Self {
+        let left_out = peer.side == Side::Publishes;
+        let is_reliable = |asked| matches!(asked, policy::Reliability::Reliable { .. });
+        Self {
+            is_reliable: peer.qos.reliability().map_or(left_out, is_reliable),
+            is_latched: peer.qos.durability().is_some_and(|asked| asked != policy::Durability::Volatile),
+        }
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reliability = if self.is_reliable { "reliable" } else { "best effort" };
+        let durability = if self.is_latched { "transient local" } else { "volatile" };
+        write!(f, "{reliability}, {durability}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnEndpoints, Peer, Side, dds_qos, dds_type_name, ros_type_name};
+    use crate::dds::graph::Endpoint;
+    use crate::geometry_msgs::{Twist, TwistStamped};
+    use crate::sensor_msgs::Image;
+    use crate::{Message, Qos, Topic};
+    use ros2_client::Gid;
+
+    fn gid(number: u8) -> Gid {
+        Gid::from([number; 16])
+    }
+
+    fn peer<M: Message>(number: u8, side: Side, topic: &str, qos: Qos) -> Peer {
+        let (topic, type_name) = (format!("rt{topic}"), dds_type_name(M::TYPE_NAME));
+        Peer { gid: gid(number), side, topic, type_name, qos: dds_qos(qos).build() }
+    }
+
+    /// One of our endpoints.
+    fn own<M: Message>(endpoint: fn(Gid) -> Endpoint, topic: &str, qos: Qos) -> OwnEndpoints {
+        let own = OwnEndpoints::default();
+        own.add(endpoint(gid(200)), &Topic::new::<M>(topic, qos).unwrap());
+        own
+    }
+
+    #[test]
+    fn a_plain_twist_is_told_once_with_the_option_that_takes_it() {
+        let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
+        let plain = peer::<Twist>(1, Side::Publishes, "/cmd_vel", Qos::reliable());
+        let told = own.look_at(std::slice::from_ref(&plain));
+        let [told] = &told[..] else { panic!("{told:?}") };
+        for part in
+            ["topic /cmd_vel", "is geometry_msgs/msg/Twist and not geometry_msgs/msg/TwistStamped", "--twist-unstamped"]
+        {
+            assert!(told.contains(part), "{part} is missing in: {told}");
+        }
+        assert_eq!(own.publishers_of("/cmd_vel"), Some(0));
+        let stamped = peer::<TwistStamped>(2, Side::Publishes, "/cmd_vel", Qos::reliable());
+        assert!(own.look_at(&[plain.clone(), stamped]).is_empty(), "told once");
+        assert_eq!((own.publishers_of("/cmd_vel"), own.publishers_of("/other")), (Some(1), None));
+        assert!(own.look_at(&[]).is_empty() && own.look_at(&[plain]).len() == 1, "it went and came again");
+    }
+
+    #[test]
+    fn quality_of_service_that_does_not_fit_is_told_from_both_sides() {
+        let images = own::<Image>(Endpoint::Writer, "/image_raw", Qos::sensor_data());
+        let asks = |qos| images.look_at(&[peer::<Image>(1, Side::Subscribes, "/image_raw", qos)]);
+        assert!(asks(Qos::sensor_data()).is_empty());
+        let told = asks(Qos::reliable()).concat();
+        for part in ["/image_raw", "(reliable, volatile)", "(best effort, volatile)", "Reliability", "qos: reliable"] {
+            assert!(told.contains(part), "{part} is missing in: {told}");
+        }
+        let commands = own::<Twist>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
+        let offers = |qos| commands.look_at(&[peer::<Twist>(1, Side::Publishes, "/cmd_vel", qos)]);
+        assert!(offers(Qos::latched()).is_empty());
+        assert!(
+            offers(Qos::sensor_data()).concat().contains("is not heard")
+                && commands.publishers_of("/cmd_vel") == Some(0)
+        );
+    }
+
+    #[test]
+    fn who_is_on_the_same_side_or_on_another_topic_is_no_matter() {
+        let own = own::<TwistStamped>(Endpoint::Reader, "/cmd_vel", Qos::reliable());
+        let beside = peer::<Twist>(1, Side::Subscribes, "/cmd_vel", Qos::reliable());
+        let elsewhere = peer::<Twist>(2, Side::Publishes, "/viper/cmd_vel", Qos::reliable());
+        assert!(own.look_at(&[beside, elsewhere]).is_empty());
+        own.remove(Endpoint::Reader(gid(200)));
+        assert_eq!(own.publishers_of("/cmd_vel"), None);
+    }
+
+    #[test]
+    fn names_of_types_are_told_as_ros_has_them() {
+        assert_eq!(ros_type_name(&dds_type_name("geometry_msgs/msg/Twist")), "geometry_msgs/msg/Twist");
+        assert_eq!(ros_type_name("ShapeType"), "ShapeType");
+    }
+}

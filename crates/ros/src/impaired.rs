@@ -1,0 +1,218 @@
+//! A wire made worse on purpose, for tests of a stack: messages of chosen topics come late or not at all, in both
+//! directions. What happens to a message follows from the rule's seed, the topic, the direction and the message's
+//! number, so two runs lose the same messages.
+//!
+//! - Losses are stratified: of every 1/p messages in a row exactly one is lost, drawn evenly. So the first k/p
+//!   messages have lost exactly k, and no run is luckier than another.
+//! - A delay is `delay` and an even part of `jitter` (wall time). Messages of one link do not overtake one another, as
+//!   on a DDS topic of one writer.
+//! - Topics under `/selene/`, by which Selene's own nodes keep one world, are left as they are.
+//!
+//! Messages that are still on their way when the transport is dropped are lost. Services are left as they are.
+
+mod course;
+mod delay;
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use regex_lite::Regex;
+use selene_base::SimTime;
+
+use self::course::Course;
+use self::delay::{DelayLine, Job};
+use crate::bag::is_internal;
+use crate::cdr::Encoded;
+use crate::qos::Topic;
+use crate::service::ServiceName;
+use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+
+/// The longest delay and jitter taken, ms.
+const DELAY_MAX_MS: f64 = 60_000.0;
+
+/// What happens to messages of some topics.
+#[derive(Clone, Debug)]
+pub struct Impairment {
+    topics: Regex,
+    effect: Effect,
+}
+
+/// What happens to a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Effect {
+    delay: Duration,
+    jitter: Duration,
+    /// Part of the messages that is lost, 0 to 1.
+    loss: f64,
+    seed: u64,
+}
+
+/// A text that is no impairment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; an impairment reads like '/cmd_vel|/tf:delay_ms=30,jitter_ms=5,loss=0.01,seed=1'")]
+pub struct ImpairmentError {
+    what: String,
+}
+
+impl Impairment {
+    /// Whether it is about a topic: its expression matches somewhere in the name.
+    fn is_about(&self, topic: &str) -> bool {
+        !is_internal(topic) && self.topics.is_match(topic)
+    }
+}
+
+impl FromStr for Impairment {
+    type Err = ImpairmentError;
+
+    /// Reads `EXPRESSION:key=value,…`; the expression is a regular one.
+    fn from_str(text: &str) -> Result<Self, ImpairmentError> {
+        let refuse = |what: String| ImpairmentError { what };
+        let parts = text.rsplit_once(':').filter(|(topics, _)| !topics.is_empty());
+        let (topics, keys) = parts.ok_or_else(|| refuse(format!("'{text}' has no topics before a colon")))?;
+        let topics = Regex::new(topics).map_err(|error| refuse(format!("'{topics}' is no expression: {error}")))?;
+        let mut effect = Effect::default();
+        keys.split(',').try_for_each(|key| effect.set(key).map_err(refuse))?;
+        Ok(Self { topics, effect })
+    }
+}
+
+impl Effect {
+    /// Takes over one `key=value`; else what is wrong with it.
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        let (key, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is no key=value"))?;
+        match key.trim() {
+            "delay_ms" => self.delay = milliseconds(text, value)?,
+            "jitter_ms" => self.jitter = milliseconds(text, value)?,
+            "loss" => self.loss = number(text, value, 1.0)?,
+            "seed" => {
+                self.seed = value.trim().parse().map_err(|_| format!("'{text}': must be a whole number, 0 or more"))?;
+            }
+            other => return Err(format!("'{other}': must be delay_ms, jitter_ms, loss or seed")),
+        }
+        Ok(())
+    }
+}
+
+fn milliseconds(text: &str, value: &str) -> Result<Duration, String> {
+    number(text, value, DELAY_MAX_MS).map(|ms| Duration::from_secs_f64(ms * 1e-3))
+}
+
+fn number(text: &str, value: &str, max: f64) -> Result<f64, String> {
+    let number = value.trim().parse().ok().filter(|number| (0.0..=max).contains(number));
+    number.ok_or_else(|| format!("'{text}': must be 0 to {max}"))
+}
+
+/// A transport whose messages come late or not at all.
+pub struct Impaired {
+    inner: Arc<dyn Transport>,
+    rules: Vec<Impairment>,
+    line: DelayLine,
+}
+
+impl Impaired {
+    /// Impairs `inner`; of several rules about a topic the first one counts.
+    ///
+    /// # Errors
+    /// When the system has no thread for what is delayed.
+    pub fn new(inner: Arc<dyn Transport>, rules: Vec<Impairment>) -> Result<Self, TransportError> {
+        let refused = |error: std::io::Error| TransportError::Open {
+            middleware: "impaired wire".to_owned(),
+            what: error.to_string(),
+        };
+        Ok(Self { inner, rules, line: DelayLine::start().map_err(refused)? })
+    }
+
+    /// What one direction of a topic goes through; none where no rule is about it.
+    fn link(&self, topic: &Topic, direction: &str) -> Option<Link> {
+        let rule = self.rules.iter().find(|rule| rule.is_about(&topic.name))?;
+        let course = Course::new(rule.effect, &format!("impaired {direction} {}", topic.name));
+        Some(Link { course: Mutex::new(course), line: self.line.clone() })
+    }
+}
+
+/// One direction of a topic.
+struct Link {
+    course: Mutex<Course>,
+    line: DelayLine,
+}
+
+impl Link {
+    /// Has `job` done when the message comes out at the other end; never, if it is lost.
+    fn pass(&self, job: Job) {
+        let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: messages that are sent at the same time stay in the order of their numbers.
+        if let Some(delay) = course.next() {
+            let due = course.in_order(self.line.now() + delay);
+            self.line.put(due, job);
+        }
+    }
+}
+
+impl Transport for Impaired {
+    fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
+        let outlet = self.inner.advertise(topic)?;
+        let Some(link) = self.link(topic, "out") else { return Ok(outlet) };
+        Ok(Box::new(ImpairedOutlet { outlet: Arc::from(outlet), link, failed: Arc::default() }))
+    }
+
+    fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
+        let Some(link) = self.link(topic, "in") else { return self.inner.subscribe(topic, sink) };
+        let sink = Arc::new(sink);
+        let late = move |message: &Encoded| {
+            let (sink, message) = (Arc::clone(&sink), message.clone());
+            link.pass(Box::new(move || sink(&message)));
+        };
+        self.inner.subscribe(topic, Box::new(late))
+    }
+
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        self.inner.publishers_of(name)
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.inner.serve(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        self.inner.client(service)
+    }
+}
+
+struct ImpairedOutlet {
+    outlet: Arc<dyn Outlet>,
+    link: Link,
+    /// Whether a message could not be handed over later: that is said once.
+    failed: Arc<AtomicBool>,
+}
+
+impl ImpairedOutlet {
+    fn later(&self, hand_over: impl FnOnce(&dyn Outlet) -> Result<(), TransportError> + Send + 'static) {
+        let (outlet, failed) = (Arc::clone(&self.outlet), Arc::clone(&self.failed));
+        self.link.pass(Box::new(move || {
+            if let Err(error) = hand_over(outlet.as_ref())
+                && !failed.swap(true, Ordering::Relaxed)
+            {
+                tracing::warn!("{error}; the run goes on");
+            }
+        }));
+    }
+}
+
+impl Outlet for ImpairedOutlet {
+    fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        let message = message.clone();
+        self.later(move |outlet| outlet.send(&message, stamp));
+        Ok(())
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        let message = message.clone();
+        self.later(move |outlet| outlet.repeat(&message, stamp));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

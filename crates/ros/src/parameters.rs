@@ -1,0 +1,323 @@
+//! Parameters of a node as ROS 2 has them: each is declared once with a name, a
+//! value of one type, a description and a range. [`serve_parameters`] lets others
+//! read, list, describe and set them.
+//!
+//! All of them are declared before they are served. From outside none can be added,
+//! deleted or given another type, and one that is read-only keeps its value. A
+//! change is checked first and applied afterwards, so that several can be set
+//! together or not at all. Sources: `rcl_interfaces` and `NodeParameters` of rclcpp
+//! (Jazzy), whose rules of prefixes and depth are kept.
+
+mod served;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::rcl_interfaces::srv::ListParametersRequest;
+use crate::rcl_interfaces::{FloatingPointRange, IntegerRange, ListParametersResult, ParameterDescriptor};
+
+pub use served::{PARAMETER_EVENTS, ServedParameters, serve_parameters};
+pub use value::Value;
+
+/// What stands between the parts of a name.
+const SEPARATOR: char = '.';
+
+/// Why a parameter was not set.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// Nobody declared it.
+    #[error("parameter {name:?} is not declared; there are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// The value is of another type.
+    #[error("parameter {name} is of type {declared}; given was {given}")]
+    WrongType {
+        /// The parameter.
+        name: String,
+        /// Its type.
+        declared: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// The value is not in its range.
+    #[error("parameter {name}: {value} is not allowed: must be {allowed}")]
+    OutOfRange {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: Value,
+        /// The range.
+        allowed: String,
+    },
+    /// It cannot be changed.
+    #[error("parameter {name} is read-only: {description}")]
+    ReadOnly {
+        /// The parameter.
+        name: String,
+        /// What it is.
+        description: String,
+    },
+    /// The value is not one that the node takes.
+    #[error("parameter {name}: {value} is not allowed: {why}")]
+    Refused {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: Value,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The values that a parameter may have besides what its check says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueRange {
+    /// All of its type.
+    Any,
+    /// Integers, both ends included.
+    Integers(RangeInclusive<i64>),
+    /// Numbers, both ends included.
+    Doubles(RangeInclusive<f64>),
+}
+
+impl ValueRange {
+    fn contains(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Integers(range), Value::Integer(value)) => range.contains(value),
+            (Self::Doubles(range), Value::Double(value)) => range.contains(value),
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for ValueRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => write!(f, "anything of its type"),
+            Self::Integers(range) => write!(f, "{} to {}", range.start(), range.end()),
+            Self::Doubles(range) => write!(f, "{} to {}", range.start(), range.end()),
+        }
+    }
+}
+
+type Check = Box<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
+type Apply = Box<dyn Fn(&Value) + Send + Sync>;
+
+/// How a parameter changes. Both closures run on the adapter's thread and must not
+/// block or touch the parameters: what takes time is queued for the node.
+pub struct Change {
+    check: Check,
+    apply: Apply,
+}
+
+impl Change {
+    /// A change to a value that `check` takes, made by `apply`; `check` gives the reason of a refusal.
+    pub fn new(
+        check: impl Fn(&Value) -> Result<(), String> + Send + Sync + 'static,
+        apply: impl Fn(&Value) + Send + Sync + 'static,
+    ) -> Self {
+        Self { check: Box::new(check), apply: Box::new(apply) }
+    }
+}
+
+/// Whether a parameter can be changed.
+pub enum Access {
+    /// It keeps its value.
+    ReadOnly,
+    /// It can be set.
+    Changeable(Change),
+}
+
+/// A declared parameter.
+pub struct Parameter {
+    /// Its name; parts are separated by points.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// What it is, with its unit.
+    pub description: String,
+    /// What the range does not say about its values.
+    pub constraints: String,
+    /// The values it may have.
+    pub range: ValueRange,
+    /// Whether it can be changed.
+    pub access: Access,
+}
+
+impl Parameter {
+    /// One that keeps its value.
+    pub fn read_only(name: impl Into<String>, value: Value, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            description: description.into(),
+            constraints: String::new(),
+            range: ValueRange::Any,
+            access: Access::ReadOnly,
+        }
+    }
+
+    /// One that can be set.
+    pub fn changeable(
+        name: impl Into<String>,
+        value: Value,
+        description: impl Into<String>,
+        range: ValueRange,
+        change: Change,
+    ) -> Self {
+        Self { range, access: Access::Changeable(change), ..Self::read_only(name, value, description) }
+    }
+
+    /// It, with what its range does not say about its values.
+    #[must_use]
+    pub fn constrained(self, constraints: impl Into<String>) -> Self {
+        Self { constraints: constraints.into(), ..self }
+    }
+
+    /// That of every node of Selene, whose time is simulated time.
+    fn use_sim_time() -> Self {
+        let reason = "Selene's time is its own: it is always simulated";
+        let check = move |value: &Value| if *value == Value::Bool(true) { Ok(()) } else { Err(reason.to_owned()) };
+        let description = "Whether time is that of /clock: always, since Selene itself makes it.";
+        let change = Change::new(check, |_| ());
+        Self::changeable("use_sim_time", Value::Bool(true), description, ValueRange::Any, change)
+            .constrained("must be true")
+    }
+
+    /// The change to `value`, if it may be made.
+    fn change(&self, value: &Value) -> Result<&Change, ParameterError> {
+        let name = self.name.clone();
+        if value.ros_type() != self.value.ros_type() {
+            let given = format!("{} {value}", value::type_name(value.ros_type()));
+            return Err(self.wrong_type(given));
+        }
+        let Access::Changeable(change) = &self.access else {
+            return Err(ParameterError::ReadOnly { name, description: self.description.clone() });
+        };
+        if !self.range.contains(value) {
+            return Err(ParameterError::OutOfRange { name, value: value.clone(), allowed: self.range.to_string() });
+        }
+        match (change.check)(value) {
+            Ok(()) => Ok(change),
+            Err(why) => Err(ParameterError::Refused { name, value: value.clone(), why }),
+        }
+    }
+
+    fn wrong_type(&self, given: String) -> ParameterError {
+        let declared = value::type_name(self.value.ros_type());
+        ParameterError::WrongType { name: self.name.clone(), declared, given }
+    }
+
+    fn described(&self) -> ParameterDescriptor {
+        let mut descriptor = ParameterDescriptor {
+            name: self.name.clone(),
+            r#type: self.value.ros_type(),
+            description: self.description.clone(),
+            additional_constraints: self.constraints.clone(),
+            read_only: matches!(self.access, Access::ReadOnly),
+            ..ParameterDescriptor::default()
+        };
+        match &self.range {
+            ValueRange::Any => {}
+            ValueRange::Integers(range) => {
+                let range = IntegerRange { from_value: *range.start(), to_value: *range.end(), step: 0 };
+                descriptor.integer_range.push(range);
+            }
+            ValueRange::Doubles(range) => {
+                let range = FloatingPointRange { from_value: *range.start(), to_value: *range.end(), step: 0.0 };
+                descriptor.floating_point_range.push(range);
+            }
+        }
+        descriptor
+    }
+}
+
+/// The parameters of a node, by name.
+pub struct Parameters {
+    declared: BTreeMap<String, Parameter>,
+}
+
+impl Default for Parameters {
+    /// `use_sim_time`, which every node has.
+    fn default() -> Self {
+        Self { declared: BTreeMap::new() }.with(Parameter::use_sim_time())
+    }
+}
+
+impl Parameters {
+    /// These, and `parameter`; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with(mut self, parameter: Parameter) -> Self {
+        self.declared.insert(parameter.name.clone(), parameter);
+        self
+    }
+
+    /// The value of parameter `name`.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.declared.get(name).map(|parameter| &parameter.value)
+    }
+
+    /// Sets parameter `name`.
+    ///
+    /// # Errors
+    /// When it is not declared, is read-only or does not take `value`; it keeps its own then.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParameterError> {
+        (self.declared(name)?.change(value)?.apply)(value);
+        if let Some(parameter) = self.declared.get_mut(name) {
+            parameter.value = value.clone();
+        }
+        Ok(())
+    }
+
+    /// Sets all of them or, when one cannot be set, none.
+    ///
+    /// # Errors
+    /// As `set`, of the first that cannot be set.
+    pub fn set_all(&mut self, values: &[(String, Value)]) -> Result<(), ParameterError> {
+        values.iter().try_for_each(|(name, value)| self.declared(name)?.change(value).map(|_| ()))?;
+        values.iter().try_for_each(|(name, value)| self.set(name, value))
+    }
+
+    fn declared(&self, name: &str) -> Result<&Parameter, ParameterError> {
+        let known = || self.declared.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        self.declared.get(name).ok_or_else(|| ParameterError::Unknown { name: name.to_owned(), known: known() })
+    }
+
+    fn described(&self, name: &str) -> ParameterDescriptor {
+        let unknown = || ParameterDescriptor { name: name.to_owned(), ..ParameterDescriptor::default() };
+        self.declared.get(name).map_or_else(unknown, Parameter::described)
+    }
+
+    /// The names below the prefixes, at most `depth` parts below them, and the prefixes of these names.
+    fn listed(&self, request: &ListParametersRequest) -> ListParametersResult {
+        let ListParametersRequest { prefixes, depth } = request;
+        let is_asked = |name: &str| match &prefixes[..] {
+            [] => reaches(name, *depth),
+            prefixes => prefixes.iter().any(|prefix| is_below(name, prefix, *depth)),
+        };
+        let names: Vec<String> = self.declared.keys().filter(|name| is_asked(name)).cloned().collect();
+        let prefixes: BTreeSet<&str> =
+            names.iter().filter_map(|name| name.rsplit_once(SEPARATOR)).map(|(p, _)| p).collect();
+        ListParametersResult { prefixes: prefixes.into_iter().map(str::to_owned).collect(), names }
+    }
+}
+
+/// Whether a name has at most so many parts; 0 is any number.
+fn reaches(name: &str, depth: u64) -> bool {
+    depth == ListParametersRequest::DEPTH_RECURSIVE || (name.split(SEPARATOR).count() as u64) <= depth
+}
+
+fn is_below(name: &str, prefix: &str, depth: u64) -> bool {
+    let below = || name.strip_prefix(prefix)?.strip_prefix(SEPARATOR);
+    name == prefix || below().is_some_and(|below| reaches(below, depth))
+}
+
+#[cfg(test)]
+mod tests;

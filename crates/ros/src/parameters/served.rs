@@ -1,0 +1,166 @@
+//! Parameters to those outside: the six services that every ROS 2 node has, and
+//! what changed on `/parameter_events`.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use selene_base::SimTime;
+
+use super::{ParameterError, Parameters, Value};
+use crate::dropped::Dropped;
+use crate::qos::Qos;
+use crate::rcl_interfaces::srv::{
+    DescribeParameters, DescribeParametersRequest, DescribeParametersResponse, GetParameterTypes,
+    GetParameterTypesRequest, GetParameterTypesResponse, GetParameters, GetParametersRequest, GetParametersResponse,
+    ListParameters, ListParametersRequest, ListParametersResponse, SetParameters, SetParametersAtomically,
+    SetParametersAtomicallyRequest, SetParametersAtomicallyResponse, SetParametersRequest, SetParametersResponse,
+};
+use crate::rcl_interfaces::{self, ParameterEvent, ParameterType, ParameterValue, SetParametersResult};
+use crate::service::{Reply, Service, serve};
+use crate::transport::{Publisher, Subscription, Transport, TransportError};
+
+/// Where all nodes tell what changed.
+pub const PARAMETER_EVENTS: &str = "/parameter_events";
+/// Its quality of service (`rmw_qos_profile_parameter_events`).
+const EVENTS_QOS: Qos = Qos { depth: 1000, ..Qos::reliable() };
+
+/// Parameters that are served until this is dropped.
+#[must_use = "parameters are served until this is dropped"]
+pub struct ServedParameters {
+    _services: Vec<Subscription>,
+}
+
+/// Serves `parameters` as those of the node of full name `node`, such as `/selene`. `now` stamps their changes; it
+/// must not own the transport, whose own thread may drop it.
+///
+/// # Errors
+/// When the name is not a ROS name, the services are served already, or the middleware refuses.
+pub fn serve_parameters(
+    transport: &dyn Transport,
+    node: &str,
+    parameters: Parameters,
+    now: impl Fn() -> SimTime + Send + Sync + 'static,
+) -> Result<ServedParameters, TransportError> {
+    let shared = Arc::new(Shared {
+        node: node.to_owned(),
+        parameters: Mutex::new(parameters),
+        events: Publisher::new(transport, PARAMETER_EVENTS, EVENTS_QOS)?,
+        now: Box::new(now),
+        unsent: Dropped::new(node),
+    });
+    let services = vec![
+        shared.serve::<DescribeParameters>(transport, "describe_parameters", Shared::describe)?,
+        shared.serve::<GetParameters>(transport, "get_parameters", Shared::get)?,
+        shared.serve::<GetParameterTypes>(transport, "get_parameter_types", Shared::types)?,
+        shared.serve::<ListParameters>(transport, "list_parameters", Shared::list)?,
+        shared.serve::<SetParameters>(transport, "set_parameters", Shared::set)?,
+        shared.serve::<SetParametersAtomically>(transport, "set_parameters_atomically", Shared::set_atomically)?,
+    ];
+    Ok(ServedParameters { _services: services })
+}
+
+/// What the services share.
+struct Shared {
+    node: String,
+    parameters: Mutex<Parameters>,
+    events: Publisher<ParameterEvent>,
+    now: Box<dyn Fn() -> SimTime + Send + Sync>,
+    /// Responses and events that could not be sent.
+    unsent: Dropped,
+}
+
+impl Shared {
+    fn serve<S: Service>(
+        self: &Arc<Self>,
+        transport: &dyn Transport,
+        service: &str,
+        answer: fn(&Self, &S::Request) -> S::Response,
+    ) -> Result<Subscription, TransportError> {
+        let shared = Arc::clone(self);
+        serve::<S>(transport, &format!("{}/{service}", self.node), move |request, reply: Reply<S>| {
+            shared.sent(reply.send(&answer(&shared, &request)));
+        })
+    }
+
+    fn describe(&self, request: &DescribeParametersRequest) -> DescribeParametersResponse {
+        let parameters = self.lock();
+        DescribeParametersResponse {
+            descriptors: request.names.iter().map(|name| parameters.described(name)).collect(),
+        }
+    }
+
+    fn get(&self, request: &GetParametersRequest) -> GetParametersResponse {
+        let parameters = self.lock();
+        // One that is not declared has the type of what is not set.
+        let value = |name: &String| parameters.value(name).map_or_else(ParameterValue::default, Value::to_message);
+        GetParametersResponse { values: request.names.iter().map(value).collect() }
+    }
+
+    fn types(&self, request: &GetParameterTypesRequest) -> GetParameterTypesResponse {
+        let parameters = self.lock();
+        let of = |name: &String| parameters.value(name).map_or(ParameterType::PARAMETER_NOT_SET, Value::ros_type);
+        GetParameterTypesResponse { types: request.names.iter().map(of).collect() }
+    }
+
+    fn list(&self, request: &ListParametersRequest) -> ListParametersResponse {
+        ListParametersResponse { result: self.lock().listed(request) }
+    }
+
+    fn set(&self, request: &SetParametersRequest) -> SetParametersResponse {
+        let each = |parameter: &rcl_interfaces::Parameter| result(self.change(std::slice::from_ref(parameter)));
+        SetParametersResponse { results: request.parameters.iter().map(each).collect() }
+    }
+
+    fn set_atomically(&self, request: &SetParametersAtomicallyRequest) -> SetParametersAtomicallyResponse {
+        SetParametersAtomicallyResponse { result: result(self.change(&request.parameters)) }
+    }
+
+    /// Sets all of `asked` or none, and tells it.
+    fn change(&self, asked: &[rcl_interfaces::Parameter]) -> Result<(), ParameterError> {
+        {
+            let mut parameters = self.lock();
+            let values = asked.iter().map(|one| given(&parameters, one)).collect::<Result<Vec<_>, _>>()?;
+            parameters.set_all(&values)?;
+        }
+        // Without the lock: who hears it may ask for parameters at once.
+        if !asked.is_empty() {
+            self.tell(asked);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, changed: &[rcl_interfaces::Parameter]) {
+        let now = (self.now)();
+        let event = ParameterEvent {
+            stamp: now.into(),
+            node: self.node.clone(),
+            changed_parameters: changed.to_vec(),
+            ..ParameterEvent::default()
+        };
+        self.sent(self.events.publish(&event, now));
+    }
+
+    fn sent(&self, sent: Result<(), TransportError>) {
+        if let Err(error) = sent {
+            self.unsent.add(error);
+        }
+    }
+
+    /// A set is whole even if somebody panicked while holding it.
+    fn lock(&self) -> MutexGuard<'_, Parameters> {
+        self.parameters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The name and value of `asked`.
+fn given(parameters: &Parameters, asked: &rcl_interfaces::Parameter) -> Result<(String, Value), ParameterError> {
+    let declared = parameters.declared(&asked.name)?;
+    let value = Value::from_message(&asked.value).map_err(|given| declared.wrong_type(given.to_owned()))?;
+    Ok((asked.name.clone(), value))
+}
+
+fn result(set: Result<(), ParameterError>) -> SetParametersResult {
+    match set {
+        Ok(()) => SetParametersResult { successful: true, reason: String::new() },
+        Err(why) => SetParametersResult { successful: false, reason: why.to_string() },
+    }
+}

@@ -1,0 +1,86 @@
+//! Values of parameters and their place in ROS messages.
+
+use std::fmt;
+
+use crate::rcl_interfaces::{ParameterType, ParameterValue};
+
+/// The value of a parameter. Selene declares no other types.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Double(f64),
+    /// A text.
+    Text(String),
+}
+
+impl Value {
+    /// Its type as `rcl_interfaces/msg/ParameterType` numbers it.
+    #[must_use]
+    pub fn ros_type(&self) -> u8 {
+        match self {
+            Self::Bool(_) => ParameterType::PARAMETER_BOOL,
+            Self::Integer(_) => ParameterType::PARAMETER_INTEGER,
+            Self::Double(_) => ParameterType::PARAMETER_DOUBLE,
+            Self::Text(_) => ParameterType::PARAMETER_STRING,
+        }
+    }
+
+    /// The message that carries it.
+    #[must_use]
+    pub fn to_message(&self) -> ParameterValue {
+        let message = ParameterValue { r#type: self.ros_type(), ..ParameterValue::default() };
+        match self {
+            Self::Bool(value) => ParameterValue { bool_value: *value, ..message },
+            Self::Integer(value) => ParameterValue { integer_value: *value, ..message },
+            Self::Double(value) => ParameterValue { double_value: *value, ..message },
+            Self::Text(value) => ParameterValue { string_value: value.clone(), ..message },
+        }
+    }
+
+    /// What a message carries.
+    ///
+    /// # Errors
+    /// The name of its type when that is none of a [`Value`].
+    pub fn from_message(message: &ParameterValue) -> Result<Self, &'static str> {
+        match message.r#type {
+            ParameterType::PARAMETER_BOOL => Ok(Self::Bool(message.bool_value)),
+            ParameterType::PARAMETER_INTEGER => Ok(Self::Integer(message.integer_value)),
+            ParameterType::PARAMETER_DOUBLE => Ok(Self::Double(message.double_value)),
+            ParameterType::PARAMETER_STRING => Ok(Self::Text(message.string_value.clone())),
+            other => Err(type_name(other)),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            // With a point, so that it reads as no integer.
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Text(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+/// What a type is called in messages for people.
+pub(super) fn type_name(ros_type: u8) -> &'static str {
+    match ros_type {
+        ParameterType::PARAMETER_NOT_SET => "no value",
+        ParameterType::PARAMETER_BOOL => "bool",
+        ParameterType::PARAMETER_INTEGER => "integer",
+        ParameterType::PARAMETER_DOUBLE => "double",
+        ParameterType::PARAMETER_STRING => "string",
+        ParameterType::PARAMETER_BYTE_ARRAY => "byte array",
+        ParameterType::PARAMETER_BOOL_ARRAY => "bool array",
+        ParameterType::PARAMETER_INTEGER_ARRAY => "integer array",
+        ParameterType::PARAMETER_DOUBLE_ARRAY => "double array",
+        ParameterType::PARAMETER_STRING_ARRAY => "string array",
+        _ => "of a type that ROS 2 does not have",
+    }
+}

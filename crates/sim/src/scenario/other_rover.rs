@@ -1,0 +1,49 @@
+//! Another rover in the place of a scenario's only one. What the scenario says of sensors and lamps is meant for its
+//! own rover and may not fit the other: that one brings the sensors of its own file, and its lamps are as bright as
+//! that says. Start, namespace and route stay.
+
+use std::path::{Path, PathBuf};
+
+use selene_base::{InputError, input};
+use selene_vehicle::{RoverModel, RoverSpec};
+
+use crate::scenario::spec::RoverEntrySpec;
+use crate::scenario::{MountedSensor, ScenarioError, sensors};
+
+/// Puts the rover of `file` in the place of the one of `entry`, whose files are relative to `folder`. The rover that
+/// is there already stays with what it carries.
+///
+/// # Errors
+/// When the file is refused.
+pub(crate) fn put(file: &Path, entry: &mut RoverEntrySpec, folder: &Path) -> Result<(), InputError> {
+    if is_same(file, &folder.join(&entry.file)) {
+        return Ok(());
+    }
+    // Whole, since paths of an entry are relative to the scenario.
+    let file = std::path::absolute(file).map_err(|e| InputError::content(file, e.to_string()))?;
+    entry.sensors = own_sensors(&file)?;
+    entry.lamps.clear();
+    entry.file = file;
+    Ok(())
+}
+
+/// Reads a rover and puts the sensors of its own file on it.
+///
+/// # Errors
+/// When one of the files is refused, or the rover has not what a sensor names.
+pub fn load_rover(file: &Path) -> Result<(RoverModel, Vec<MountedSensor>), ScenarioError> {
+    let mut model = RoverModel::load(file)?;
+    let sensors = sensors::load(&own_sensors(file)?, Path::new(""), &mut model)?;
+    Ok((model, sensors))
+}
+
+/// The files of the sensors that a rover's own file names.
+fn own_sensors(rover: &Path) -> Result<Vec<PathBuf>, InputError> {
+    let spec: RoverSpec = input::load_yaml(rover)?;
+    let folder = rover.parent().unwrap_or(Path::new(""));
+    Ok(spec.sensors.iter().map(|sensor| folder.join(sensor)).collect())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}

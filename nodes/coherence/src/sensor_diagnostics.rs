@@ -1,0 +1,114 @@
+//! What a sensor node tells of itself: how many data it published and left out, how far it is behind the world, and
+//! what it traces on. Data are numbered from the scenario's start on, so a gap in their numbers is what was left out.
+
+use std::collections::BTreeMap;
+
+use selene_observe::{Device, Interval, SensorId};
+
+use crate::NodeError;
+use crate::diagnostics::{Diagnostics, DiagnosticsTopic, Severity};
+use crate::links::Links;
+use crate::watcher::WorldWatcher;
+
+/// The diagnostics of one sensor node.
+pub struct SensorDiagnostics {
+    topic: DiagnosticsTopic,
+    node: &'static str,
+    sensors: BTreeMap<SensorId, Count>,
+    /// Data that were published and left out until the last status.
+    before: [u64; 2],
+}
+
+/// Data of one sensor.
+#[derive(Clone, Debug, Default)]
+struct Count {
+    topic: String,
+    published: u64,
+    dropped: u64,
+    latest: Option<u64>,
+}
+
+impl Count {
+    fn take(&mut self, index: u64) {
+        self.published += 1;
+        if let Some(latest) = self.latest {
+            self.dropped += index.saturating_sub(latest + 1);
+        }
+        self.latest = Some(index);
+    }
+}
+
+impl SensorDiagnostics {
+    /// Those of the node of this name.
+    ///
+    /// # Errors
+    /// When the topic cannot be opened.
+    pub fn open(links: &Links, node: &'static str) -> Result<Self, NodeError> {
+        Ok(Self { topic: DiagnosticsTopic::open(links)?, node, sensors: BTreeMap::new(), before: [0; 2] })
+    }
+
+    /// Counts datum `index` of a sensor, which was published on `topic`.
+    pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64) {
+        if let Some(count) = self.sensors.get_mut(sensor) {
+            return count.take(index);
+        }
+        let mut count = Count { topic: topic.to_owned(), ..Count::default() };
+        count.take(index);
+        self.sensors.insert(sensor.clone(), count);
+    }
+
+    /// Tells how the node does, if that is due in the interval; `device` is what it traces on.
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn tell(
+        &mut self,
+        interval: &Interval,
+        watcher: &WorldWatcher,
+        device: Option<&Device>,
+    ) -> Result<(), NodeError> {
+        let (after, until) = (interval.previous.time, interval.next.time);
+        if interval.was_told(until) || !self.topic.is_due(after, until) {
+            return Ok(());
+        }
+        let mut status = self.topic.status(self.node);
+        self.tell_counts(&mut status);
+        status.value("heartbeats_waiting", watcher.waiting()).value("heartbeats_left_out", watcher.left_out());
+        if let Some(device) = device {
+            status.value("device", device.name());
+        }
+        if let Some(bytes) = device.and_then(Device::memory_bytes) {
+            status.value("device_memory_bytes", bytes);
+        }
+        self.topic.publish(vec![status], until)
+    }
+
+    fn tell_counts(&mut self, status: &mut Diagnostics) {
+        let total = |of: fn(&Count) -> u64| self.sensors.values().map(of).sum::<u64>();
+        let [published, dropped] = [total(|count| count.published), total(|count| count.dropped)];
+        status.value("frames_published", published).value("frames_dropped", dropped);
+        for count in self.sensors.values().filter(|count| count.dropped > 0) {
+            status.value(format!("frames_dropped {}", count.topic), count.dropped);
+        }
+        let [published_before, dropped_before] = std::mem::replace(&mut self.before, [published, dropped]);
+        let (new, left_out) = (published - published_before, dropped - dropped_before);
+        if left_out > 0 {
+            let severity = if left_out > new { Severity::Error } else { Severity::Warning };
+            let what = format!("too slow for this pace: {left_out} frames were left out, {new} published");
+            status.raise(severity, what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Count;
+
+    #[test]
+    fn a_gap_in_the_numbers_is_what_was_left_out() {
+        let mut count = Count::default();
+        // One that joins late left nothing out.
+        [7, 8, 11, 12].into_iter().for_each(|index| count.take(index));
+        assert_eq!((count.published, count.dropped), (4, 2));
+    }
+}

@@ -1,0 +1,151 @@
+//! What each topic carries, told once a second of wall time in `/diagnostics`, with a warning before a limited link
+//! is full.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use selene_coherence::{Diagnostics, DiagnosticsTopic, Links, NodeError, Severity};
+
+use crate::meter::{Count, Meter};
+use crate::wire::{LeftOut, Wire};
+
+/// How often it is told, and how often the end is looked for (wall time).
+const TELL_EVERY: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(100);
+/// Part of the limit from which on a link is nearly full.
+const NEARLY_FULL: f64 = 0.8;
+
+/// What the topics of a process carry.
+pub(crate) struct Traffic {
+    /// Counts all of it.
+    pub(crate) meter: Arc<Meter>,
+    /// Where it leaves, if it does.
+    pub(crate) wire: Option<Arc<Wire>>,
+    /// What the wire carries at most, bytes a second.
+    pub(crate) limit_bytes_s: Option<f64>,
+}
+
+impl Traffic {
+    /// Frames that were left out on the wire, by topic.
+    pub(crate) fn left_out(&self) -> BTreeMap<String, LeftOut> {
+        self.wire.as_ref().map(|wire| wire.left_out()).unwrap_or_default()
+    }
+
+    /// Tells it until `ended` is set.
+    pub(crate) fn tell(&self, links: &Links, ended: &AtomicBool) {
+        if let Err(error) = self.try_tell(links, ended) {
+            tracing::warn!("bandwidths are not told: {error}");
+        }
+    }
+
+    fn try_tell(&self, links: &Links, ended: &AtomicBool) -> Result<(), NodeError> {
+        let topic = DiagnosticsTopic::open(links)?;
+        let (mut before, mut since, mut was_nearly_full) = (self.meter.counts(), Instant::now(), false);
+        while !ended.load(Ordering::Relaxed) {
+            std::thread::sleep(POLL);
+            if since.elapsed() < TELL_EVERY {
+                continue;
+            }
+            let counts = self.meter.counts();
+            let rates = Rates::between(&before, &counts, since.elapsed().as_secs_f64());
+            (before, since) = (counts, Instant::now());
+            let is_nearly_full = self.limit_bytes_s.is_some_and(|limit| rates.total() > NEARLY_FULL * limit);
+            if is_nearly_full && !was_nearly_full {
+                tracing::warn!("the wire is nearly full: {:.0} bytes/s are offered", rates.total());
+            }
+            was_nearly_full = is_nearly_full;
+            let status = rates.told(topic.status("bandwidth"), self.limit_bytes_s, &self.left_out());
+            topic.publish(vec![status], self.meter.simulated())?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes a second by topic, of those that carry any.
+struct Rates(BTreeMap<String, f64>);
+
+impl Rates {
+    fn between(before: &BTreeMap<String, Count>, now: &BTreeMap<String, Count>, span_s: f64) -> Self {
+        let rate = |(topic, count): (&String, &Count)| {
+            let bytes = count.bytes - before.get(topic).map_or(0, |count| count.bytes);
+            (bytes > 0).then(|| (topic.clone(), bytes as f64 / span_s))
+        };
+        Self(now.iter().filter_map(rate).collect())
+    }
+
+    fn total(&self) -> f64 {
+        self.0.values().sum()
+    }
+
+    fn told(
+        &self,
+        mut status: Diagnostics,
+        limit_bytes_s: Option<f64>,
+        left_out: &BTreeMap<String, LeftOut>,
+    ) -> Diagnostics {
+        status.value("bytes_per_s", format_args!("{:.0}", self.total()));
+        if let Some(limit) = limit_bytes_s {
+            status.value("limit_bytes_per_s", format_args!("{limit:.0}"));
+            if self.total() > NEARLY_FULL * limit {
+                status.raise(Severity::Warning, "the wire is nearly full");
+            }
+        }
+        for (topic, rate) in &self.0 {
+            status.value(format!("bytes_per_s {topic}"), format_args!("{rate:.0}"));
+        }
+        for (topic, LeftOut { late, over_limit }) in left_out {
+            status.value(format!("frames_late {topic}"), late).value(format!("frames_over_limit {topic}"), over_limit);
+        }
+        if !left_out.is_empty() {
+            status.raise(Severity::Warning, "frames were left out: see frames_late and frames_over_limit");
+        }
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, Diagnostics, LeftOut, Rates};
+    use selene_ros::diagnostic_msgs::DiagnosticStatus;
+    use std::collections::BTreeMap;
+
+    fn counts(of: &[(&str, u64)]) -> BTreeMap<String, Count> {
+        let count = |bytes| Count { messages: 1, bytes, refused: 0 };
+        of.iter().map(|(topic, bytes)| ((*topic).to_owned(), count(*bytes))).collect()
+    }
+
+    fn rates() -> Rates {
+        let before = counts(&[("/tf", 100), ("/silent", 7)]);
+        Rates::between(&before, &counts(&[("/tf", 300), ("/silent", 7), ("/lidar/points", 1400)]), 2.0)
+    }
+
+    fn told(limit_bytes_s: Option<f64>, left_out: &BTreeMap<String, LeftOut>) -> DiagnosticStatus {
+        let status = Diagnostics::new("bandwidth", &"polar".parse().expect("an id"));
+        rates().told(status, limit_bytes_s, left_out).finish()
+    }
+
+    fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
+        status.values.iter().find(|pair| pair.key == key).map(|pair| pair.value.as_str())
+    }
+
+    #[test]
+    fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
+        let status = told(None, &BTreeMap::new());
+        assert_eq!(status.level, DiagnosticStatus::OK);
+        assert_eq!(value(&status, "bytes_per_s"), Some("800"));
+        assert_eq!(value(&status, "bytes_per_s /lidar/points"), Some("700"));
+        assert_eq!(value(&status, "bytes_per_s /silent"), None);
+    }
+
+    #[test]
+    fn a_link_that_is_nearly_full_and_frames_left_out_are_warned_of() {
+        let none = BTreeMap::new();
+        assert_eq!(told(Some(1001.0), &none).level, DiagnosticStatus::OK);
+        assert_eq!(told(Some(999.0), &none).level, DiagnosticStatus::WARN);
+        let left_out = BTreeMap::from([("/lidar/points".to_owned(), LeftOut { late: 3, over_limit: 0 })]);
+        let status = told(None, &left_out);
+        assert_eq!((status.level, value(&status, "frames_late /lidar/points")), (DiagnosticStatus::WARN, Some("3")));
+    }
+}

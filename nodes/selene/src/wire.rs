@@ -1,0 +1,253 @@
+//! What leaves over the wire. Frames (images and clouds) may be left out, whole and counted, when they are late for
+//! their reader or more than the link carries; commands, transforms, the clock and all else always pass. Bags and the
+//! nodes of this process get everything.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use selene_base::SimTime;
+use selene_ros::impaired::Impaired;
+use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+use selene_ros::{Encoded, ServiceName, Topic};
+use selene_simulation::Timeline;
+
+use crate::args::{LateFrames, LinkArgs};
+use crate::fault::Fault;
+
+/// Types of messages of which some may be left out.
+const FRAMES: [&str; 3] = ["sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage", "sensor_msgs/msg/PointCloud2"];
+/// What a link may carry at once after a pause: what goes over it in this time.
+const BURST: Duration = Duration::from_millis(100);
+
+/// The wire, on which frames may be left out.
+pub(crate) struct Wire {
+    inner: Arc<dyn Transport>,
+    gate: Arc<Gate>,
+}
+
+/// Frames of a topic that were left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// Because they were late.
+    pub(crate) late: u64,
+    /// Because the link had no room.
+    pub(crate) over_limit: u64,
+}
+
+impl Wire {
+    /// What leaves over `inner`, as the command line says.
+    pub(crate) fn open(inner: Arc<dyn Transport>, link: &LinkArgs, timeline: &Timeline) -> Result<Arc<Self>, Fault> {
+        let inner: Arc<dyn Transport> = match &link.impair[..] {
+            [] => inner,
+            rules => Arc::new(Impaired::new(inner, rules.to_vec()).map_err(Fault::run)?),
+        };
+        let gate = Gate {
+            late_frames: link.late_frames,
+            timeline: timeline.clone(),
+            budget: link.bandwidth_limit.map(|limit_bytes_s| Mutex::new(Budget::new(limit_bytes_s))),
+            begun: Instant::now(),
+            left_out: Mutex::default(),
+        };
+        Ok(Arc::new(Self { inner, gate: Arc::new(gate) }))
+    }
+
+    /// What was left out so far, by topic.
+    pub(crate) fn left_out(&self) -> BTreeMap<String, LeftOut> {
+        locked(&self.gate.left_out).clone()
+    }
+}
+
+impl Transport for Wire {
+    fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
+        let inner = self.inner.advertise(topic)?;
+        let is_frame = FRAMES.contains(&topic.type_name);
+        Ok(Box::new(WireOutlet { inner, topic: topic.name.clone(), is_frame, gate: Arc::clone(&self.gate) }))
+    }
+
+    fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
+        self.inner.subscribe(topic, sink)
+    }
+
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        self.inner.publishers_of(name)
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        self.inner.serve(service, sink)
+    }
+
+    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
+        self.inner.client(service)
+    }
+}
+
+struct WireOutlet {
+    inner: Box<dyn Outlet>,
+    topic: String,
+    is_frame: bool,
+    gate: Arc<Gate>,
+}
+
+impl Outlet for WireOutlet {
+    fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        let passes = self.gate.passes(message.bytes().len(), self.is_frame.then_some((self.topic.as_str(), stamp)));
+        if passes { self.inner.send(message, stamp) } else { Ok(()) }
+    }
+
+    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
+        self.inner.repeat(message, stamp)
+    }
+}
+
+/// Decides what passes.
+struct Gate {
+    late_frames: LateFrames,
+    timeline: Timeline,
+    budget: Option<Mutex<Budget>>,
+    begun: Instant,
+    left_out: Mutex<BTreeMap<String, LeftOut>>,
+}
+
+impl Gate {
+    /// Whether a message passes; of a frame its topic and stamp are given.
+    fn passes(&self, bytes: usize, frame: Option<(&str, SimTime)>) -> bool {
+        if let Some((topic, stamp)) = frame
+            && self.is_late(stamp)
+        {
+            locked(&self.left_out).entry(topic.to_owned()).or_default().late += 1;
+            return false;
+        }
+        let Some(budget) = &self.budget else { return true };
+        let has_room = locked(budget).takes(self.begun.elapsed(), bytes, frame.is_some());
+        if let Some((topic, _)) = frame.filter(|_| !has_room) {
+            locked(&self.left_out).entry(topic.to_owned()).or_default().over_limit += 1;
+        }
+        has_room
+    }
+
+    fn is_late(&self, stamp: SimTime) -> bool {
+        match self.late_frames {
+            LateFrames::Send => false,
+            LateFrames::Drop(after) => self.timeline.lateness(stamp).is_some_and(|late| late > after),
+        }
+    }
+}
+
+/// What a link can still carry. It fills up at the limit, to what goes over in `BURST` at most. Messages may overdraw
+/// it; a frame passes while something is left, so that the mean rate stays below the limit and a frame that is larger
+/// than a burst passes at times. Time is passed in.
+struct Budget {
+    limit_bytes_s: f64,
+    left_bytes: f64,
+    filled: Duration,
+}
+
+impl Budget {
+    fn new(limit_bytes_s: f64) -> Self {
+        Self { limit_bytes_s, left_bytes: limit_bytes_s * BURST.as_secs_f64(), filled: Duration::ZERO }
+    }
+
+    /// Takes a message at `now`, unless it is a frame for which there is no room; whether it was taken.
+    fn takes(&mut self, now: Duration, bytes: usize, is_frame: bool) -> bool {
+        let fresh = self.limit_bytes_s * now.saturating_sub(self.filled).as_secs_f64();
+        self.left_bytes = (self.left_bytes + fresh).min(self.limit_bytes_s * BURST.as_secs_f64());
+        self.filled = self.filled.max(now);
+        let has_room = !is_frame || self.left_bytes > 0.0;
+        if has_room {
+            self.left_bytes -= bytes as f64;
+        }
+        has_room
+    }
+}
+
+/// The lock's content; a thread that panicked elsewhere leaves it usable.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, LateFrames, LeftOut, LinkArgs, Wire};
+    use selene_base::SimTime;
+    use selene_ros::in_process::InProcess;
+    use selene_ros::transport::{Publisher, Transport, subscribe};
+    use selene_ros::{Qos, sensor_msgs, std_msgs};
+    use selene_simulation::{Pace, Pacer, Timeline};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    const FRAME_BYTES: usize = 1000;
+
+    /// How many of a hundred frames a second pass in ten seconds, beside so many bytes a second of other messages.
+    fn frames_that_pass(limit_bytes_s: f64, other_bytes_s: usize) -> usize {
+        let mut budget = Budget::new(limit_bytes_s);
+        let frame = |tick: u64| {
+            let now = Duration::from_millis(10 * tick);
+            assert!(budget.takes(now, other_bytes_s / 100, false), "what is no frame always passes");
+            budget.takes(now, FRAME_BYTES, true)
+        };
+        (0..1000).map(frame).filter(|passes| *passes).count()
+    }
+
+    #[test]
+    fn frames_pass_at_the_rate_of_what_the_others_leave() {
+        assert_eq!(frames_that_pass(1e9, 1000), 1000);
+        for (limit_bytes_s, other_bytes_s, expected) in [(50_000.0, 0, 500), (50_000.0, 20_000, 300), (500.0, 0, 5)] {
+            let passed = frames_that_pass(limit_bytes_s, other_bytes_s);
+            // A burst at the beginning, and one frame that overdraws.
+            let burst = (limit_bytes_s * 0.1) as usize / FRAME_BYTES + 1;
+            assert!((expected..=expected + burst).contains(&passed), "{passed} at {limit_bytes_s} bytes/s");
+        }
+        // Where the others take more than all, what was left at the beginning lets one through.
+        assert_eq!(frames_that_pass(10_000.0, 20_000), 1);
+    }
+
+    /// How many images and how many numbers arrive of ten each, and what was left out of the images.
+    fn carried(link: &LinkArgs, timeline: &Timeline) -> ([u64; 2], LeftOut) {
+        let bus = InProcess::new();
+        let wire = Wire::open(Arc::new(bus.clone()), link, timeline).expect("a wire");
+        let heard = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let [images, numbers] = heard.each_ref().map(Arc::clone);
+        let on_image = move |_: sensor_msgs::Image| _ = images.fetch_add(1, Ordering::Relaxed);
+        let on_number = move |_: std_msgs::Float64| _ = numbers.fetch_add(1, Ordering::Relaxed);
+        let _ears = [
+            subscribe(&bus, "/cam/image_raw", Qos::sensor_data(), on_image).expect("topic"),
+            subscribe(&bus, "/mast_pan/command", Qos::reliable(), on_number).expect("topic"),
+        ];
+        let transport: &dyn Transport = &*wire;
+        let image = Publisher::new(transport, "/cam/image_raw", Qos::sensor_data()).expect("topic");
+        let number = Publisher::new(transport, "/mast_pan/command", Qos::reliable()).expect("topic");
+        let message = sensor_msgs::Image { data: vec![0; FRAME_BYTES], ..Default::default() };
+        for _ in 0..10 {
+            image.publish(&message, SimTime::ZERO).expect("taken");
+            number.publish(&std_msgs::Float64 { data: 0.5 }, SimTime::ZERO).expect("taken");
+        }
+        let left_out = wire.left_out().get("/cam/image_raw").copied().unwrap_or_default();
+        (heard.map(|count| count.load(Ordering::Relaxed)), left_out)
+    }
+
+    #[test]
+    fn frames_alone_are_left_out_and_counted() {
+        assert_eq!(carried(&LinkArgs::default(), &Timeline::default()), ([10, 10], LeftOut::default()));
+        // A tenth of a byte at most: the first frame overdraws it for hours.
+        let narrow = LinkArgs { bandwidth_limit: Some(1.0), ..LinkArgs::default() };
+        let left_out = LeftOut { late: 0, over_limit: 9 };
+        assert_eq!(carried(&narrow, &Timeline::default()), ([1, 10], left_out));
+    }
+
+    #[test]
+    fn frames_that_are_late_on_the_timeline_are_dropped() {
+        let drop = LinkArgs { late_frames: LateFrames::Drop(Duration::from_millis(20)), ..LinkArgs::default() };
+        // Without a pace nothing is late.
+        assert_eq!(carried(&drop, &Timeline::default()), ([10, 10], LeftOut::default()));
+        let timeline = Timeline::default();
+        let mut pacer = Pacer::new(Pace::Times(1.0), &timeline);
+        for time in [SimTime::ZERO, SimTime::from_nanos(25_000_000)] {
+            pacer.wait_for(time, || {}).expect("a clock");
+        }
+        // What is stamped zero was due 25 ms ago.
+        assert_eq!(carried(&drop, &timeline), ([0, 10], LeftOut { late: 10, over_limit: 0 }));
+    }
+}

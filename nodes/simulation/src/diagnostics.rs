@@ -1,0 +1,129 @@
+//! How the simulation and each rover do, on `/diagnostics`: pace, what waits, what was refused, who commands.
+
+use std::time::Instant;
+
+use selene_base::SimTime;
+use selene_coherence::{Diagnostics, DiagnosticsTopic, Links, NodeError, Severity};
+use selene_sim::{EntityId, Notices, RoverEntityState, Snapshot, World};
+
+use crate::command_inputs::CommandPublishers;
+use crate::holds::HoldReport;
+use crate::loops;
+use crate::maps::RequestCounts;
+use crate::pace::PaceReport;
+use crate::publishers::name_of;
+
+/// What the node has to do beside the world.
+pub(crate) struct Load {
+    /// How well the pace was kept so far.
+    pub(crate) pace: PaceReport,
+    /// What came of holding for the scenario's topics so far.
+    pub(crate) holds: HoldReport,
+    /// Requests for maps.
+    pub(crate) maps: RequestCounts,
+    /// Heartbeats that the slowest participant is behind, in lockstep.
+    pub(crate) behind: Option<u64>,
+    /// Who commands, where the transport knows.
+    pub(crate) commands: CommandPublishers,
+    /// Requests for changes of the world that wait, and that were refused.
+    pub(crate) changes: (usize, u64),
+}
+
+pub(crate) struct RunDiagnostics {
+    topic: DiagnosticsTopic,
+    /// When the last ones were told.
+    since: (Instant, SimTime),
+    /// Late heartbeats, refused requests for maps and refused requests for changes until then.
+    before: [u64; 3],
+}
+
+impl RunDiagnostics {
+    /// Those of a run that begins, or goes on, at `time`.
+    pub(crate) fn open(links: &Links, time: SimTime) -> Result<Self, NodeError> {
+        Ok(Self { topic: DiagnosticsTopic::open(links)?, since: (Instant::now(), time), before: [0; 3] })
+    }
+
+    /// Begins anew at a time: the clock went back, or time did not pass for a while.
+    pub(crate) fn begin_anew(&mut self, time: SimTime) {
+        self.since = (Instant::now(), time);
+    }
+
+    pub(crate) fn are_due(&self, time: SimTime) -> bool {
+        self.topic.is_due(self.since.1, time)
+    }
+
+    pub(crate) fn tell(&mut self, snapshot: &Snapshot, world: &World, load: &Load) -> Result<(), NodeError> {
+        let mut statuses = vec![self.of_simulation(snapshot, load)];
+        statuses.extend(loops::of_pace(&self.topic, &load.pace));
+        statuses.extend(loops::of_holds(&self.topic, &load.holds));
+        for (id, of) in &world.state().rovers {
+            let mut status = self.topic.status(name_of(world.model(), *id));
+            tell_rover(&mut status, of, *id, snapshot);
+            tell_commands(&mut status, load.commands.get(id).map(Vec::as_slice).unwrap_or_default());
+            statuses.push(status);
+        }
+        self.topic.publish(statuses, snapshot.time)
+    }
+
+    fn of_simulation(&mut self, snapshot: &Snapshot, load: &Load) -> Diagnostics {
+        let (wall, simulated) = std::mem::replace(&mut self.since, (Instant::now(), snapshot.time));
+        let factor = wall.elapsed().as_secs_f64() / (snapshot.time - simulated).secs_f64();
+        let (waiting, refused) = load.changes;
+        let now = [load.pace.forgiven, load.maps.refused, refused];
+        let before = std::mem::replace(&mut self.before, now);
+        let [late, no_map, no_answer] = std::array::from_fn(|i| now[i] - before[i]);
+        let mut status = self.topic.status("simulation");
+        status
+            .value("real_time_factor", format_args!("{factor:.3}"))
+            .value("pace_overruns", load.pace.forgiven)
+            .value("heartbeat", snapshot.sequence)
+            .value("resets", snapshot.epoch)
+            .value("requests_waiting", waiting)
+            .value("requests_refused", refused)
+            .value("map_requests_waiting", load.maps.waiting)
+            .value("map_requests_refused", load.maps.refused);
+        if let Some(behind) = load.behind {
+            status.value("slowest_participant_heartbeats_behind", behind);
+        }
+        if late > 0 {
+            status.raise(Severity::Warning, format!("slower than its pace, {late} times"));
+        }
+        if no_map > 0 {
+            status.raise(Severity::Warning, format!("{no_map} map requests were refused"));
+        }
+        if no_answer > 0 {
+            status.raise(Severity::Warning, format!("{no_answer} requests were refused: too many waited"));
+        }
+        status
+    }
+}
+
+fn tell_rover(status: &mut Diagnostics, of: &RoverEntityState, id: EntityId, snapshot: &Snapshot) {
+    let (notices, driver) = (&of.notices, &of.driver);
+    let wheels = snapshot.rover(id).map(|rover| rover.wheels.as_slice()).unwrap_or_default();
+    let deepest_m = wheels.iter().map(|wheel| wheel.sinkage_m).fold(0.0, f64::max);
+    status
+        .value("commands_refused", driver.refused())
+        .value("last_refusal", driver.last_refusal().unwrap_or_default())
+        .value("commands_limited", driver.limited())
+        .value("soil_modulus_floored", notices.floored_contacts)
+        .value("sinkage_beyond_radius", notices.buried_wheels)
+        .value("slip_outside_fit", notices.outside_fit)
+        .value("deepest_sinkage_m", format_args!("{deepest_m:.4}"));
+    if driver.refused() > 0 {
+        status.raise(Severity::Warning, "commands were refused: see last_refusal");
+    }
+    if *notices != Notices::default() || driver.limited() > 0 {
+        status.raise(Severity::Warning, "something left its valid range: see the values");
+    }
+}
+
+fn tell_commands(status: &mut Diagnostics, topics: &[(String, usize)]) {
+    for (topic, publishers) in topics {
+        status.value(format!("publishers {topic}"), publishers);
+        if *publishers > 1 {
+            let what = format!("{publishers} publishers command {topic}: the newest message wins");
+            status.raise(Severity::Warning, what);
+        }
+    }
+}

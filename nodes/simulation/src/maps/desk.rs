@@ -1,0 +1,201 @@
+//! What waits for the thread that makes maps. Intervals of the world come first, since a map shows the world as it
+//! stands; then rovers take turns, so that many requests for one do not keep those for another waiting. Each rover
+//! has room for a few requests: one more is refused at once, counted and logged, and nobody ever waits for room.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use selene_observe::Interval;
+use selene_ros::selene_msgs::MapRequest;
+use selene_sim::EntityId;
+
+/// Requests of one rover that may wait: some ten seconds of the largest maps.
+const WAITING_MAX: usize = 8;
+/// How often a refusal is logged at most (wall time).
+const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// What the thread is to do next.
+pub(super) enum Work {
+    /// Follow the world.
+    Follow(Interval),
+    /// Make the maps that were asked for of a rover.
+    Answer(EntityId, MapRequest),
+    /// Nothing more.
+    End,
+}
+
+/// How many requests wait and how many were refused so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RequestCounts {
+    pub(crate) waiting: usize,
+    pub(crate) refused: u64,
+}
+
+/// Where work is put down by the node and by whoever asks for maps, and taken by the thread.
+#[derive(Default)]
+pub(super) struct Desk {
+    pile: Mutex<Pile>,
+    come: Condvar,
+}
+
+#[derive(Default)]
+struct Pile {
+    intervals: VecDeque<Interval>,
+    /// By rover, in the order of their turns; none is empty.
+    requests: VecDeque<(EntityId, VecDeque<MapRequest>)>,
+    refused: u64,
+    logged: Option<Instant>,
+    is_closed: bool,
+}
+
+impl Desk {
+    /// Puts down the world's next interval.
+    pub(super) fn follow(&self, interval: Interval) {
+        self.pile().intervals.push_back(interval);
+        self.come.notify_one();
+    }
+
+    /// Puts down a request, or refuses it.
+    pub(super) fn ask(&self, rover: EntityId, request: MapRequest) {
+        if self.pile().put(rover, request) {
+            self.come.notify_one();
+        } else {
+            self.refuse(&format_args!("{WAITING_MAX} wait already: ask again when they are answered"));
+        }
+    }
+
+    /// Counts a refused request, and logs why if the last refusal was logged a while ago.
+    pub(super) fn refuse(&self, why: &dyn std::fmt::Display) {
+        let mut pile = self.pile();
+        pile.refused += 1;
+        let (refused, is_due) = (pile.refused, pile.is_log_due(Instant::now()));
+        drop(pile);
+        if is_due {
+            tracing::warn!(refused, "map_request refused: {why}");
+        }
+    }
+
+    /// Ends the thread's work: it follows the world to the last interval, and begins no map any more.
+    pub(super) fn close(&self) {
+        let mut pile = self.pile();
+        pile.is_closed = true;
+        pile.requests.clear();
+        drop(pile);
+        self.come.notify_one();
+    }
+
+    /// Waits for the next work.
+    pub(super) fn next(&self) -> Work {
+        let mut pile = self.pile();
+        loop {
+            if let Some(work) = pile.take() {
+                return work;
+            }
+            pile = self.come.wait(pile).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(super) fn counts(&self) -> RequestCounts {
+        let pile = self.pile();
+        let waiting = pile.requests.iter().map(|(_, of_rover)| of_rover.len()).sum();
+        RequestCounts { waiting, refused: pile.refused }
+    }
+
+    /// The pile is whole even if somebody panicked while holding it.
+    fn pile(&self) -> MutexGuard<'_, Pile> {
+        self.pile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pile {
+    /// Whether there was room; a closed desk takes what nobody will answer.
+    fn put(&mut self, rover: EntityId, request: MapRequest) -> bool {
+        if self.is_closed {
+            return true;
+        }
+        match self.requests.iter_mut().find(|(of, _)| *of == rover) {
+            Some((_, waiting)) if waiting.len() >= WAITING_MAX => return false,
+            Some((_, waiting)) => waiting.push_back(request),
+            None => self.requests.push_back((rover, VecDeque::from([request]))),
+        }
+        true
+    }
+
+    fn take(&mut self) -> Option<Work> {
+        if let Some(interval) = self.intervals.pop_front() {
+            return Some(Work::Follow(interval));
+        }
+        if let Some((rover, mut waiting)) = self.requests.pop_front() {
+            let request = waiting.pop_front();
+            if !waiting.is_empty() {
+                self.requests.push_back((rover, waiting));
+            }
+            return request.map(|request| Work::Answer(rover, request));
+        }
+        self.is_closed.then_some(Work::End)
+    }
+
+    fn is_log_due(&mut self, now: Instant) -> bool {
+        let is_due = self.logged.is_none_or(|logged| now.duration_since(logged) >= LOG_EVERY);
+        if is_due {
+            self.logged = Some(now);
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Desk, LOG_EVERY, Pile, RequestCounts, WAITING_MAX, Work};
+    use selene_ros::selene_msgs::MapRequest;
+    use selene_sim::EntityId;
+    use std::time::{Duration, Instant};
+
+    const FIRST: EntityId = EntityId(1);
+    const SECOND: EntityId = EntityId(2);
+
+    fn request(length_x: f64) -> MapRequest {
+        MapRequest { length_x, ..MapRequest::default() }
+    }
+
+    /// Rover and length of each request in the order in which they are answered.
+    fn answered(desk: &Desk) -> Vec<(EntityId, f64)> {
+        let next = || match desk.pile().take() {
+            Some(Work::Answer(rover, request)) => Some((rover, request.length_x)),
+            _ => None,
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn a_flood_for_one_rover_is_bounded_counted_and_keeps_no_other_waiting() {
+        let desk = Desk::default();
+        (0..100).for_each(|i| desk.ask(FIRST, request(f64::from(i))));
+        desk.ask(SECOND, request(0.5));
+        let refused = 100 - WAITING_MAX as u64;
+        assert_eq!(desk.counts(), RequestCounts { waiting: WAITING_MAX + 1, refused });
+        let order = answered(&desk);
+        assert_eq!(order[..3], [(FIRST, 0.0), (SECOND, 0.5), (FIRST, 1.0)]);
+        assert_eq!(order.len(), WAITING_MAX + 1);
+        assert_eq!(desk.counts(), RequestCounts { waiting: 0, refused });
+    }
+
+    #[test]
+    fn at_the_end_no_map_is_begun() {
+        let desk = Desk::default();
+        desk.ask(FIRST, request(1.0));
+        desk.close();
+        desk.ask(FIRST, request(2.0));
+        assert!(matches!(desk.next(), Work::End));
+        assert_eq!(desk.counts(), RequestCounts::default());
+    }
+
+    #[test]
+    fn refusals_are_logged_once_a_while() {
+        let (mut pile, start) = (Pile::default(), Instant::now());
+        let due = [0, 1, 999, 1000, 1500, 2000].map(|ms| pile.is_log_due(start + Duration::from_millis(ms)));
+        assert_eq!(LOG_EVERY, Duration::from_secs(1));
+        assert_eq!(due, [true, false, false, true, false, true]);
+    }
+}

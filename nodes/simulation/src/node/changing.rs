@@ -1,0 +1,171 @@
+//! How the node changes its world between two heartbeats, and what it does while simulated time stands.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use selene_coherence::NodeError;
+use selene_sim::{AllowedFolders, Entity, Placement, ResetScope, Snapshot, Spawn};
+
+use super::{Node, begin_feed};
+use crate::changes::{Answer, Budget, Change, ChangeError};
+use crate::going::{RunState, Waiting};
+
+/// While time stands, requests for terrain and commands are looked at this often (wall time).
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl Node {
+    pub(crate) fn folders(&self) -> &AllowedFolders {
+        &self.folders
+    }
+
+    /// The snapshot that was told last.
+    pub(crate) fn latest(&self) -> &Snapshot {
+        self.feed.last()
+    }
+
+    /// Whether other processes have a part in the world.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sharing.is_some()
+    }
+
+    pub(crate) fn state(&self) -> RunState {
+        self.going.state()
+    }
+
+    /// Does what was asked for, as much as there is room for between two heartbeats.
+    pub(super) fn carry_out(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
+        let mut budget = Budget::of_a_heartbeat();
+        while let Some(task) = self.changes.take(&mut budget) {
+            if let Some(rest) = task.carry_out(self, stop)? {
+                self.changes.put_back(rest);
+            }
+            if self.going.quits() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a little while for a request; meanwhile rovers take commands, and others get what they missed.
+    pub(super) fn stand(&mut self) -> Result<(), NodeError> {
+        self.inputs.hand_to(&mut self.world);
+        self.world.take_commands();
+        let latest = self.feed.last().sequence;
+        // Nobody is waited for; what has arrived is taken in.
+        self.lockstep.must_wait(latest, true);
+        self.answer_terrain()?;
+        self.changes.wait(LOOK_EVERY);
+        Ok(())
+    }
+
+    /// Makes a change, or says why it cannot be made.
+    ///
+    /// # Errors
+    /// When the node cannot go on.
+    pub(crate) fn make(&mut self, change: Change, stop: &AtomicBool) -> Result<Answer, NodeError> {
+        // A process can leave a world that it shares.
+        if self.is_shared() && change != Change::Enter(RunState::Quitting) {
+            return Ok(Err(ChangeError::Shared));
+        }
+        match change {
+            Change::Spawn(spawn) => self.spawn(&spawn),
+            Change::Remove(entity) => self.remove(entity),
+            Change::Place(entity, placement) => Ok(self.place(entity, &placement)),
+            Change::Reset(scope) => self.reset(scope, stop),
+            Change::Enter(state) => self.enter(state, stop),
+        }
+    }
+
+    /// Makes so many heartbeats while time stands.
+    pub(crate) fn step_on(&mut self, heartbeats: u64, waiting: Waiting) {
+        if self.is_shared() {
+            return waiting.fail(ChangeError::Shared);
+        }
+        self.going.begin_steps(heartbeats, waiting);
+    }
+
+    fn spawn(&mut self, spawn: &Spawn) -> Result<Answer, NodeError> {
+        let entity = match self.world.spawn(spawn, &self.folders) {
+            Ok(entity) => entity,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        let Err(error) = self.follow_rovers() else { return Ok(Ok(Some(entity))) };
+        // Topics that somebody else has must not end the run.
+        if let Err(error) = self.world.remove(entity) {
+            return Ok(Err(error.into()));
+        }
+        self.follow_rovers()?;
+        Ok(Err(ChangeError::Topics(error.to_string())))
+    }
+
+    fn remove(&mut self, entity: Entity) -> Result<Answer, NodeError> {
+        if let Err(error) = self.world.remove(entity) {
+            return Ok(Err(error.into()));
+        }
+        self.infos.forget(entity);
+        self.follow_rovers()?;
+        Ok(Ok(Some(entity)))
+    }
+
+    fn place(&mut self, entity: Entity, placement: &Placement) -> Answer {
+        self.world.place(entity, placement)?;
+        if let (Entity::Rover(id), Some(_)) = (entity, placement.pose) {
+            self.placed.insert(id);
+        }
+        Ok(Some(entity))
+    }
+
+    /// Goes over to another state; where it is stopped, the world goes back to where it began.
+    fn enter(&mut self, state: RunState, stop: &AtomicBool) -> Result<Answer, NodeError> {
+        if self.going.state() == state {
+            return Ok(Err(ChangeError::AlreadySo));
+        }
+        if state == RunState::Stopped
+            && let Err(error) = self.reset(ResetScope::ALL, stop)?
+        {
+            return Ok(Err(error));
+        }
+        self.going.enter(state);
+        self.pacer.begin_anew();
+        self.diagnostics.begin_anew(self.world.time());
+        Ok(Ok(None))
+    }
+
+    fn reset(&mut self, scope: ResetScope, stop: &AtomicBool) -> Result<Answer, NodeError> {
+        // Nothing of before is told after the clock went back.
+        self.await_participants(&Arc::clone(self.feed.last()), true, stop)?;
+        if let Err(error) = self.world.reset_in(scope) {
+            return Ok(Err(error.into()));
+        }
+        self.begin_anew(scope, stop)?;
+        Ok(Ok(None))
+    }
+
+    /// Begins anew with a world that was reset: what was kept of before is forgotten, and everybody is told.
+    fn begin_anew(&mut self, scope: ResetScope, stop: &AtomicBool) -> Result<(), NodeError> {
+        let (epoch, time) = (self.world.epoch(), self.world.time());
+        self.going.begin_anew();
+        self.pacer.begin_anew();
+        self.inputs.begin_anew(time);
+        self.infos.forget_all();
+        self.lockstep.begin_anew(epoch);
+        self.rovers.begin_anew();
+        self.diagnostics.begin_anew(time);
+        self.distances_m.clear();
+        self.placed.clear();
+        self.follow_rovers()?;
+        // Who goes on from another run hears its last while again only where the world is as that left it.
+        let recent = self.recent.as_ref().filter(|_| scope == ResetScope::ALL).map(|recent| recent.of_epoch(epoch));
+        let (feed, recorder) = begin_feed(&mut self.world, recent.as_ref(), &mut self.maps)?;
+        self.feed = feed;
+        self.maps.take(self.feed.standing(&self.world))?;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.begin_anew(&self.world, recorder);
+        }
+        if recent.is_some() {
+            self.run.clock(time)?;
+        }
+        self.tell_the_beginning(recent.as_ref(), stop)
+    }
+}

@@ -1,0 +1,265 @@
+//! A recorded run told again: snapshots, what was added, and the driven ground that it began on come from a
+//! recording in the place of a world that is stepped. Sensor nodes watch them as they watch a simulation, in
+//! lockstep, so that none leaves out a sample. Beside them is told all that follows from snapshots: clock,
+//! transforms, joint states and truth; what only a world knows (diagnostics, maps, rocks) is not.
+//!
+//! Sensors may be others than those of the recording.
+
+mod recorded;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use selene_base::SimTime;
+use selene_coherence::{
+    NodeContext, NodeError, RUN_INFO, edits_from_message, entities_from_message, state_from_message, state_to_message,
+};
+use selene_ros::transport::Publisher;
+use selene_ros::{Qos, rosgraph_msgs, selene_msgs};
+use selene_sim::{AllowedFolders, Model, Snapshot};
+use selene_terrain::{Edit, Ruts};
+
+use crate::lockstep::Lockstep;
+use crate::publishers::name_of;
+use crate::rover_publishers::RoverPublishers;
+use crate::terrain::TerrainAnswers;
+
+pub use recorded::{RecordedRun, Told};
+
+/// Snapshots that may come before the ground that the run began on: they follow each other at once.
+const WAITING_MAX: usize = 1000;
+
+/// What was told again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retold {
+    /// Snapshots.
+    pub heartbeats: u64,
+    /// Simulated time of the last one.
+    pub until: SimTime,
+}
+
+/// Tells a recorded run again to `participants`, who are waited for, until its end or `stop`.
+///
+/// # Errors
+/// When a topic cannot be opened, `told` fails, or the recording lacks what sensors need.
+pub fn retell(
+    context: &NodeContext,
+    recorded: &RecordedRun,
+    told: impl Iterator<Item = Result<Told, NodeError>>,
+    participants: &[String],
+    stop: &AtomicBool,
+) -> Result<Retold, NodeError> {
+    let mut retelling = Retelling::new(context, recorded, participants)?;
+    for told in told {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        match told? {
+            Told::Entities(table) => retelling.take_entities(&table)?,
+            Told::Terrain(part) => retelling.take_terrain(&part, stop)?,
+            Told::State(state) => retelling.take_state(&state, stop)?,
+        }
+    }
+    retelling.end(stop)
+}
+
+struct Retelling {
+    recorded: RecordedRun,
+    /// The scenario's world, with what was added since.
+    model: Arc<Model>,
+    entities_added: usize,
+    folders: AllowedFolders,
+    clock: Publisher<rosgraph_msgs::Clock>,
+    rovers: RoverPublishers,
+    states: Publisher<selene_msgs::WorldState>,
+    entities: Publisher<selene_msgs::EntityTable>,
+    info: Publisher<selene_msgs::RunInfo>,
+    lockstep: Lockstep,
+    terrain: TerrainAnswers,
+    ground: Option<Ground>,
+    /// The driven ground that the run began on, as far as it has come.
+    parts: Vec<Edit>,
+    /// Snapshots that wait for it.
+    waiting: VecDeque<Snapshot>,
+    last: Option<Snapshot>,
+    heartbeats: u64,
+}
+
+/// The driven ground before a snapshot, and how many edits led to it.
+struct Ground {
+    edits: u64,
+    ruts: Ruts,
+}
+
+impl Retelling {
+    fn new(context: &NodeContext, recorded: &RecordedRun, participants: &[String]) -> Result<Self, NodeError> {
+        let NodeContext { links, model, folders, .. } = context;
+        let (public, internal) = (links.public.as_ref(), links.internal.as_ref());
+        Ok(Self {
+            recorded: recorded.clone(),
+            model: Arc::clone(model),
+            entities_added: 0,
+            folders: folders.clone(),
+            clock: Publisher::new(public, "/clock", Qos::clock())?,
+            rovers: RoverPublishers::new(&links.public)?,
+            states: Publisher::new(internal, &links.world_state(), Qos::state())?,
+            entities: Publisher::new(internal, &links.entities(), Qos::latched())?,
+            info: Publisher::new(internal, RUN_INFO, Qos::latched())?,
+            lockstep: Lockstep::new(links, participants)?,
+            terrain: TerrainAnswers::new(links)?,
+            ground: None,
+            parts: Vec::new(),
+            waiting: VecDeque::new(),
+            last: None,
+            heartbeats: 0,
+        })
+    }
+
+    /// Tables only grow; a run that is split over files tells the last one again.
+    fn take_entities(&mut self, table: &selene_msgs::EntityTable) -> Result<(), NodeError> {
+        let spawned = entities_from_message(table);
+        let new = spawned.get(self.entities_added..).unwrap_or_default();
+        self.model = Arc::new(self.model.with_spawned(new, &self.folders)?);
+        self.entities_added = self.entities_added.max(spawned.len());
+        Ok(self.entities.publish(table, self.time())?)
+    }
+
+    /// Takes a part of the ground that the run began on; later answers are to nodes that came late then.
+    fn take_terrain(&mut self, part: &selene_msgs::TerrainSnapshot, stop: &AtomicBool) -> Result<(), NodeError> {
+        if self.ground.is_some() {
+            return Ok(());
+        }
+        if part.part == 0 {
+            self.parts.clear();
+        }
+        self.parts.extend(edits_from_message(&part.terrain_edits));
+        if part.parts.checked_sub(1) != Some(part.part) {
+            return Ok(());
+        }
+        let mut ruts = Ruts::default();
+        ruts.apply(&std::mem::take(&mut self.parts));
+        self.ground = Some(Ground { edits: part.terrain_sequence, ruts });
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().try_for_each(|snapshot| self.tell(snapshot, stop))
+    }
+
+    fn take_state(&mut self, message: &selene_msgs::WorldState, stop: &AtomicBool) -> Result<(), NodeError> {
+        if message.run != self.recorded.info.run {
+            return Ok(());
+        }
+        if message.epoch != 0 {
+            return Err(fault(
+                "the run was reset while it was recorded; what came after cannot be told again".to_owned(),
+            ));
+        }
+        let mut snapshot = state_from_message(message);
+        self.recorded.remount(&mut snapshot, &self.model)?;
+        if self.last.is_none() && self.waiting.is_empty() && snapshot.terrain_sequence == 0 {
+            self.ground.get_or_insert_with(|| Ground { edits: 0, ruts: Ruts::default() });
+        }
+        if self.ground.is_some() {
+            return self.tell(snapshot, stop);
+        }
+        self.waiting.push_back(snapshot);
+        if self.waiting.len() > WAITING_MAX { Err(no_ground()) } else { Ok(()) }
+    }
+
+    /// Tells a snapshot and what follows from it. Those that a simulation said again, and those from before the
+    /// ground was asked for, are passed over.
+    fn tell(&mut self, snapshot: Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
+        let Some(Ground { edits, .. }) = self.ground else { return Ok(()) };
+        let follows = self.last.as_ref().map(|last| last.sequence + 1);
+        let is_old = follows.is_some_and(|follows| snapshot.sequence < follows);
+        if is_old || (self.last.is_none() && snapshot.terrain_sequence < edits) {
+            return Ok(());
+        }
+        if snapshot.terrain_sequence != edits || follows.is_some_and(|follows| snapshot.sequence != follows) {
+            let what = format!("snapshots before heartbeat {} are missing", snapshot.sequence);
+            return Err(fault(format!("{what}; the recording was damaged, or does not begin with the run")));
+        }
+        self.tell_public(&snapshot)?;
+        let name = |id| name_of(&self.model, id);
+        let message = state_to_message(&self.recorded.run, &snapshot, name);
+        self.states.publish(&message, snapshot.time)?;
+        self.heartbeats += 1;
+        let is_first = self.last.is_none();
+        self.last = Some(snapshot);
+        self.await_participants(&message, is_first, stop)?;
+        self.end_heartbeat();
+        Ok(())
+    }
+
+    /// Clock, transforms and truth, as the simulation tells them; what was told before the run was resumed is only
+    /// read by encoders.
+    fn tell_public(&mut self, snapshot: &Snapshot) -> Result<(), NodeError> {
+        let was_told = self.recorded.told_until().is_some_and(|until| snapshot.time <= until);
+        let rovers: Vec<_> = snapshot.rovers.iter().map(|rover| rover.id).collect();
+        self.rovers.follow(&self.model, &rovers, snapshot.time)?;
+        let last = self.time();
+        if was_told || self.last.is_some() {
+            self.rovers.truth(last, snapshot, was_told)?;
+        }
+        if !was_told {
+            self.clock.publish(&rosgraph_msgs::Clock { clock: snapshot.time.into() }, snapshot.time)?;
+        }
+        Ok(())
+    }
+
+    /// Waits while a participant is too far behind, answers who misses terrain, and says the latest snapshot again
+    /// to who has not heard it.
+    fn await_participants(
+        &mut self,
+        latest: &selene_msgs::WorldState,
+        to_the_last: bool,
+        stop: &AtomicBool,
+    ) -> Result<(), NodeError> {
+        while self.lockstep.must_wait(latest.sequence, to_the_last) && !stop.load(Ordering::Relaxed) {
+            if self.lockstep.wait() {
+                self.states.publish(latest, self.time())?;
+            }
+            if let Some(Ground { edits, ruts }) = &self.ground {
+                self.terrain.answer(0, *edits, ruts, self.time())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot's edits are in the ground from here on.
+    fn end_heartbeat(&mut self) {
+        if let (Some(ground), Some(last)) = (&mut self.ground, &self.last) {
+            ground.ruts.apply(&last.edits);
+            ground.edits += last.edits.len() as u64;
+        }
+    }
+
+    /// Everybody finishes what they have before the run is called ended.
+    fn end(mut self, stop: &AtomicBool) -> Result<Retold, NodeError> {
+        let until = self.time();
+        match self.last.clone() {
+            Some(last) => {
+                let latest = state_to_message(&self.recorded.run, &last, |id| name_of(&self.model, id));
+                self.await_participants(&latest, true, stop)?;
+            }
+            None if stop.load(Ordering::Relaxed) => {}
+            None if self.waiting.is_empty() => return Err(fault("it has no snapshot".to_owned())),
+            None => return Err(no_ground()),
+        }
+        let info = selene_msgs::RunInfo { finished: true, ..self.recorded.info.clone() };
+        self.info.publish(&info, until)?;
+        Ok(Retold { heartbeats: self.heartbeats, until })
+    }
+
+    /// Simulated time of the last snapshot.
+    fn time(&self) -> SimTime {
+        self.last.as_ref().map_or(SimTime::ZERO, |last| last.time)
+    }
+}
+
+fn fault(what: String) -> NodeError {
+    NodeError::Recorded { what }
+}
+
+fn no_ground() -> NodeError {
+    fault("the driven ground that the run began on is not in it; record the whole run, sensors and all".to_owned())
+}

@@ -1,0 +1,136 @@
+//! All services answer, and can do what the simulator's features say, no more and no less.
+
+use selene_ros::geometry_msgs::Vector3;
+use selene_ros::simulation_interfaces::{
+    Bounds, EntityCategory, EntityFilters, EntityInfo, Resource, Result as ResultCode, SimulationState,
+    SimulatorFeatures as Feature, TagsFilter, srv,
+};
+use selene_tests::asker::{Asker, YARD_ROVER, at, controlled, of_uri, paused, spawning};
+
+/// A feature, what was tried, and the code of the answer.
+type Tried = (u8, &'static str, u8);
+
+#[test]
+fn every_service_answers_and_can_do_what_the_features_say() {
+    controlled(&paused(&[]), |asker| {
+        let request = Default::default();
+        let told = asker.ask::<srv::GetSimulatorFeatures>("get_simulator_features", &request).features.features;
+        let tried: Vec<Tried> =
+            [of_entities(asker), of_spawning(asker), of_worlds(asker), of_places(asker), of_time(asker)].concat();
+        for (feature, what, code) in &tried {
+            let can = *code != ResultCode::RESULT_FEATURE_UNSUPPORTED;
+            assert_eq!(told.contains(&u16::from(*feature)), can, "{what} answers {code}");
+        }
+        let is_tried = |feature: &&u16| tried.iter().any(|(tried, ..)| u16::from(*tried) == **feature);
+        let untried: Vec<_> = told.iter().filter(|feature| !is_tried(feature)).copied().collect();
+        assert_eq!(untried, [u16::from(Feature::STEP_SIMULATION_ACTION)], "the action is tried by itself");
+    });
+}
+
+fn of_entities(asker: &Asker) -> Vec<Tried> {
+    let rover = || YARD_ROVER.to_owned();
+    let found = |filters: EntityFilters| {
+        asker.ask::<srv::GetEntities>("get_entities", &srv::GetEntitiesRequest { filters }).result.result
+    };
+    let within = |r#type: u8, count: usize| {
+        let points = vec![Vector3 { x: 1.0, y: 1.0, z: 1.0 }; count];
+        found(EntityFilters { bounds: Bounds { r#type, points }, ..EntityFilters::default() })
+    };
+    let tags = TagsFilter { tags: vec!["rock".to_owned()], ..TagsFilter::default() };
+    let categories = vec![EntityCategory { category: EntityCategory::CATEGORY_ROBOT }];
+    let states = asker.ask::<srv::GetEntitiesStates>("get_entities_states", &Default::default());
+    let bounds = srv::GetEntityBoundsRequest { entity: rover() };
+    let bounds = asker.ask::<srv::GetEntityBounds>("get_entity_bounds", &bounds);
+    let info = asker.ask::<srv::GetEntityInfo>("get_entity_info", &srv::GetEntityInfoRequest { entity: rover() });
+    let set_info = srv::SetEntityInfoRequest { entity: rover(), info: EntityInfo::default() };
+    let set_info = asker.ask::<srv::SetEntityInfo>("set_entity_info", &set_info);
+    assert_eq!(asker.entity_state(YARD_ROVER).header.frame_id, "map");
+    vec![
+        (Feature::ENTITY_TAGS, "tags", found(EntityFilters { tags, ..EntityFilters::default() })),
+        (Feature::ENTITY_CATEGORIES, "categories", found(EntityFilters { categories, ..EntityFilters::default() })),
+        (Feature::ENTITY_BOUNDS, "get_entity_bounds", bounds.result.result),
+        (Feature::ENTITY_BOUNDS_BOX, "a box", within(Bounds::TYPE_BOX, 2)),
+        (Feature::ENTITY_BOUNDS_CONVEX, "a hull", within(Bounds::TYPE_CONVEX_HULL, 4)),
+        (Feature::ENTITY_STATE_GETTING, "get_entities_states", states.result.result),
+        (Feature::ENTITY_STATE_SETTING, "set_entity_state", asker.place(YARD_ROVER, at(0.0, 7.0)).result),
+        (Feature::ENTITY_INFO_GETTING, "get_entity_info", info.result.result),
+        (Feature::ENTITY_INFO_SETTING, "set_entity_info", set_info.result.result),
+    ]
+}
+
+fn of_spawning(asker: &Asker) -> Vec<Tried> {
+    let rock = asker.spawn(&spawning("one", "selene:rock?diameter_m=0.2", at(5.0, 5.0)));
+    let text = Resource { resource_string: "<robot name='x'/>".to_owned(), ..of_uri("") };
+    let by_text = asker.spawn(&srv::SpawnEntityRequest { entity_resource: text, ..spawning("x", "", at(5.0, 5.0)) });
+    let several = asker.ask::<srv::SpawnEntities>("spawn_entities", &Default::default());
+    let spawnables = asker.ask::<srv::GetSpawnables>("get_spawnables", &Default::default());
+    assert!(spawnables.spawnables.iter().any(|of| of.entity_resource.uri.ends_with("rover/viper.yaml")));
+    vec![
+        (Feature::SPAWNING, "spawn_entity", rock.result.result),
+        (Feature::SPAWNING_RESOURCE_STRING, "a text", by_text.result.result),
+        (Feature::SPAWNING_ENTITIES, "spawn_entities", several.result.result),
+        (Feature::DELETING, "delete_entity", asker.delete("one")),
+        (Feature::SPAWNABLES, "get_spawnables", spawnables.result.result),
+    ]
+}
+
+fn of_worlds(asker: &Asker) -> Vec<Tried> {
+    let load = |world_resource: Resource| {
+        let request = srv::LoadWorldRequest { world_resource, ..Default::default() };
+        asker.ask::<srv::LoadWorld>("load_world", &request).result.result
+    };
+    let worlds = |tag: &str| {
+        let filter = TagsFilter { tags: vec![tag.to_owned()], ..TagsFilter::default() };
+        let request = srv::GetAvailableWorldsRequest { filter, ..Default::default() };
+        let answer = asker.ask::<srv::GetAvailableWorlds>("get_available_worlds", &request);
+        let names: Vec<_> = answer.worlds.iter().map(|world| world.name.clone()).collect();
+        assert_eq!(names.contains(&"polar".to_owned()), tag != "measured", "{tag}: {names:?}");
+        answer.result.result
+    };
+    let current = asker.ask::<srv::GetCurrentWorld>("get_current_world", &Default::default());
+    assert_eq!(current.world.name, "test_yard");
+    let unload = asker.ask::<srv::UnloadWorld>("unload_world", &Default::default());
+    let text = Resource { resource_string: "name: x".to_owned(), ..of_uri("") };
+    vec![
+        (Feature::WORLD_LOADING, "load_world", load(of_uri("site/polar.yaml"))),
+        (Feature::WORLD_RESOURCE_STRING, "a world's text", load(text)),
+        (Feature::WORLD_UNLOADING, "unload_world", unload.result.result),
+        (Feature::WORLD_INFO_GETTING, "get_current_world", current.result.result),
+        (Feature::AVAILABLE_WORLDS, "get_available_worlds", worlds("moon")),
+        (Feature::WORLD_TAGS, "worlds by tags", worlds("measured")),
+    ]
+}
+
+fn of_places(asker: &Asker) -> Vec<Tried> {
+    let poses = asker.ask::<srv::GetNamedPoses>("get_named_poses", &Default::default());
+    let names: Vec<_> = poses.poses.iter().map(|pose| pose.name.as_str()).collect();
+    assert_eq!(names, ["curiosity/start", "curiosity/waypoint_1"]);
+    let bounds = srv::GetNamedPoseBoundsRequest { name: names[0].to_owned() };
+    let bounds = asker.ask::<srv::GetNamedPoseBounds>("get_named_pose_bounds", &bounds);
+    vec![
+        (Feature::NAMED_POSES, "get_named_poses", poses.result.result),
+        (Feature::POSE_BOUNDS, "get_named_pose_bounds", bounds.result.result),
+    ]
+}
+
+fn of_time(asker: &Asker) -> Vec<Tried> {
+    type Scope = srv::ResetSimulationRequest;
+    let reset = |scope: u8| {
+        asker.ask::<srv::ResetSimulation>("reset_simulation", &srv::ResetSimulationRequest { scope }).result.result
+    };
+    let step = |steps: u64| {
+        asker.ask::<srv::StepSimulation>("step_simulation", &srv::StepSimulationRequest { steps }).result.result
+    };
+    let state = asker.ask::<srv::GetSimulationState>("get_simulation_state", &Default::default());
+    vec![
+        (Feature::SIMULATION_RESET, "reset", reset(Scope::SCOPE_ALL)),
+        (Feature::SIMULATION_RESET_TIME, "reset of time", reset(Scope::SCOPE_TIME)),
+        (Feature::SIMULATION_RESET_STATE, "reset of state", reset(Scope::SCOPE_STATE)),
+        (Feature::SIMULATION_RESET_SPAWNED, "reset of spawned", reset(Scope::SCOPE_SPAWNED)),
+        (Feature::SIMULATION_STATE_GETTING, "get_simulation_state", state.result.result),
+        (Feature::SIMULATION_STATE_SETTING, "playing", asker.enter(SimulationState::STATE_PLAYING)),
+        (Feature::SIMULATION_STATE_PAUSE, "paused", asker.enter(SimulationState::STATE_PAUSED)),
+        (Feature::STEP_SIMULATION_SINGLE, "a step", step(1)),
+        (Feature::STEP_SIMULATION_MULTIPLE, "steps", step(3)),
+    ]
+}

@@ -1,0 +1,52 @@
+//! `selene conformance` finds a live Selene as it should be, and an empty domain not.
+
+use std::process::Stdio;
+
+use crate::program::{Running, alone, folder, selene, succeeded, text};
+
+/// Domains that nobody else on the machine is likely to use; one a test.
+const DOMAIN: &str = "97";
+const EMPTY_DOMAIN: &str = "98";
+
+#[test]
+fn a_live_run_keeps_the_contract() {
+    let _turn = alone();
+    let out = folder("conformance");
+    let run = ["run", "--for", "600", "--pace", "real-time", "--device", "cpu", "--out", &text(&out)];
+    let child = selene().args(run).env("ROS_DOMAIN_ID", DOMAIN).stderr(Stdio::null()).spawn().expect("selene");
+    let _running = Running(child);
+    let found =
+        selene().args(["conformance", "--for", "5"]).env("ROS_DOMAIN_ID", DOMAIN).output().expect("conformance");
+    let said = succeeded("selene conformance", &found);
+    for checked in
+        ["/clock", "/tf_static latched", "/robot_description links", "/imu/data rate", "/lidar/points stamps"]
+    {
+        assert!(said.contains(&format!("ok   {checked}")), "{checked} in: {said}");
+    }
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn an_empty_domain_fails() {
+    let _turn = alone();
+    let found = selene().args(["conformance", "--for", "1", "--json"]).env("ROS_DOMAIN_ID", EMPTY_DOMAIN).output();
+    let found = found.expect("conformance");
+    assert_eq!(found.status.code(), Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let failed = |what: &str| {
+        let findings = said.as_array().expect("a list");
+        findings.iter().any(|finding| finding["what"] == what && finding["outcome"] == "failed")
+    };
+    for what in ["/clock", "/tf_static latched", "/robot_description", "/joint_states", "/ground_truth/odom"] {
+        assert!(failed(what), "{what} in: {said}");
+    }
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    for bad in [["--rover", "1 viper"], ["--for", "-1"], ["--for", "soon"]] {
+        let refused =
+            selene().arg("conformance").args(bad).env("ROS_DOMAIN_ID", EMPTY_DOMAIN).output().expect("selene");
+        assert_eq!(refused.status.code(), Some(2), "{bad:?}");
+    }
+}

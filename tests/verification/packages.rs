@@ -1,0 +1,81 @@
+//! The ROS packages say what is in them: `msgs/` lists every definition and every package that these use, and
+//! `nodes/selene` depends on every package whose messages are sent or taken.
+
+use std::collections::BTreeSet;
+
+use selene_tests::repository_file;
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(repository_file(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// Names in a folder of the repository; none where it is not there.
+fn names(folder: &str) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(repository_file(folder)).into_iter().flatten();
+    entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
+}
+
+/// What stands between `before` and `after`, wherever both are in one line.
+fn between(text: &str, before: &str, after: &str) -> BTreeSet<String> {
+    let rest = text.lines().filter_map(|line| line.split_once(before));
+    rest.filter_map(|(_, rest)| rest.split_once(after)).map(|(found, _)| found.to_owned()).collect()
+}
+
+/// The definitions of `msgs/`: `msg/Rock.msg` and the like.
+fn definitions() -> BTreeSet<String> {
+    let kinds = ["msg", "srv", "action"].into_iter();
+    kinds
+        .flat_map(|kind| names(&format!("msgs/{kind}")).into_iter().map(move |name| format!("{kind}/{name}")))
+        .collect()
+}
+
+/// The packages whose messages the definitions of `msgs/` have.
+fn used_packages() -> BTreeSet<String> {
+    let texts: Vec<_> = definitions().iter().map(|file| read(&format!("msgs/{file}"))).collect();
+    let types = texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_whitespace().next());
+    let packages = types.filter(|word| !word.starts_with('#')).filter_map(|word| word.split_once('/'));
+    packages.map(|(package, _)| package.to_owned()).collect()
+}
+
+#[test]
+fn selene_msgs_lists_every_definition_and_every_package_that_they_use() {
+    let (cmake, package) = (read("msgs/CMakeLists.txt"), read("msgs/package.xml"));
+    let definitions = definitions();
+    assert!(definitions.len() >= 17, "{definitions:?}");
+    let listed = between(&cmake, "  \"", "\"");
+    assert_eq!(listed, definitions, "msgs/CMakeLists.txt");
+    let used = used_packages();
+    assert!(used.contains("geometry_msgs"), "{used:?}");
+    assert_eq!(between(&package, "<depend>", "</depend>"), used, "msgs/package.xml");
+    let found = between(&cmake, "find_package(", " REQUIRED)");
+    let tools: BTreeSet<_> = ["ament_cmake", "rosidl_default_generators"].map(str::to_owned).into();
+    assert_eq!(found.difference(&tools).cloned().collect::<BTreeSet<_>>(), used, "msgs/CMakeLists.txt");
+    let stated = format!("  DEPENDENCIES {}\n", used.iter().cloned().collect::<Vec<_>>().join(" "));
+    assert!(cmake.contains(&stated), "msgs/CMakeLists.txt lacks {stated}");
+    for needed in ["<package format=\"3\">", "<member_of_group>rosidl_interface_packages</member_of_group>"] {
+        assert!(package.contains(needed), "{needed}");
+    }
+}
+
+#[test]
+fn the_package_selene_depends_on_every_package_whose_messages_it_sends_or_takes() {
+    let depends = between(&read("nodes/selene/package.xml"), "<depend>", "</depend>");
+    let mut interfaces = names("crates/ros/interfaces");
+    assert!(interfaces.len() >= 12, "{interfaces:?}");
+    interfaces.insert("selene_msgs".to_owned());
+    let missing: Vec<_> = interfaces.difference(&depends).collect();
+    assert!(missing.is_empty(), "nodes/selene/package.xml lacks {missing:?}");
+}
+
+#[test]
+fn packages_have_the_version_of_the_workspace_and_folders_that_are_there() {
+    for package in ["msgs/package.xml", "nodes/selene/package.xml"] {
+        let own = between(&read(package), "<version>", "</version>");
+        assert_eq!(own, BTreeSet::from([env!("CARGO_PKG_VERSION").to_owned()]), "{package}");
+    }
+    let cmake = read("nodes/selene/CMakeLists.txt");
+    for folder in ["config", "launch", "urdf"] {
+        assert!(cmake.contains(&format!("\"${{root}}/{folder}\"")), "{folder} is not installed");
+        assert!(repository_file(folder).is_dir(), "{folder}");
+    }
+}

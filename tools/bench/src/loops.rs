@@ -1,0 +1,136 @@
+//! The loop with the outside: how exactly ticks come in real time, and what a hold for a client in the process costs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use selene_base::SimTime;
+use selene_coherence::{Links, NodeContext, RunId};
+use selene_ros::in_process::InProcess;
+use selene_ros::transport::{Publisher, TransportError, subscribe};
+use selene_ros::{Qos, geometry_msgs, rosgraph_msgs, std_msgs};
+use selene_sim::{AllowedFolders, AwaitedTopic, Model};
+use selene_simulation::{Begin, Changes, ControlOptions, Outcome, Pace, Pacer, SimulationOptions, Tick, Timeline};
+
+use crate::BenchError;
+use crate::setting::Setting;
+
+/// Ticks of 10 ms that are waited for: half a minute.
+const TICK: SimTime = SimTime::from_nanos(10_000_000);
+const TICKS: i64 = 3000;
+/// A run of which the holds are counted, two heartbeats apart; the quickest of several counts.
+const SIMULATED: SimTime = SimTime::from_nanos(5_000_000_000);
+const PERIOD: SimTime = SimTime::from_nanos(10_000_000);
+const ROUNDS: usize = 5;
+const CMD_VEL: &str = "/cmd_vel";
+
+/// The 99.9 % quantile of how far ticks of 10 ms are from their instants, s.
+pub(crate) fn tick_p999_s() -> Result<f64, BenchError> {
+    let mut pacer = Pacer::new(Pace::Times(1.0), &Timeline::default());
+    let mut wait = |tick: i64| match pacer.wait_for(TICK * tick, || {}).map_err(BenchError::new)? {
+        Tick::OnTime(off) | Tick::Late(off) => Ok(off),
+        Tick::Unpaced => Err(BenchError::new("ticks have no pace")),
+    };
+    // The first one is on time by definition.
+    wait(0)?;
+    let off = (1..=TICKS).map(wait).collect::<Result<Vec<_>, _>>()?;
+    Ok(p999(off).as_secs_f64())
+}
+
+fn p999(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    let place = (times.len() * 999).div_ceil(1000).saturating_sub(1);
+    times.get(place).copied().unwrap_or_default()
+}
+
+/// What a hold costs beside running freely, s of wall time a hold: the same world and the same client, which answers
+/// each tick of the clock from a thread of its own.
+pub(crate) fn overhead_s(setting: &Setting) -> Result<f64, BenchError> {
+    let models = [model(setting, false)?, model(setting, true)?];
+    let (mut best_s, mut holds) = ([f64::INFINITY; 2], 0_u64);
+    for _ in 0..ROUNDS {
+        for (best_s, model) in best_s.iter_mut().zip(&models) {
+            let outcome = run(model)?;
+            *best_s = best_s.min(outcome.wall_s);
+            holds = outcome.holds.topics.iter().map(|topic| topic.holds).sum();
+            if outcome.holds.topics.iter().any(|topic| topic.timeouts > 0) {
+                return Err(BenchError::new("the client did not answer"));
+            }
+        }
+    }
+    Ok((best_s[1] - best_s[0]) / holds as f64)
+}
+
+/// The default scenario without sensors or route, held for `cmd_vel` or not.
+fn model(setting: &Setting, is_held: bool) -> Result<Arc<Model>, BenchError> {
+    let mut scenario = setting.scenario("polar")?;
+    scenario.rovers.iter_mut().for_each(|rover| (rover.sensors, rover.route) = (Vec::new(), None));
+    let awaited = AwaitedTopic {
+        name: CMD_VEL.to_owned(),
+        type_name: None,
+        period: PERIOD,
+        lag: SimTime::ZERO,
+        timeout: Duration::from_secs(10),
+        start_timeout: Duration::from_secs(10),
+    };
+    scenario.lockstep = is_held.then_some(awaited).into_iter().collect();
+    Model::new(Arc::new(scenario)).map(Arc::new).map_err(BenchError::new)
+}
+
+fn run(model: &Arc<Model>) -> Result<Outcome, BenchError> {
+    let bus = InProcess::new();
+    let (sender, clock) = channel();
+    let on_clock = move |told: rosgraph_msgs::Clock| _ = sender.send(SimTime::from(told.clock));
+    let ear = subscribe(&bus, "/clock", Qos::clock(), on_clock).map_err(BenchError::new)?;
+    let client = {
+        let bus = bus.clone();
+        thread::spawn(move || answer(&bus, &clock))
+    };
+    let (public, internal) = (Arc::new(bus.clone()), Arc::new(bus));
+    let links = Links { public, internal, run: RunId::random() };
+    let folders = AllowedFolders::default();
+    let context = NodeContext { links, model: Arc::clone(model), folders, told_until: None };
+    let outcome = selene_simulation::run(&context, Begin::Start(None), &options(), &AtomicBool::new(false));
+    drop(ear);
+    client.join().map_err(|_| BenchError::new("the client failed"))?.map_err(BenchError::new)?;
+    outcome.map_err(BenchError::new)
+}
+
+fn options() -> SimulationOptions {
+    SimulationOptions {
+        pace: Pace::Fast,
+        timeline: Timeline::default(),
+        duration: Some(SIMULATED),
+        participants: Vec::new(),
+        twist_unstamped: false,
+        save_ruts: None,
+        checkpoints: None,
+        shared: None,
+        changes: Changes::default(),
+        control: ControlOptions::default(),
+    }
+}
+
+/// Says to stand still at each tick of the clock.
+fn answer(bus: &InProcess, clock: &Receiver<SimTime>) -> Result<(), TransportError> {
+    let commands = Publisher::new(bus, CMD_VEL, Qos::reliable())?;
+    clock.iter().filter(|now| *now % PERIOD == SimTime::ZERO).try_for_each(|now| {
+        let header = std_msgs::Header::new(now, "base_link");
+        commands.publish(&geometry_msgs::TwistStamped { header, ..Default::default() }, now)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::p999;
+    use std::time::Duration;
+
+    #[test]
+    fn one_time_in_a_thousand_may_be_longer() {
+        let times: Vec<_> = (1..=1000).rev().map(Duration::from_micros).collect();
+        assert_eq!(p999(times), Duration::from_micros(999));
+        assert_eq!(p999(Vec::new()), Duration::ZERO);
+    }
+}

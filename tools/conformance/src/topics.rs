@@ -1,0 +1,130 @@
+//! Which topics there should be. Nothing asks DDS for a list: `/diagnostics` tells which topics carry something
+//! (`bytes_per_s TOPIC`, `frames_dropped TOPIC`), and those must be heard. The contract's usual names and cameras whose
+//! optical frames are on TF are listened for as well, since a sensor node of its own tells no `bytes_per_s`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use selene_ros::diagnostic_msgs::DiagnosticArray;
+
+use crate::kind::Kind;
+
+/// Keys of `/diagnostics` whose second word is a topic that this run publishes.
+const TELLING: [&str; 2] = ["bytes_per_s", "frames_dropped"];
+/// By it a rover is known, and every rover has it.
+const ODOMETRY: &str = "/ground_truth/odom";
+/// What every rover has.
+const OF_EACH: [&str; 2] = [ODOMETRY, "/joint_states"];
+/// What most rovers have.
+const USUAL: [&str; 3] = ["/imu/data", "/gps/fix", "/lidar/points"];
+/// What a camera may have, under its name.
+const OF_CAMERA: [&str; 6] = [
+    "image_raw",
+    "camera_info",
+    "depth/image_rect_raw",
+    "depth/camera_info",
+    "segmentation/image",
+    "segmentation/camera_info",
+];
+const OPTICAL: &str = "_optical";
+
+/// A topic that is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) kind: Kind,
+    /// Whether silence is a failure.
+    pub(crate) is_due: bool,
+}
+
+/// The topics that a message of `/diagnostics` tells.
+pub(crate) fn told(diagnostics: &DiagnosticArray) -> impl Iterator<Item = &str> {
+    let pairs = diagnostics.status.iter().flat_map(|status| &status.values).filter_map(|pair| pair.key.split_once(' '));
+    pairs.filter(|(key, _)| TELLING.contains(key)).map(|(_, topic)| topic)
+}
+
+/// The rovers' prefixes of topics: the one that is asked for, else all of which odometry is told, else none.
+pub(crate) fn rovers(told: &BTreeSet<String>, asked: Option<&str>) -> BTreeSet<String> {
+    if let Some(rover) = asked {
+        return [rover.to_owned()].into();
+    }
+    let found: BTreeSet<String> =
+        told.iter().filter_map(|topic| topic.strip_suffix(ODOMETRY)).map(str::to_owned).collect();
+    if found.is_empty() { [String::new()].into() } else { found }
+}
+
+/// What is listened to of these rovers.
+pub(crate) fn wanted<'a>(
+    told: &BTreeSet<String>,
+    rovers: &BTreeSet<String>,
+    frames: impl Iterator<Item = &'a str> + Clone,
+) -> BTreeMap<String, Wanted> {
+    let mut wanted = BTreeMap::new();
+    let mut add = |topic: String, is_due: bool| {
+        if let Some(kind) = Kind::of(&topic) {
+            wanted.insert(topic, Wanted { kind, is_due });
+        }
+    };
+    for rover in rovers {
+        USUAL.iter().for_each(|topic| add(format!("{rover}{topic}"), false));
+        for camera in frames.clone().filter_map(|frame| camera_of(rover, frame)) {
+            OF_CAMERA.iter().for_each(|topic| add(format!("{rover}/{camera}/{topic}"), false));
+        }
+        OF_EACH.iter().for_each(|topic| add(format!("{rover}{topic}"), true));
+    }
+    let is_theirs = |topic: &&String| {
+        rovers.iter().any(|rover| topic.strip_prefix(rover.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    };
+    told.iter().filter(is_theirs).for_each(|topic| add(topic.clone(), true));
+    wanted
+}
+
+/// The camera whose optical frame it is, if it is one of this rover: frames of rovers in a list begin with a name.
+fn camera_of<'a>(rover: &str, frame: &'a str) -> Option<&'a str> {
+    let camera = frame.strip_suffix(OPTICAL)?;
+    match camera.rsplit_once('/') {
+        None => Some(camera),
+        Some((owner, camera)) => (rover.trim_start_matches('/') == owner).then_some(camera),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wanted, rovers, told, wanted};
+    use crate::kind::Kind;
+    use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
+    use std::collections::BTreeSet;
+
+    fn set(of: &[&str]) -> BTreeSet<String> {
+        of.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn diagnostics_tell_the_topics_that_carry_something() {
+        let keys = ["bytes_per_s", "bytes_per_s /imu/data", "publishers /cmd_vel", "frames_dropped /lidar/points"];
+        let pair = |key: &&str| KeyValue { key: (*key).to_owned(), value: "1".to_owned() };
+        let status = DiagnosticStatus { values: keys.iter().map(pair).collect(), ..DiagnosticStatus::default() };
+        let diagnostics = DiagnosticArray { status: vec![status], ..DiagnosticArray::default() };
+        assert_eq!(told(&diagnostics).collect::<Vec<_>>(), ["/imu/data", "/lidar/points"]);
+    }
+
+    #[test]
+    fn rovers_are_those_whose_odometry_is_told_or_the_one_asked_for() {
+        let topics = set(&["/viper/ground_truth/odom", "/ex1/ground_truth/odom", "/clock"]);
+        assert_eq!(rovers(&topics, None), set(&["/viper", "/ex1"]));
+        assert_eq!(rovers(&topics, Some("/ex1")), set(&["/ex1"]));
+        assert_eq!(rovers(&set(&["/ground_truth/odom"]), None), set(&[""]));
+        assert_eq!(rovers(&set(&[]), None), set(&[""]));
+    }
+
+    #[test]
+    fn told_topics_of_the_rovers_are_due_and_the_usual_ones_are_listened_for() {
+        let topics = set(&["/viper/mast/image_raw", "/ex1/imu/data", "/viper/cmd_vel"]);
+        let frames = ["viper/navcam_optical", "ex1/front_optical", "viper/base_link"];
+        let wanted = wanted(&topics, &set(&["/viper"]), frames.into_iter());
+        assert_eq!(wanted["/viper/mast/image_raw"], Wanted { kind: Kind::Image, is_due: true });
+        assert_eq!(wanted["/viper/joint_states"], Wanted { kind: Kind::JointStates, is_due: true });
+        assert_eq!(wanted["/viper/imu/data"], Wanted { kind: Kind::Imu, is_due: false });
+        assert_eq!(wanted["/viper/navcam/depth/camera_info"], Wanted { kind: Kind::CameraInfo, is_due: false });
+        assert!(wanted.keys().all(|topic| topic.starts_with("/viper/") && !topic.contains("front")), "{wanted:?}");
+        assert!(!wanted.contains_key("/viper/cmd_vel"));
+    }
+}
