@@ -25,9 +25,9 @@ use self::course::Course;
 use self::delay::{DelayLine, Job};
 use crate::bag::is_internal;
 use crate::cdr::Encoded;
+use crate::layer::Layer;
 use crate::qos::Topic;
-use crate::service::ServiceName;
-use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
+use crate::transport::{Outlet, Sink, Subscription, Transport, TransportError};
 
 /// The longest delay and jitter taken, ms.
 const DELAY_MAX_MS: f64 = 60_000.0;
@@ -150,7 +150,11 @@ impl Link {
     }
 }
 
-impl Transport for Impaired {
+impl Layer for Impaired {
+    fn inner(&self) -> &dyn Transport {
+        self.inner.as_ref()
+    }
+
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let outlet = self.inner.advertise(topic)?;
         let Some(link) = self.link(topic, "out") else { return Ok(outlet) };
@@ -165,18 +169,6 @@ impl Transport for Impaired {
             link.pass(Box::new(move || sink(&message)));
         };
         self.inner.subscribe(topic, Box::new(late))
-    }
-
-    fn publishers_of(&self, name: &str) -> Option<usize> {
-        self.inner.publishers_of(name)
-    }
-
-    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
-        self.inner.serve(service, sink)
-    }
-
-    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
-        self.inner.client(service)
     }
 }
 

@@ -16,6 +16,7 @@ mod dropped;
 pub mod fanout;
 pub mod impaired;
 pub mod in_process;
+pub mod layer;
 pub mod message;
 pub mod parameters;
 pub mod qos;

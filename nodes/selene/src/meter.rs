@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_base::SimTime;
-use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
-use selene_ros::{Encoded, ServiceName, Topic};
+use selene_ros::layer::Layer;
+use selene_ros::transport::{Outlet, Transport, TransportError};
+use selene_ros::{Encoded, Topic};
 
 /// Counts what passes through to `inner`.
 pub(crate) struct Meter {
@@ -67,29 +68,17 @@ impl Meter {
     }
 }
 
-impl Transport for Meter {
+impl Layer for Meter {
+    fn inner(&self) -> &dyn Transport {
+        self.inner.as_ref()
+    }
+
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let inner = self.inner.advertise(topic)?;
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = Arc::clone(counters.entry(topic.name.clone()).or_default());
         let is_clock = topic.name == CLOCK;
         Ok(Box::new(Metered { inner, counter, is_clock, latest: Arc::clone(&self.latest) }))
-    }
-
-    fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
-        self.inner.subscribe(topic, sink)
-    }
-
-    fn publishers_of(&self, name: &str) -> Option<usize> {
-        self.inner.publishers_of(name)
-    }
-
-    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
-        self.inner.serve(service, sink)
-    }
-
-    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
-        self.inner.client(service)
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
 use selene_ros::impaired::Impaired;
-use selene_ros::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
-use selene_ros::{Encoded, ServiceName, Topic};
+use selene_ros::layer::Layer;
+use selene_ros::transport::{Outlet, Transport, TransportError};
+use selene_ros::{Encoded, Topic};
 use selene_simulation::Timeline;
 
 use crate::args::{LateFrames, LinkArgs};
@@ -58,27 +59,15 @@ impl Wire {
     }
 }
 
-impl Transport for Wire {
+impl Layer for Wire {
+    fn inner(&self) -> &dyn Transport {
+        self.inner.as_ref()
+    }
+
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let inner = self.inner.advertise(topic)?;
         let is_frame = FRAMES.contains(&topic.type_name);
         Ok(Box::new(WireOutlet { inner, topic: topic.name.clone(), is_frame, gate: Arc::clone(&self.gate) }))
-    }
-
-    fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
-        self.inner.subscribe(topic, sink)
-    }
-
-    fn publishers_of(&self, name: &str) -> Option<usize> {
-        self.inner.publishers_of(name)
-    }
-
-    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
-        self.inner.serve(service, sink)
-    }
-
-    fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
-        self.inner.client(service)
     }
 }
 
