@@ -14,7 +14,7 @@ use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext};
 use selene_ros::transport::Transport;
 use selene_sim::{AllowedFolders, Command, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, World};
-use selene_simulation::{Changes, ControlOptions, Pace, SimulationOptions, Timeline};
+use selene_simulation::SimulationOptions;
 use selene_vehicle::BodyTwist;
 
 /// The first rover of a scenario.
@@ -130,16 +130,6 @@ pub fn context(transport: Arc<dyn Transport>, model: &Arc<Model>) -> NodeContext
 /// A run as fast as it goes for so long, in lockstep with these participants.
 #[must_use]
 pub fn options(duration: SimTime, participants: &[&str]) -> SimulationOptions {
-    SimulationOptions {
-        pace: Pace::Fast,
-        timeline: Timeline::default(),
-        duration: Some(duration),
-        participants: participants.iter().map(|&name| name.to_owned()).collect(),
-        twist_unstamped: false,
-        save_ruts: None,
-        checkpoints: None,
-        shared: None,
-        changes: Changes::default(),
-        control: ControlOptions::default(),
-    }
+    let participants = participants.iter().map(|&name| name.to_owned()).collect();
+    SimulationOptions { duration: Some(duration), participants, ..SimulationOptions::default() }
 }

@@ -44,8 +44,8 @@ pub use pace::{Pace, PaceReport, Pacer, Tick, Timeline};
 pub use retell::{RecordedRun, Retold, Told, retell};
 pub use sharing::SharedRovers;
 
-/// How a run goes.
-#[derive(Clone, Debug)]
+/// How a run goes; by default as fast as it can to the end of the routes, with nobody to wait for, and nothing saved.
+#[derive(Clone, Debug, Default)]
 pub struct SimulationOptions {
     /// How fast simulated time passes.
     pub pace: Pace,

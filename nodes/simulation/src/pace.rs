@@ -16,9 +16,10 @@ use crate::clock::{Clock, ClockAuthority};
 use crate::histogram::Histogram;
 
 /// The asked pace.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Pace {
     /// As fast as the machine can.
+    #[default]
     Fast,
     /// Simulated seconds a wall second: 1 is real time.
     Times(f64),

@@ -12,7 +12,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, TransportError, subscribe};
 use selene_ros::{Qos, geometry_msgs, rosgraph_msgs, std_msgs};
 use selene_sim::{AllowedFolders, AwaitedTopic, Model};
-use selene_simulation::{Begin, Changes, ControlOptions, Outcome, Pace, Pacer, SimulationOptions, Tick, Timeline};
+use selene_simulation::{Begin, Outcome, Pace, Pacer, SimulationOptions, Tick, Timeline};
 
 use crate::BenchError;
 use crate::setting::Setting;
@@ -92,25 +92,11 @@ fn run(model: &Arc<Model>) -> Result<Outcome, BenchError> {
     let links = Links { public, internal, run: RunId::random() };
     let folders = AllowedFolders::default();
     let context = NodeContext { links, model: Arc::clone(model), folders, told_until: None };
-    let outcome = selene_simulation::run(&context, Begin::Start(None), &options(), &AtomicBool::new(false));
+    let options = SimulationOptions { duration: Some(SIMULATED), ..SimulationOptions::default() };
+    let outcome = selene_simulation::run(&context, Begin::Start(None), &options, &AtomicBool::new(false));
     drop(ear);
     client.join().map_err(|_| BenchError::new("the client failed"))?.map_err(BenchError::new)?;
     outcome.map_err(BenchError::new)
-}
-
-fn options() -> SimulationOptions {
-    SimulationOptions {
-        pace: Pace::Fast,
-        timeline: Timeline::default(),
-        duration: Some(SIMULATED),
-        participants: Vec::new(),
-        twist_unstamped: false,
-        save_ruts: None,
-        checkpoints: None,
-        shared: None,
-        changes: Changes::default(),
-        control: ControlOptions::default(),
-    }
 }
 
 /// Says to stand still at each tick of the clock.

@@ -10,7 +10,7 @@ use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
 use selene_simulation::{
-    Begin, Changes, CheckpointOptions, ControlOptions, NodeError, Pace, SharedRovers, SimulationOptions, Timeline,
+    Begin, CheckpointOptions, ControlOptions, NodeError, Pace, SharedRovers, SimulationOptions, Timeline,
 };
 
 use crate::args::{CheckpointArgs, NodeArgs, PaceArg, PacingArgs, RutsArgs, SimulationArgs, TracingNodeArgs};
@@ -207,12 +207,11 @@ pub(crate) fn simulation_options(
         checkpoints: checkpoint_every
             .zip(checkpoint_dir.clone())
             .map(|(every, folder)| CheckpointOptions { every, folder }),
-        shared: None,
-        changes: Changes::default(),
         control: ControlOptions {
             node: Network::SERVES.then(|| format!("/{node}")),
             at_root: pacing.control_at_root,
             starts_paused: pacing.start_paused,
         },
+        ..SimulationOptions::default()
     }
 }
