@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use crate::parse::{Arity, Base, Constant, Field, Interface, Key, Kind};
 use crate::type_hash::type_hash;
-use crate::{Interfaces, calls};
+use crate::{Interfaces, calls, describe};
 
 /// The longest array serde and `Default` take by themselves.
 const PLAIN_ARRAY_MAX: usize = 32;
@@ -16,7 +16,7 @@ pub(crate) const DUMMY: &str = "structure_needs_at_least_one_member";
 const KEYWORDS: [&str; 12] =
     ["type", "match", "move", "ref", "loop", "use", "mod", "fn", "in", "where", "dyn", "final"];
 
-/// All modules, the list of messages and the test macros that visit each struct.
+/// All modules, the list of messages, the test macros that visit each struct and the table of types.
 pub(crate) fn code(interfaces: &Interfaces) -> Result<String, String> {
     let packages: BTreeSet<&str> = interfaces.structs.keys().map(|key| key.package.as_str()).collect();
     let mut code = String::new();
@@ -29,6 +29,7 @@ pub(crate) fn code(interfaces: &Interfaces) -> Result<String, String> {
     }
     code += &listing(interfaces);
     code += &check_by_name(interfaces);
+    code += &describe::table(interfaces)?;
     Ok(code)
 }
 
@@ -232,8 +233,7 @@ fn collect_dependencies<'a>(of: &Interface, all: &'a Interfaces, found: &mut Vec
 }
 
 fn find<'a>(key: &Key, user: &Interface, all: &'a Interfaces) -> Result<&'a Interface, String> {
-    all.structs
-        .get(key)
+    all.find(key)
         .ok_or_else(|| format!("{} uses {}, which is not among the interfaces", user.key.type_name(), key.type_name()))
 }
 

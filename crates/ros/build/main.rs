@@ -2,13 +2,15 @@
 //! `srv/*.srv` and `action/*.action` (the standard interfaces Selene speaks) and
 //! the repository's own package under `msgs/`. Output: one file with a module per
 //! package, a struct per message and its `Message` implementation, whose schema
-//! is the very text read here and whose type hash is computed from it, and a type
-//! per service and action.
+//! is the very text read here and whose type hash is computed from it, a type
+//! per service and action, and a table that describes all of them to peers.
 
 mod calls;
+mod describe;
 mod generate;
 mod parse;
 mod type_hash;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -28,31 +30,65 @@ struct Interfaces {
     /// Services; those that an action is made of are of kind action.
     services: BTreeSet<Key>,
     actions: BTreeSet<Key>,
+    /// What is described and not sent: services and actions as a whole, events of services.
+    whole: BTreeMap<Key, Interface>,
+    /// The texts as they are in their files, by what each is about.
+    sources: BTreeMap<Key, String>,
 }
 
 impl Interfaces {
     /// Takes in the interface `key`, whose text is given.
     fn read(&mut self, key: Key, text: &str) -> Result<(), String> {
         self.add(parse::interfaces(&key, text)?);
+        self.sources.insert(key.clone(), text.to_owned());
         match key.kind {
             Kind::Message => {}
-            Kind::Service => _ = self.services.insert(key),
-            Kind::Action => {
-                self.add(parse::derived(&key)?);
-                self.services.extend([key.with("_SendGoal"), key.with("_GetResult")]);
-                self.actions.insert(key);
-            }
+            Kind::Service => self.add_service(key)?,
+            Kind::Action => self.add_action(key)?,
         }
         Ok(())
     }
 
-    fn add(&mut self, structs: Vec<Interface>) {
-        self.structs.extend(structs.into_iter().map(|interface| (interface.key.clone(), interface)));
+    /// Takes in a message that is described and not sent.
+    fn describe(&mut self, key: Key, text: &str) -> Result<(), String> {
+        self.whole.extend(keyed(parse::interfaces(&key, text)?));
+        self.sources.insert(key, text.to_owned());
+        Ok(())
     }
+
+    fn add(&mut self, structs: Vec<Interface>) {
+        self.structs.extend(keyed(structs));
+    }
+
+    fn add_service(&mut self, key: Key) -> Result<(), String> {
+        self.whole.extend(keyed(whole::service(&key)?));
+        self.services.insert(key);
+        Ok(())
+    }
+
+    fn add_action(&mut self, key: Key) -> Result<(), String> {
+        self.add(parse::derived(&key)?);
+        self.add_service(key.with("_SendGoal"))?;
+        self.add_service(key.with("_GetResult"))?;
+        self.whole.insert(key.clone(), whole::action(&key)?);
+        self.actions.insert(key);
+        Ok(())
+    }
+
+    /// What is sent or described under this name.
+    fn find(&self, key: &Key) -> Option<&Interface> {
+        self.structs.get(key).or_else(|| self.whole.get(key))
+    }
+}
+
+fn keyed(interfaces: Vec<Interface>) -> impl Iterator<Item = (Key, Interface)> {
+    interfaces.into_iter().map(|interface| (interface.key.clone(), interface))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut interfaces = Interfaces::default();
+    let (key, text) = whole::event_info();
+    interfaces.describe(key, text)?;
     for (package, folder) in packages()? {
         for kind in Kind::ALL {
             read_folder(&package, kind, &folder.join(kind.folder()), &mut interfaces)?;

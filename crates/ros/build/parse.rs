@@ -159,7 +159,8 @@ fn parts(text: &str) -> Vec<(usize, Vec<&str>)> {
     parts
 }
 
-fn part(key: Key, first_line: usize, lines: &[&str]) -> Result<Interface, String> {
+/// One part, whose lines are given with the number of the first.
+pub(crate) fn part(key: Key, first_line: usize, lines: &[&str]) -> Result<Interface, String> {
     let (text, doc) = (lines.join("\n").trim_end().to_owned(), leading_comment(lines));
     let mut read = Interface { key, text, doc, fields: Vec::new(), constants: Vec::new() };
     for (index, line) in lines.iter().enumerate() {

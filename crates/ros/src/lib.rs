@@ -25,6 +25,7 @@ pub mod r2r;
 pub mod service;
 pub mod stamp;
 pub mod transport;
+pub mod type_description;
 
 pub use action::{Action, GoalHandle, serve_action};
 pub use bag::BagRecorder;

@@ -15,6 +15,7 @@ mod interrupt;
 mod meter;
 mod middleware;
 mod output;
+mod own_services;
 mod parameters;
 mod places;
 mod progress;

@@ -2,16 +2,12 @@
 //! the nodes of a run compare, or to the state, which commands change and checkpoints hold. Only what neither of them
 //! knows can be set while the world runs: the pace.
 
-use std::sync::Arc;
-
 use selene_coherence::RunId;
-use selene_ros::parameters::{Change, Parameter, Parameters, ServedParameters, Value, ValueRange, serve_parameters};
+use selene_ros::parameters::{Change, Parameter, Parameters, Value, ValueRange};
 use selene_sim::Model;
 use selene_simulation::{Pace, Timeline};
 
 use crate::args::{PACE_MAX, PACE_MIN};
-use crate::meter::Meter;
-use crate::remap::Names;
 
 /// The pace of a run that goes as fast as it can.
 const FAST: f64 = 0.0;
@@ -68,17 +64,6 @@ fn pace_of(value: &Value) -> Option<Pace> {
         Value::Double(factor) if *factor == FAST => Some(Pace::Fast),
         Value::Double(factor) if (PACE_MIN..=PACE_MAX).contains(factor) => Some(Pace::Times(*factor)),
         _ => None,
-    }
-}
-
-/// Serves them; where the middleware has no services (`r2r`) the run does without, with a word.
-pub(crate) fn serve(transport: &Arc<Meter>, names: &Names, parameters: Parameters) -> Option<ServedParameters> {
-    match serve_parameters(&**transport, &names.full(), parameters, transport.clock()) {
-        Ok(served) => Some(served),
-        Err(error) => {
-            tracing::warn!("parameters are not served: {error}");
-            None
-        }
     }
 }
 

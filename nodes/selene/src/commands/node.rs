@@ -25,7 +25,7 @@ use crate::rosout::Backlog;
 use crate::summary::{End, Summary};
 use crate::traffic::Traffic;
 use crate::wire::Wire;
-use crate::{device, interrupt, parameters, places, progress, recording, timing};
+use crate::{device, interrupt, own_services, parameters, places, progress, recording, timing};
 
 /// The simulation's ROS node.
 const SIMULATION: &str = "selene_simulation";
@@ -55,7 +55,7 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     parts.extend(recorder.iter().map(|recorder| Remap::over(Arc::new(recorder.clone()), &names)));
     let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))));
     let rosout = log.publish(&meter, &names.logger())?;
-    let served = parameters::serve(&meter, &names, parameters);
+    let served = own_services::serve(&meter, &names, parameters);
     let traffic = Traffic { meter: Arc::clone(&meter), wire: Some(wire), limit_bytes_s: args.link.bandwidth_limit };
     let shared = SharedRovers {
         own: args.own.clone(),
@@ -138,7 +138,7 @@ fn node(
     let parameters = ros.set(parameters::of_node(&model, &found.run), &names)?;
     let meter = Arc::new(Meter::new(wire));
     let _rosout = log.publish(&meter, &names.logger())?;
-    let _served = parameters::serve(&meter, &names, parameters);
+    let _served = own_services::serve(&meter, &names, parameters);
     tracing::info!("{name} in run {} of {}", found.run, model.scenario().name);
     let context = context(&meter, found.run, model, found.told_until);
     run(&context, &stop).map_err(Fault::run)

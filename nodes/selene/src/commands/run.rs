@@ -31,7 +31,7 @@ use crate::run_report::RunReport;
 use crate::summary::{End, Summary};
 use crate::traffic::Traffic;
 use crate::wire::Wire;
-use crate::{device, interrupt, parameters, places, progress, recording, timing};
+use crate::{device, interrupt, own_services, parameters, places, progress, recording, timing};
 
 /// The process as a ROS node.
 const NODE: &str = "selene";
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
 
     let meter = Arc::new(Meter::new(Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names))));
     let rosout = log.publish(&meter, &names.logger())?;
-    let served = parameters::serve(&meter, &names, parameters);
+    let served = own_services::serve(&meter, &names, parameters);
     let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
     tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
     let public: Arc<dyn Transport> = Arc::clone(&meter) as _;

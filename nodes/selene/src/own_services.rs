@@ -1,0 +1,69 @@
+//! The services that every ROS 2 node has under its name: its parameters, and what types are made of.
+
+use std::sync::Arc;
+
+use selene_ros::parameters::{Parameters, ServedParameters, serve_parameters};
+use selene_ros::transport::{Subscription, TransportError};
+use selene_ros::type_description::serve_type_descriptions;
+
+use crate::meter::Meter;
+use crate::remap::Names;
+
+/// The services, until this is dropped.
+#[must_use = "a node has its services until this is dropped"]
+pub(crate) struct OwnServices {
+    _parameters: ServedParameters,
+    _types: Subscription,
+}
+
+/// Serves them; where the middleware has no services (`r2r`) the run does without, with a word.
+pub(crate) fn serve(transport: &Arc<Meter>, names: &Names, parameters: Parameters) -> Option<OwnServices> {
+    match served(transport, &names.full(), parameters) {
+        Ok(served) => Some(served),
+        Err(error) => {
+            tracing::warn!("parameters and descriptions of types are not served: {error}");
+            None
+        }
+    }
+}
+
+fn served(transport: &Arc<Meter>, node: &str, parameters: Parameters) -> Result<OwnServices, TransportError> {
+    Ok(OwnServices {
+        _parameters: serve_parameters(&**transport, node, parameters, transport.clock())?,
+        _types: serve_type_descriptions(&**transport, node)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::serve;
+    use crate::meter::Meter;
+    use crate::remap::Names;
+    use selene_ros::in_process::InProcess;
+    use selene_ros::parameters::Parameters;
+    use selene_ros::rcl_interfaces::srv::{ListParameters, ListParametersRequest};
+    use selene_ros::type_description_interfaces::srv::{GetTypeDescription, GetTypeDescriptionRequest};
+    use selene_ros::{Client, Message, rosgraph_msgs};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_node_tells_its_parameters_and_the_types_of_its_topics() {
+        let bus = InProcess::new();
+        let meter = Arc::new(Meter::new(Arc::new(bus.clone())));
+        let served = serve(&meter, &Names::plain("selene_camera"), Parameters::default()).expect("services");
+        let parameters = Client::<ListParameters>::new(&bus, "/selene_camera/list_parameters").expect("a name");
+        let listed = parameters.call(&ListParametersRequest::default()).expect("served").try_recv().expect("an answer");
+        assert_eq!(listed.result.names, ["use_sim_time"]);
+        let types = Client::<GetTypeDescription>::new(&bus, "/selene_camera/get_type_description").expect("a name");
+        let clock = GetTypeDescriptionRequest {
+            type_name: rosgraph_msgs::Clock::TYPE_NAME.to_owned(),
+            type_hash: rosgraph_msgs::Clock::TYPE_HASH.to_owned(),
+            include_type_sources: false,
+        };
+        let told = types.call(&clock).expect("served").try_recv().expect("an answer");
+        assert!(told.successful, "{}", told.failure_reason);
+        assert_eq!(told.type_description.type_description.fields[0].name, "clock");
+        drop(served);
+        assert!(!types.is_served() && !parameters.is_served());
+    }
+}
