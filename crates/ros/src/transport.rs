@@ -3,7 +3,8 @@
 //! same bytes go to the wire, the bag and the neighbour in the process. The
 //! adapters behind the port are closed in number:
 //! [`InProcess`](crate::in_process::InProcess), `Dds`, `R2r`, the bag recorder,
-//! and [`Fanout`](crate::fanout::Fanout), which joins several of them.
+//! and [`Fanout`](crate::fanout::Fanout), which joins several of them. What lies
+//! over one of them and changes a part is a [`Layer`](crate::layer::Layer).
 //!
 //! A sink runs on its adapter's thread and should hand over and return; bytes
 //! that do not decode are dropped and counted, never passed on. Messages are
