@@ -1,24 +1,59 @@
 //! The `selene` program and the Python peers.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use selene_tests::{repository_file, root, skip_peer};
 
+/// The longest that a test may have its turn: one that hangs is told by name, and does not stop all others.
+const TURN_MAX: Duration = Duration::from_secs(600);
+
 /// Held by each test while it runs: whole runs side by side would starve one another.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
+pub(crate) struct Turn {
+    _ended: Sender<()>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Waits for this test's turn.
+pub(crate) fn alone() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    // Built before the clock runs.
+    let _ = program();
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ended, end) = channel();
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    std::thread::spawn(move || {
+        if end.recv_timeout(TURN_MAX) == Err(RecvTimeoutError::Timeout) {
+            give_up(&test);
+        }
+    });
+    Turn { _ended: ended, _turn: turn }
+}
+
+/// Ends these tests and the programs that they started.
+fn give_up(test: &str) -> ! {
+    let _ = writeln!(std::io::stderr(), "{test} has not ended after {} s: it hangs", TURN_MAX.as_secs());
+    let _ = Command::new("pkill").args(["-KILL", "-P", &std::process::id().to_string()]).status();
+    std::process::exit(101);
 }
 
 /// The program, built like these tests.
 pub(crate) fn selene() -> Command {
+    let mut command = Command::new(program());
+    command.current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| {
+    PROGRAM.get_or_init(|| {
+        // Of the whole workspace: of a package alone it would be built with other features, once more.
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "selene"]).current_dir(root());
+        build.args(["build", "--quiet", "--workspace", "--bin", "selene"]).current_dir(root());
         if !cfg!(debug_assertions) {
             build.arg("--release");
         }
@@ -26,10 +61,7 @@ pub(crate) fn selene() -> Command {
         // target/<profile>/deps/peers-… → target/<profile>/selene
         let test = std::env::current_exe().expect("this test");
         test.ancestors().nth(2).expect("profile folder").join("selene")
-    });
-    let mut command = Command::new(program);
-    command.current_dir(root()).stdin(Stdio::null());
-    command
+    })
 }
 
 /// A foreign program of `tests/peers`; none (said) where Python or its packages are

@@ -56,6 +56,9 @@ const UNACKNOWLEDGED_MIN: i32 = 256;
 /// a peer of ours that died without a goodbye is still believed alive.
 const UNACKNOWLEDGED_DEPTHS: i32 = 12;
 const UNLIMITED: i32 = -1;
+/// How long a latched topic that is closed waits for subscribers that have not acknowledged its last message: a dead
+/// one must not hold up the end of a run for long.
+const FAREWELL: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Which node to be on which DDS domain.
 #[derive(Clone, Debug)]
@@ -221,7 +224,8 @@ impl Transport for Dds {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let writer = self.writer(topic).map_err(endpoint_error(topic))?;
         let presence = self.presence(Endpoint::writer(writer.guid()), writer.guid(), Some(topic));
-        Ok(Box::new(DdsOutlet { topic: topic.name.clone(), writer, _presence: presence }))
+        let farewell = (topic.qos.durability == Durability::TransientLocal).then_some(FAREWELL);
+        Ok(Box::new(DdsOutlet { topic: topic.name.clone(), writer, farewell, _presence: presence }))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
@@ -266,7 +270,20 @@ impl Drop for Presence {
 struct DdsOutlet {
     topic: String,
     writer: DataWriter<Encoded, Raw>,
+    /// How long its last messages are waited for when it goes.
+    farewell: Option<std::time::Duration>,
     _presence: Presence,
+}
+
+impl Drop for DdsOutlet {
+    /// What is latched is a state that peers go by, such as a run's end: nobody sends it again once the writer is
+    /// gone, so it goes after its readers have it.
+    fn drop(&mut self) {
+        let Some(longest) = self.farewell else { return };
+        if self.writer.wait_for_acknowledgments(longest).is_ok_and(|all_have_it| !all_have_it) {
+            tracing::debug!(topic = self.topic, "not every subscriber has said that it has the last message");
+        }
+    }
 }
 
 impl DdsOutlet {

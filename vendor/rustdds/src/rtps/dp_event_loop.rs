@@ -443,6 +443,12 @@ impl DPEventLoop {
         }
         Ok(EventLoopCommand::Stop) => {
           info!("Stopping dp_event_loop");
+          // What was written before the stop goes out first: on a busy machine this
+          // loop may see both in one wake.
+          for eid in self.writer_ready.drain_unique() {
+            self.push_pending(eid);
+          }
+          self.service_outbound();
           return true;
         }
         Err(TryRecvError::Empty) => break,
