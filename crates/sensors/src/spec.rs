@@ -33,7 +33,7 @@ pub enum SensorQos {
 pub enum SensorSpec {
     /// A pinhole camera.
     Camera(CameraSpec),
-    /// A spinning lidar.
+    /// A lidar.
     Lidar(LidarSpec),
     /// Gyroscope and accelerometer.
     Imu(ImuSpec),
@@ -91,8 +91,14 @@ impl SensorSpec {
     /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let file: SensorFile = load_yaml(path)?;
+        let read = |mut sensor: Self| {
+            if let Self::Lidar(lidar) = &mut sensor {
+                lidar.read_pattern(path)?;
+            }
+            Ok(sensor)
+        };
         let refuse = |refusal: NotOneOf| InputError::content(path, format!("line 1: {refusal}: one sensor a file"));
-        Self::try_from(file).map_err(refuse)
+        Self::try_from(file).map_err(refuse).and_then(read)
     }
 
     /// What it has in common with sensors of other kinds.
@@ -179,6 +185,7 @@ mod tests {
     fn files() -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(config()).expect("config/sensor").map(|entry| entry.expect("entry").path()).collect();
+        files.retain(|file| file.is_file());
         files.sort();
         files
     }
