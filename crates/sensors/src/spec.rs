@@ -91,7 +91,7 @@ impl SensorSpec {
     /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let file: SensorFile = load_yaml(path)?;
-        let read = |mut sensor: Self| {
+        let read = |mut sensor: Self| -> Result<Self, InputError> {
             if let Self::Lidar(lidar) = &mut sensor {
                 lidar.read_pattern(path)?;
             }

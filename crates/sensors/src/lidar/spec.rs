@@ -91,7 +91,7 @@ pub struct LidarSpec {
     #[serde(default)]
     pub self_hits: SelfHits,
     /// How points lie in a cloud.
-    #[garde(skip)]
+    #[garde(custom(holds(self.intensity)))]
     #[serde(default)]
     pub layout: CloudLayout,
     /// Whether each point also has the class, the instance and the range that are true of it.
@@ -199,6 +199,16 @@ fn above_threshold(saturation: &f64, (): &()) -> garde::Result {
         return Ok(());
     }
     Err(garde::Error::new(format!("value {saturation} is not allowed: must be more than 1 and finite")))
+}
+
+/// A garde check: Autoware's points have one byte for the intensity, which a raw one would leave.
+fn holds(intensity: IntensityScale) -> impl FnOnce(&CloudLayout, &()) -> garde::Result {
+    move |layout, ()| match (layout, intensity) {
+        (CloudLayout::Autoware, IntensityScale::Raw) => {
+            Err(garde::Error::new("value autoware is not allowed: its intensity is one byte; with raw use another layout"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A garde check: images need rows and columns.
