@@ -6,7 +6,7 @@ use selene_base::one_of;
 use serde::Deserialize;
 
 use super::pattern::PatternSpec;
-use crate::spec::{RATE_MAX_HZ, count_within, pixels};
+use crate::spec::{PIXELS_MAX, RATE_MAX_HZ, count_within, pixels, rate};
 
 /// The most channels taken.
 const CHANNELS_MAX: usize = 1024;
@@ -212,6 +212,12 @@ impl SpinningSpec {
         self.cycle_s.unwrap_or(1.0 / (rate_hz * f64::from(self.columns.unwrap_or(1))))
     }
 
+    /// Whether its channels and its columns are told in a way that can be reckoned with.
+    fn is_sound(&self) -> bool {
+        let columns = self.columns.is_none_or(|columns| (1..=PIXELS_MAX).contains(&(columns as usize)));
+        columns && self.cycle_s.is_none_or(|cycle_s| cycle_s > 0.0) && self.cycle_s.is_some() != self.columns.is_some()
+    }
+
     /// Refuses firings that are not over when the next column begins.
     fn fits(&self, rate_hz: f64) -> garde::Result {
         let channels = self.channels.count();
@@ -260,7 +266,7 @@ impl Channels {
 }
 
 impl UniformChannels {
-    fn elevations_deg(&self) -> Vec<f64> {
+    pub(super) fn elevations_deg(&self) -> Vec<f64> {
         let step = (self.highest_deg - self.lowest_deg) / f64::from(self.count.saturating_sub(1).max(1));
         (0..self.count).map(|i| self.lowest_deg + step * f64::from(i)).collect()
     }
@@ -271,6 +277,11 @@ impl RosetteSpec {
     pub(super) fn firings(&self, rate_hz: f64) -> usize {
         (self.points_per_s / rate_hz * (1.0 + ROUNDING)) as usize
     }
+}
+
+/// Whether it is a rate that sensors can have at all.
+fn is_rate(rate_hz: f64) -> bool {
+    rate(&rate_hz, &()).is_ok()
 }
 
 fn one() -> u32 {
@@ -292,6 +303,11 @@ pub(super) fn one_scanner(scanner: &ScannerSpec, (): &()) -> garde::Result {
 /// A garde check: a scan is over within its period and is not too large.
 pub(super) fn fits(rate_hz: f64, samples: u32) -> impl FnOnce(&ScannerSpec, &()) -> garde::Result {
     move |scanner, ()| {
+        // What is wrong by itself is told by its own check, once.
+        let is_sound = scanner.spinning.as_ref().is_none_or(SpinningSpec::is_sound);
+        if !is_rate(rate_hz) || !is_sound {
+            return Ok(());
+        }
         if let Some(spinning) = &scanner.spinning {
             spinning.fits(rate_hz)?;
         }
@@ -327,7 +343,7 @@ pub(super) fn few_enough(firings: usize, samples: u32) -> Result<(), String> {
 pub(super) fn served(scanner: &ScannerSpec) -> impl FnOnce(&f64, &()) -> garde::Result {
     let rates_hz = scanner.spinning.as_ref().map_or::<&[f64], _>(&[], |spinning| spinning.rates_hz.as_slice());
     move |rate_hz, ()| {
-        if rates_hz.is_empty() || rates_hz.contains(rate_hz) {
+        if rates_hz.is_empty() || rates_hz.contains(rate_hz) || !is_rate(*rate_hz) {
             return Ok(());
         }
         let known: Vec<String> = rates_hz.iter().map(f64::to_string).collect();
