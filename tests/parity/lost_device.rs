@@ -32,8 +32,10 @@ const IMAGES: [&str; 5] = [
 const POINTS: &str = "/lidar/points";
 /// The left camera's second image is traced, its normals are not: left, normals, right, left come first.
 const CALLS_OF_CAMERAS: usize = 4;
-/// The fourth scan.
-const CALLS_OF_LIDAR: usize = 3;
+/// The fourth scan is lost in its first slice; a scan of 200 ms has so many of them.
+const SCANS_BEFORE: usize = 3;
+const SLICES: usize = 20;
+const CALLS_OF_LIDAR: usize = SCANS_BEFORE * SLICES;
 /// Steps of 8-bit images by which what differs in a last digit may be rounded.
 const ROUNDED: u8 = 1;
 /// Share of pixels on silhouettes and shadow edges; see `main`.
@@ -200,10 +202,10 @@ fn a_lost_device_costs_no_image_and_no_scan_and_is_told_once() {
     assert_ne!(heard[IMAGES[2]][0].1, expected[IMAGES[2]][0].1, "the first normals are the GPU's own");
 
     assert_eq!(stamps(&heard[POINTS]), stamps(&expected[POINTS]));
-    let scans = heard[POINTS].iter().zip(&expected[POINTS]).skip(CALLS_OF_LIDAR);
+    let scans = heard[POINTS].iter().zip(&expected[POINTS]).skip(SCANS_BEFORE);
     scans.for_each(|((stamp, ours), (_, theirs))| assert!(ours == theirs, "the scan at {stamp} is not the CPU's"));
 
-    let scan_lost_at = heard[POINTS][CALLS_OF_LIDAR].0;
+    let scan_lost_at = heard[POINTS][SCANS_BEFORE].0;
     for (log, what) in [
         (of_camera, format!("the image of navcam_left at {lost_at}")),
         (of_lidar, format!("the scan of lidar at {scan_lost_at}")),

@@ -61,7 +61,7 @@ fn rays_off_m(world: &World, scene: &TracedScene, x: f64, y: f64) -> f64 {
     let at = |&(i, j): &(f64, f64)| [x - 12.0 + 0.4033 * i, y - 12.0 + 0.4057 * j];
     let beam = |place| {
         let [x, y] = at(place);
-        Beam { origin_m: [x, y, 30.0], direction: [0.0, 0.0, -1.0] }
+        Beam::new([x, y, 30.0], [0.0, 0.0, -1.0])
     };
     let mut returns = Vec::new();
     CpuTracer.beams(scene.scene(), &places.iter().map(beam).collect::<Vec<_>>(), &mut returns).expect("traced");

@@ -12,6 +12,7 @@ mod endless;
 mod far_horizon;
 mod laws;
 mod level_of_detail;
+mod lidar;
 mod maps;
 mod packages;
 mod parked;

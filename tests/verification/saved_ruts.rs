@@ -150,7 +150,7 @@ fn driven_ground_of_another_seed_site_or_law_is_refused() {
 fn rays_off_m(scene: &TracedScene, ground: &GroundPatch) -> f64 {
     let places: Vec<[f64; 2]> =
         (0..400).map(|i| [-2.5 + 0.007 * f64::from(i % 200), [0.61, -0.61][i as usize / 200]]).collect();
-    let beam = |&[x, y]: &[f64; 2]| Beam { origin_m: [x, y, 5.0], direction: [0.0, 0.0, -1.0] };
+    let beam = |&[x, y]: &[f64; 2]| Beam::new([x, y, 5.0], [0.0, 0.0, -1.0]);
     let mut returns = Vec::new();
     CpuTracer.beams(scene.scene(), &places.iter().map(beam).collect::<Vec<_>>(), &mut returns).expect("traced");
     let off = |(at, met): (&[f64; 2], &selene_scene::BeamReturn)| {

@@ -188,7 +188,13 @@ fn samples_in_space_and_time_are_the_same() {
 fn lamps_gloss_and_detail_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
-    let gold = PrincipledParams { base: [0.8, 0.6, 0.2], metallic: 0.8, roughness: 0.4, specular: 0.5 };
+    let gold = PrincipledParams {
+        base: [0.8, 0.6, 0.2],
+        metallic: 0.8,
+        roughness: 0.4,
+        specular: 0.5,
+        near_infrared: None,
+    };
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
     let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
     scene.add_instance(ball, &pose, Class::Rover.numbered(PART + 1), &Material::Principled(gold)).expect("room");
@@ -244,7 +250,7 @@ fn a_device_that_was_turned_off_says_so_and_gives_nothing() {
     picture(&mut gpu, &scene);
     gpu.off_switch().turn_off();
     let (mut frame, mut truth, mut returns) = (CameraFrame::default(), TruthFrame::default(), Vec::new());
-    let beam = Beam { origin_m: [0.0, 0.0, 2.5], direction: [0.0, 0.0, -1.0] };
+    let beam = Beam::new([0.0, 0.0, 2.5], [0.0, 0.0, -1.0]);
     for error in [
         gpu.camera(&scene, &view(), &mut frame).expect_err("lost"),
         gpu.truth(&scene, &view(), &mut truth).expect_err("lost"),
@@ -318,7 +324,7 @@ fn beams_return_the_same() {
         let azimuth: f32 = random.random_range(0.0..std::f32::consts::TAU);
         let elevation: f32 = random.random_range(-0.5..0.2);
         let (sin, cos) = elevation.sin_cos();
-        Beam { origin_m: [0.0, 0.0, 2.5], direction: [cos * azimuth.cos(), cos * azimuth.sin(), sin] }
+        Beam::new([0.0, 0.0, 2.5], [cos * azimuth.cos(), cos * azimuth.sin(), sin])
     };
     let beams: Vec<_> = (0..20_000).map(|_| beam()).collect();
     let (mut expected, mut got) = (Vec::new(), Vec::new());

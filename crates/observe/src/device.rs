@@ -129,7 +129,7 @@ mod tests {
         Scene::new(&Clipmap::flat(0.5, 40.0), sun)
     }
 
-    const DOWN: Beam = Beam { origin_m: [0.0, 0.0, 2.0], direction: [0.0, 0.0, -1.0] };
+    const DOWN: Beam = Beam::new([0.0, 0.0, 2.0], [0.0, 0.0, -1.0]);
 
     #[test]
     fn whatever_a_device_fails_in_is_traced_again_on_the_cpu() {

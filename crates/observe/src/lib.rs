@@ -43,7 +43,7 @@ pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
     Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldType, Image, ImuSample, JointReadings,
-    LidarSample, PointCloud, PointField, PositionSample, SensorId,
+    LidarSample, PlanarScan, PointCloud, PointField, PositionSample, SensorId,
 };
 
 /// Why nothing could be observed.

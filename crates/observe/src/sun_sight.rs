@@ -18,7 +18,7 @@ pub fn sun_in_sight(tracer: &mut dyn Tracer, scene: &Scene, view: &CameraView) -
     let towards = view.world_from_optical.rotation.inverse() * sun.direction_to_sun;
     let Some(at_px) = view.project(towards) else { return Ok(None) };
     let origin_m = view.world_from_optical.translation.vector.into();
-    let point = |direction: Vector3<f64>| Beam { origin_m, direction: direction.cast().into() };
+    let point = |direction: Vector3<f64>| Beam::new(origin_m, direction.cast().into());
     let beams: Vec<Beam> = points(sun.direction_to_sun, sun.angular_radius_rad).map(point).collect();
     let mut returns = Vec::new();
     tracer.beams(scene, &beams, &mut returns)?;

@@ -128,8 +128,12 @@ pub struct Box3d {
 /// Type of a number in a point cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
+    /// One byte, unsigned.
+    U8,
     /// Two bytes, unsigned.
     U16,
+    /// Four bytes, unsigned.
+    U32,
     /// Four bytes, floating.
     F32,
 }
@@ -151,7 +155,7 @@ pub struct PointCloud {
     /// How many.
     pub points: usize,
     /// What each has.
-    pub fields: &'static [PointField],
+    pub fields: Vec<PointField>,
     /// Bytes of one.
     pub point_bytes: usize,
     /// The points.
@@ -171,6 +175,31 @@ pub struct LidarSample {
     pub index: u64,
     /// What it met.
     pub cloud: PointCloud,
+    /// Ranges, m, and intensities as images of 32-bit floats, where the lidar asks for them: rows from the highest ring
+    /// down, columns in firing order; infinity (REP-117) and 0 where nothing came back.
+    pub images: Option<[Image; 2]>,
+    /// One ring of it, where the lidar asks for it.
+    pub planar: Option<PlanarScan>,
+}
+
+/// One ring of a spinning lidar, as `sensor_msgs/LaserScan` has it: in firing order, so that angles of a lidar that
+/// turns clockwise fall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanarScan {
+    /// Azimuth of the first and of the last column, rad from x toward y.
+    pub azimuths_rad: [f64; 2],
+    /// From one column to the next one, rad.
+    pub azimuth_step_rad: f64,
+    /// The same in time, s.
+    pub time_step_s: f64,
+    /// A scan's period, s.
+    pub period_s: f64,
+    /// The nearest and the farthest range told, m.
+    pub ranges_m: [f64; 2],
+    /// Distance of each column's return, m; infinite where nothing came back.
+    pub range_m: Vec<f32>,
+    /// Its intensity.
+    pub intensity: Vec<f32>,
 }
 
 /// One reading of an inertial unit.

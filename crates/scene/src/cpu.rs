@@ -116,6 +116,7 @@ impl BeamReturn {
             range_m: record.range,
             cos_incidence: record.cos_incidence,
             reflectance: record.reflectance,
+            near_infrared: scene.near_infrared(record.code),
             class: class as u16,
             instance: number,
         }

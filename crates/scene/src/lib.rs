@@ -45,4 +45,6 @@ pub use projection::PIXEL_SAMPLES_MAX;
 pub use scene::{InstanceId, MeshId, Scene, SceneError, Versions};
 pub use sweep::Sweep;
 pub use tracer::{TraceError, Tracer};
-pub use view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, TruthFrame, panchromatic};
+pub use view::{
+    Beam, BeamReturn, CameraFrame, CameraView, Class, Label, NEAR_INFRARED_NM, TruthFrame, VISIBLE_NM, panchromatic,
+};

@@ -39,12 +39,16 @@ pub struct HapkeParams {
     pub theta_rad: f64,
     /// Colour: reflectance in red, green and blue over their mean.
     pub tint: [f64; 3],
+    /// Reflectance at each of `NEAR_INFRARED_NM` over that in visible light.
+    pub near_infrared: [f64; 2],
 }
 
 impl HapkeParams {
     /// Mean lunar regolith. Its colour is the Moon's at 30° to 60° of phase: a line
     /// through the disc's reflectances in twelve bands from 405 to 693 nm (Kieffer and
-    /// Stone 2005, AJ 129, 2887, Table 4), read at 650, 550 and 450 nm.
+    /// Stone 2005, AJ 129, 2887, Table 4), read at 650, 550 and 450 nm. Its near infrared is that of
+    /// the same table's constant terms a0, which hold toward zero phase, where a lidar looks: their mean at 544 to
+    /// 554 nm against those between 882 and 928 nm, and between 1539 and 1634 nm.
     pub const REGOLITH: Self = Self {
         w: 0.32357,
         b: 0.23955,
@@ -54,12 +58,20 @@ impl HapkeParams {
         filling: 0.3,
         theta_rad: 23.4 * PI / 180.0,
         tint: [1.2, 1.0, 0.8],
+        near_infrared: [1.46, 2.19],
     };
 
     /// Rock: regolith's numbers with a brighter grain, a smoother, closed surface and half
     /// the colour, which weathering gives. A choice, not a measurement.
     pub const ROCK: Self =
-        Self { w: 0.42, filling: 0.6, theta_rad: 15.0 * PI / 180.0, tint: [1.1, 1.0, 0.9], ..Self::REGOLITH };
+        Self {
+            w: 0.42,
+            filling: 0.6,
+            theta_rad: 15.0 * PI / 180.0,
+            tint: [1.1, 1.0, 0.9],
+            near_infrared: [1.23, 1.6],
+            ..Self::REGOLITH
+        };
 
     /// These, but for what a site's file gives.
     #[must_use]
@@ -73,6 +85,7 @@ impl HapkeParams {
             filling: given.filling.unwrap_or(self.filling),
             theta_rad: given.theta_deg.map_or(self.theta_rad, f64::to_radians),
             tint: given.tint.unwrap_or(self.tint),
+            near_infrared: given.near_infrared.unwrap_or(self.near_infrared),
         }
     }
 
@@ -144,6 +157,8 @@ pub struct PrincipledParams {
     pub roughness: f64,
     /// Strength of the facets where it is no metal; 0.5 for plastics and paints.
     pub specular: f64,
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`; none where it is that in visible light.
+    pub near_infrared: Option<[f64; 2]>,
 }
 
 impl PrincipledParams {
@@ -177,6 +192,17 @@ pub enum Material {
 }
 
 impl Material {
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1; `visible` is that in visible light, the record's
+    /// albedo. What would be above 1 is 1: a spectrum that rises so far is none of a white surface.
+    #[must_use]
+    pub(crate) fn near_infrared(&self, visible: f32) -> [f32; 2] {
+        match self {
+            Self::Hapke(params) => params.near_infrared.map(|over_visible| (over_visible as f32 * visible).min(1.0)),
+            Self::Principled(PrincipledParams { near_infrared: Some(given), .. }) => given.map(|part| part as f32),
+            Self::Principled(_) | Self::Lambert { .. } => [visible; 2],
+        }
+    }
+
     /// The kernels' numbers.
     #[must_use]
     pub fn record(&self) -> MaterialRecord {

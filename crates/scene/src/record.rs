@@ -313,8 +313,8 @@ pub struct BeamRecord {
     pub code: u32,
     /// Unit direction.
     pub direction: [f32; 3],
-    /// Nothing.
-    pub pad: u32,
+    /// The share of the scene's span at which it leaves; nothing in a return.
+    pub share: f32,
 }
 
 /// What a beam met.
@@ -425,7 +425,7 @@ impl BeamRecord {
     #[must_use]
     pub fn new(beam: &Beam, middle_m: Vector3<f64>) -> Self {
         let origin = Vector3::from(beam.origin_m) - middle_m;
-        Self { origin: origin.cast::<f32>().into(), code: 0, direction: beam.direction, pad: 0 }
+        Self { origin: origin.cast::<f32>().into(), code: 0, direction: beam.direction, share: beam.share }
     }
 }
 

@@ -124,6 +124,8 @@ pub struct Scene {
     rock_count: usize,
     rock_nodes: usize,
     materials: Vec<MaterialRecord>,
+    /// Each material's reflectance at `NEAR_INFRARED_NM`, which kernels need not know.
+    near_infrared: Vec<[f32; 2]>,
     lamps: Vec<Lamp>,
     /// Those that shine, in the scene's frame.
     lamp_records: Vec<LampRecord>,
@@ -158,6 +160,7 @@ impl Scene {
             rock_count: 0,
             rock_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
+            near_infrared: materials.iter().map(near_infrared).collect(),
             lamps: Vec::new(),
             lamp_records: Vec::new(),
             detail: Detail::NONE,
@@ -319,6 +322,14 @@ impl Scene {
         instance.copied().unwrap_or(if code == GROUND_CODE { Label::GROUND } else { Label::SKY })
     }
 
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM` of what a kernel has met.
+    #[must_use]
+    pub fn near_infrared(&self, code: u32) -> [f32; 2] {
+        let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.instances.get(index as usize));
+        let material = instance.map_or(0, |instance| instance.material as usize);
+        self.near_infrared.get(material).copied().unwrap_or_default()
+    }
+
     /// The box of the instance with this number in images, in the middle of an image's span;
     /// none where no instance has it.
     #[must_use]
@@ -357,6 +368,8 @@ impl Scene {
     pub fn set_ground_materials(&mut self, regolith: &Material, rock: &Material, detail: Detail) {
         self.materials[0] = regolith.record();
         self.materials[1] = rock.record();
+        self.near_infrared[0] = near_infrared(regolith);
+        self.near_infrared[1] = near_infrared(rock);
         self.detail = detail;
         self.shapes_version += 1;
     }
@@ -527,14 +540,21 @@ impl Scene {
 
     fn material_index(&mut self, material: &Material) -> u32 {
         let record = material.record();
-        let known = self.materials.iter().position(|m| *m == record);
+        let infrared = material.near_infrared(record.albedo);
+        let mut known = self.materials.iter().zip(&self.near_infrared);
+        let known = known.position(|(m, i)| *m == record && *i == infrared);
         let index = known.unwrap_or_else(|| {
             self.materials.push(record);
+            self.near_infrared.push(infrared);
             self.shapes_version += 1;
             self.materials.len() - 1
         });
         index as u32
     }
+}
+
+fn near_infrared(material: &Material) -> [f32; 2] {
+    material.near_infrared(material.record().albedo)
 }
 
 fn shines(lamp: &Lamp) -> bool {

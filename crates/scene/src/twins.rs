@@ -182,7 +182,7 @@ fn records() -> BTreeMap<String, Layout> {
         }
         PixelRecord { radiance, depth, scattered, code }
         TruthRecord { normal, albedo, sun_share, pad }
-        BeamRecord { origin, code, direction, pad }
+        BeamRecord { origin, code, direction, share }
         ReturnRecord { range, cos_incidence, reflectance, code }
     }
 }

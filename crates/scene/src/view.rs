@@ -183,13 +183,30 @@ impl TruthFrame {
     }
 }
 
-/// One lidar beam at its own instant.
+/// The wavelength that visible reflectances stand for, nm.
+pub const VISIBLE_NM: f64 = 550.0;
+
+/// Wavelengths of lidars at which materials have a reflectance of their own, nm.
+pub const NEAR_INFRARED_NM: [f64; 2] = [905.0, 1550.0];
+
+/// One ray of a ranging sensor at its own instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
     /// Where it starts, m.
     pub origin_m: [f64; 3],
     /// Unit direction.
     pub direction: [f32; 3],
+    /// The share of the scene's span that has passed when it leaves, 0…1, see `Scene::sweep_instances`; of no effect
+    /// where nothing moves.
+    pub share: f32,
+}
+
+impl Beam {
+    /// A ray at the beginning of the scene's span; `origin_m` in the map frame, `direction` of unit length.
+    #[must_use]
+    pub const fn new(origin_m: [f64; 3], direction: [f32; 3]) -> Self {
+        Self { origin_m, direction, share: 0.0 }
+    }
 }
 
 /// What a beam met first.
@@ -199,8 +216,10 @@ pub struct BeamReturn {
     pub range_m: f32,
     /// Cosine of the angle between the beam and the surface normal, 0…1.
     pub cos_incidence: f32,
-    /// Diffuse reflectance of what was met, 0…1.
+    /// Diffuse reflectance of what was met in visible light, 0…1.
     pub reflectance: f32,
+    /// The same at each of `NEAR_INFRARED_NM`.
+    pub near_infrared: [f32; 2],
     /// `Class` code.
     pub class: u16,
     /// Instance number, see `Label`.
@@ -209,5 +228,29 @@ pub struct BeamReturn {
 
 impl BeamReturn {
     /// Nothing was met.
-    pub const NONE: Self = Self { range_m: f32::INFINITY, cos_incidence: 0.0, reflectance: 0.0, class: 0, instance: 0 };
+    pub const NONE: Self = Self {
+        range_m: f32::INFINITY,
+        cos_incidence: 0.0,
+        reflectance: 0.0,
+        near_infrared: [0.0; 2],
+        class: 0,
+        instance: 0,
+    };
+
+    /// Diffuse reflectance at a wavelength, 0…1: on straight lines between visible light, which stands at
+    /// `VISIBLE_NM`, and `NEAR_INFRARED_NM`; constant outside.
+    #[must_use]
+    pub fn reflectance_at(&self, wavelength_nm: f64) -> f64 {
+        let [visible, near, far] =
+            [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);
+        let [near_nm, far_nm] = NEAR_INFRARED_NM;
+        let between = |[a_nm, b_nm]: [f64; 2], [a, b]: [f64; 2]| {
+            a + (b - a) * ((wavelength_nm - a_nm) / (b_nm - a_nm)).clamp(0.0, 1.0)
+        };
+        if wavelength_nm <= near_nm {
+            between([VISIBLE_NM, near_nm], [visible, near])
+        } else {
+            between([near_nm, far_nm], [near, far])
+        }
+    }
 }

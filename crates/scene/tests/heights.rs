@@ -91,7 +91,7 @@ fn random_beams(ground: &Clipmap, count: usize) -> Vec<Beam> {
         let sink: f64 = random.random_range(-0.6..0.1);
         let direction = Vector3::new(azimuth.cos(), azimuth.sin(), sink).normalize().cast::<f32>();
         let z = ground.height_m(x, y).expect("on the site") + up;
-        Beam { origin_m: [x, y, z], direction: direction.into() }
+        Beam::new([x, y, z], direction.into())
     };
     (0..count).map(|_| beam()).collect()
 }
@@ -128,7 +128,7 @@ fn vertical_rays_give_the_height_of_the_ground() {
     let mut random = stream(12, "vertical");
     let mut beam = || {
         let [x, y] = [random.random_range(-19.0..19.0), random.random_range(-19.0..19.0)];
-        Beam { origin_m: [x, y, 30.0], direction: [0.0, 0.0, -1.0] }
+        Beam::new([x, y, 30.0], [0.0, 0.0, -1.0])
     };
     let beams: Vec<_> = (0..5000).map(|_| beam()).collect();
     for (beam, got) in beams.iter().zip(trace(&Scene::new(&ground, sun(0.2, 0.0)), &beams)) {
@@ -146,7 +146,7 @@ fn a_ray_that_starts_on_a_finer_level_does_not_meet_the_coarser_ones_under_it() 
         Level::sample([-half, -half], spacing, posts, move |_, _| z)
     };
     let ground = Clipmap::new(vec![level(5.0, 0.1, 0.0), level(20.0, 0.5, 0.0), level(80.0, 2.0, 1.0)], vec![], vec![]);
-    let up = |x: f64, dx: f32| Beam { origin_m: [x, 0.3, 0.01], direction: [dx * 0.94, 0.0, 0.342] };
+    let up = |x: f64, dx: f32| Beam::new([x, 0.3, 0.01], [dx * 0.94, 0.0, 0.342]);
     for got in
         trace(&Scene::new(&ground, sun(0.2, 0.0)), &[up(12.0, -1.0), up(-12.0, 1.0), up(12.0, 1.0), up(2.0, 1.0)])
     {
@@ -160,7 +160,7 @@ fn a_ray_along_an_axis_and_a_ray_along_a_grid_line_meet_a_wall() {
     let wall = (0..=100).map(|row| Edit::of(Node { column: 80, row }, 1.0));
     ground.apply(&wall.collect::<Vec<_>>());
     let scene = Scene::new(&ground, sun(0.2, 0.0));
-    let along = |y: f64| Beam { origin_m: [0.0, y, 0.5], direction: [1.0, 0.0, 0.0] };
+    let along = |y: f64| Beam::new([0.0, y, 0.5], [1.0, 0.0, 0.0]);
     for got in trace(&scene, &[along(0.0), along(0.1), along(0.03), along(-4.99)]) {
         assert!((f64::from(got.range_m) - 2.95).abs() < RANGE_TOLERANCE_M, "{}", got.range_m);
         assert!(got.cos_incidence > 0.0);
@@ -189,7 +189,7 @@ fn a_box_casts_a_shadow_of_its_height_over_the_tangent_of_the_sun() {
 #[test]
 fn beams_that_are_no_beams_meet_nothing_and_end() {
     let scene = Scene::new(&site(), sun(0.2, 0.0));
-    let beam = |origin_m, direction| Beam { origin_m, direction };
+    let beam = Beam::new;
     let odd = [
         beam([f64::NAN; 3], [1.0, 0.0, 0.0]),
         beam([0.0, 0.0, 50.0], [f32::NAN; 3]),

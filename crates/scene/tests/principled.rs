@@ -17,7 +17,7 @@ const FURNACE_SLACK: f64 = 2e-3;
 const RECIPROCITY_TOLERANCE: f32 = 1e-4;
 
 fn paint(metallic: f64, roughness: f64, specular: f64) -> MaterialRecord {
-    Material::Principled(PrincipledParams { base: [1.0; 3], metallic, roughness, specular }).record()
+    Material::Principled(PrincipledParams { base: [1.0; 3], metallic, roughness, specular, near_infrared: None }).record()
 }
 
 fn toward(cos: f64, azimuth: f64) -> Vector3<f32> {
@@ -108,7 +108,13 @@ fn light_goes_either_way_alike() {
 
 #[test]
 fn metals_gleam_in_their_own_colour_and_paints_in_white() {
-    let gold = |metallic| PrincipledParams { base: [0.9, 0.6, 0.2], metallic, roughness: 0.4, specular: 0.5 };
+    let gold = |metallic| PrincipledParams {
+        base: [0.9, 0.6, 0.2],
+        metallic,
+        roughness: 0.4,
+        specular: 0.5,
+        near_infrared: None,
+    };
     // In the mirror's direction at 20° from the normal; the diffuse part is the same around.
     let [l, v, aside] = [toward(0.94, 0.0), toward(0.94, PI), toward(0.94, 0.5 * PI)];
     let gleam = |metallic: f64| -> Bands {

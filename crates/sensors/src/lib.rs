@@ -24,7 +24,7 @@ pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
 pub use imu::{Imu, ImuReading, ImuSpec, Motion};
 pub use lens::{LensName, LensSpec};
-pub use lidar::{Lidar, LidarPoint, LidarSpec};
+pub use lidar::{Lidar, LidarPoint, LidarSpec, ReturnKind};
 pub use mount::MountSpec;
 pub use noise::DriftSpec;
 pub use position::{Fix, PositionSpec};

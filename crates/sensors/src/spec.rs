@@ -33,7 +33,7 @@ pub enum SensorQos {
 pub enum SensorSpec {
     /// A pinhole camera.
     Camera(CameraSpec),
-    /// A spinning lidar.
+    /// A lidar.
     Lidar(LidarSpec),
     /// Gyroscope and accelerometer.
     Imu(ImuSpec),
@@ -91,8 +91,14 @@ impl SensorSpec {
     /// When it cannot be read, parsed or validated: file, line, value and what is allowed.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         let file: SensorFile = load_yaml(path)?;
+        let read = |mut sensor: Self| -> Result<Self, InputError> {
+            if let Self::Lidar(lidar) = &mut sensor {
+                lidar.read_pattern(path)?;
+            }
+            Ok(sensor)
+        };
         let refuse = |refusal: NotOneOf| InputError::content(path, format!("line 1: {refusal}: one sensor a file"));
-        Self::try_from(file).map_err(refuse)
+        Self::try_from(file).map_err(refuse).and_then(read)
     }
 
     /// What it has in common with sensors of other kinds.
@@ -170,7 +176,6 @@ mod tests {
     const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
     const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
-    const UNIFORM_OF_ONE: &str = "uniform: {count: 1, lowest_deg: 0, highest_deg: 1}";
 
     fn config() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor")
@@ -179,12 +184,14 @@ mod tests {
     fn files() -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(config()).expect("config/sensor").map(|entry| entry.expect("entry").path()).collect();
+        files.retain(|file| file.is_file());
         files.sort();
         files
     }
 
     /// The refusal of a file with this text; `name` keeps tests' files apart.
     fn refusal(name: &str, text: &str) -> String {
+        let name = name.replace('/', "-");
         let path = std::env::temp_dir().join(format!("selene-bad-{}-{name}", std::process::id()));
         std::fs::write(&path, text).expect("written");
         let message = SensorSpec::load(&path).expect_err(text).to_string();
@@ -251,15 +258,63 @@ mod tests {
                 "motion_blur: true\n  truth: ",
                 vec!["line 10", "lag_s", "0.02", "at least 0.025"],
             ),
-            ("lidar.yaml", "columns: 900", "columns: 900000", vec!["columns", "900000", "1 to 8192"]),
-            ("lidar.yaml", "rate_hz: 5", "rate_hz: 0", vec!["line 5", "rate_hz", "value 0", "to 1000"]),
-            ("lidar.yaml", "rate_hz: 5", "rate_hz: 500", vec!["line 12", "firing_interval_s", "16 channels"]),
-            ("lidar.yaml", "[-15, 1,", "[-15, 99,", vec!["line 9", "99", "-90 to 90"]),
-            ("lidar.yaml", VLP_16, "elevations_deg: []", vec!["line 9", "1 to 1024"]),
-            ("lidar.yaml", VLP_16, "{}", vec!["line 9", "exactly one", "uniform", "elevations_deg"]),
-            ("lidar.yaml", VLP_16, UNIFORM_OF_ONE, vec!["line 9", "count", "2 to 1024"]),
-            ("lidar.yaml", "max_range_m: 100", "max_range_m: 0.2", vec!["line 14", "0.2", "min_range_m (0.5)"]),
-            ("lidar.yaml", "max_range_m: 100", "max_range_m: .inf", vec!["line 14", "inf", "finite"]),
+            ("obstacle_lidar.yaml", "columns: 180", "columns: 900000", vec!["line 14", "columns", "900000", "1 to 8192"]),
+            ("obstacle_lidar.yaml", "columns: 180", "columns: 180\n      cycle_s: 1.0e-4", vec!["cycle_s", "give one"]),
+            ("obstacle_lidar.yaml", "      columns: 180\n", "", vec!["cycle_s", "columns", "give one"]),
+            ("obstacle_lidar.yaml", "rate_hz: 10", "rate_hz: 500", vec!["firing_interval_s", "0.000002304", "8 channels"]),
+            ("obstacle_lidar.yaml", "count: 8", "count: 1", vec!["line 12", "count", "2 to 1024"]),
+            ("obstacle_lidar.yaml", "  range_sigma_m", "  scan_ring: 8\n  range_sigma_m", vec!["scan_ring", "8", "0 to 7"]),
+            ("lidar.yaml", "rate_hz: 5\n", "rate_hz: 0\n", vec!["line 6", "rate_hz", "value 0", "to 1000"]),
+            ("lidar.yaml", "rate_hz: 5\n", "rate_hz: 7.5\n", vec!["line 6", "7.5", "5, 6, 7", "20 Hz"]),
+            ("lidar.yaml", "cycle_s: 55.296e-6", "cycle_s: 1.0e-6", vec!["firing_interval_s", "16 channels"]),
+            ("lidar.yaml", "[-15, 1,", "[-15, 99,", vec!["line 12", "99", "-90 to 90"]),
+            ("lidar.yaml", VLP_16, "elevations_deg: []", vec!["line 12", "1 to 1024"]),
+            ("lidar.yaml", VLP_16, "{}", vec!["exactly one", "uniform", "elevations_deg"]),
+            (
+                "lidar.yaml",
+                "      spin:",
+                "        azimuths_deg: [1, 2, 3]\n      spin:",
+                vec!["line 13", "3 numbers", "16 or a whole part"],
+            ),
+            ("lidar.yaml", "max_range_m: 100", "max_range_m: 0.2", vec!["line 18", "0.2", "min_range_m (0.5)"]),
+            ("lidar.yaml", "max_range_m: 100", "max_range_m: .inf", vec!["line 18", "inf", "finite"]),
+            ("lidar.yaml", "returns: strongest", "returns: best", vec!["line 22", "best", "strongest", "dual", "mean"]),
+            ("lidar.yaml", "layout: velodyne ", "layout: pcl ", vec!["line 27", "pcl", "velodyne", "ouster", "autoware"]),
+            (
+                "lidar.yaml",
+                "  returns:",
+                "  divergence: {horizontal_mrad: 0, vertical_mrad: 0, samples: 5}\n  returns:",
+                vec!["line 22", "samples", "value 5", "must be 1"],
+            ),
+            (
+                "lidar.yaml",
+                "  returns:",
+                "  divergence: {horizontal_mrad: 3, vertical_mrad: 1.5, samples: 257}\n  returns:",
+                vec!["line 22", "samples", "257", "1 to 256"],
+            ),
+            (
+                "lidar.yaml",
+                "  returns:",
+                "  divergence: {horizontal_mrad: 3, vertical_mrad: 1.5, samples: 200}\n  returns:",
+                vec!["57872 beams of 200 rays", "4194304"],
+            ),
+            (
+                "lidar.yaml",
+                "  returns:",
+                "  dead_sectors: [{azimuth_deg: [0, 10], elevation_deg: [5, -5]}]\n  returns:",
+                vec!["line 22", "elevation_deg", "-5", "5 to 90"],
+            ),
+            ("lidar/raster.yaml", "scan_s: 0.09", "scan_s: 0.2", vec!["scan_s", "0.2", "1.0000e-1"]),
+            ("lidar/flash.yaml", "columns: 128, rows: 128", "columns: 8192, rows: 8192", vec!["67108864 beams", "1048576"]),
+            ("lidar/flash.yaml", "intensity: raw", "intensity: raw\n  layout: autoware", vec!["autoware", "one byte"]),
+            ("lidar/livox_like.yaml", "[121.57, -77.73]", "[121.57, 0]", vec!["prisms_hz", "must turn"]),
+            ("lidar/livox_like.yaml", "  min_range_m", "  images: true\n  min_range_m", vec!["images", "only spinning"]),
+            (
+                "lidar/livox_like.yaml",
+                "rosette: {points_per_s: 100000, prisms_hz: [121.57, -77.73], half_angle_deg: 19.2}",
+                "pattern: {file: no_such.csv}",
+                vec!["no_such.csv", "cannot be read"],
+            ),
             ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
             ("gps.yaml", "name: gps", "name: 9gps", vec!["line 3", "name", "9gps", "beginning with a letter"]),
             ("gps.yaml", "position:", "sonar:", vec!["line 2", "sonar", "camera", "lidar", "imu", "position"]),
@@ -273,6 +328,19 @@ mod tests {
             for part in parts {
                 assert!(message.contains(part), "'{part}' is missing in: {message}");
             }
+        }
+    }
+
+    #[test]
+    fn every_preset_of_a_lidar_loads_and_replaces_the_rovers_own() {
+        let presets: Vec<PathBuf> = std::fs::read_dir(config().join("lidar"))
+            .expect("config/sensor/lidar")
+            .map(|entry| entry.expect("entry").path())
+            .collect();
+        assert!(presets.len() >= 8, "{presets:?}");
+        for file in presets {
+            let spec = SensorSpec::load(&file).unwrap_or_else(|e| panic!("{e}"));
+            assert!(matches!(spec, SensorSpec::Lidar(_)) && spec.header().name == "lidar", "{}", file.display());
         }
     }
 

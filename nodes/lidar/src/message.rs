@@ -1,8 +1,8 @@
-//! A scan as PointCloud2.
+//! A scan as PointCloud2, Image and LaserScan.
 
 use selene_base::SimTime;
-use selene_observe::{FieldType, PointCloud};
-use selene_ros::sensor_msgs::{PointCloud2, PointField};
+use selene_observe::{FieldType, PlanarScan, PointCloud};
+use selene_ros::sensor_msgs::{Image, LaserScan, PointCloud2, PointField};
 use selene_ros::std_msgs::Header;
 
 pub(crate) fn cloud(cloud: PointCloud, frame: &str, stamp: SimTime) -> PointCloud2 {
@@ -10,7 +10,9 @@ pub(crate) fn cloud(cloud: PointCloud, frame: &str, stamp: SimTime) -> PointClou
         name: field.name.to_owned(),
         offset: field.offset as u32,
         datatype: match field.kind {
+            FieldType::U8 => PointField::UINT8,
             FieldType::U16 => PointField::UINT16,
+            FieldType::U32 => PointField::UINT32,
             FieldType::F32 => PointField::FLOAT32,
         },
         count: 1,
@@ -25,5 +27,34 @@ pub(crate) fn cloud(cloud: PointCloud, frame: &str, stamp: SimTime) -> PointClou
         row_step: (cloud.points * cloud.point_bytes) as u32,
         data: cloud.data,
         is_dense: true,
+    }
+}
+
+pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -> Image {
+    Image {
+        header: Header::new(stamp, frame),
+        height: image.height,
+        width: image.width,
+        encoding: image.encoding.to_owned(),
+        is_bigendian: 0,
+        step: image.row_bytes() as u32,
+        data: image.data,
+    }
+}
+
+pub(crate) fn scan(scan: PlanarScan, frame: &str, stamp: SimTime) -> LaserScan {
+    let [angle_min, angle_max] = scan.azimuths_rad.map(|rad| rad as f32);
+    let [range_min, range_max] = scan.ranges_m.map(|m| m as f32);
+    LaserScan {
+        header: Header::new(stamp, frame),
+        angle_min,
+        angle_max,
+        angle_increment: scan.azimuth_step_rad as f32,
+        time_increment: scan.time_step_s as f32,
+        scan_time: scan.period_s as f32,
+        range_min,
+        range_max,
+        ranges: scan.range_m,
+        intensities: scan.intensity,
     }
 }

@@ -7,6 +7,7 @@ mod hour;
 mod images;
 mod land;
 mod latency;
+mod lidar;
 mod loops;
 mod physics;
 mod processes;
@@ -73,6 +74,9 @@ enum Name {
     Image640x360P99S,
     CpuCamera640x360Fps,
     ImagePipelineOverTracing,
+    LidarVlp16Rtf,
+    LidarHdl32eRtf,
+    LidarOs1FiveRaysOverOne,
     TenVipers2cmRtf,
     SharedVehicles5cm,
     TwoProcessRtf,
@@ -84,7 +88,7 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 29] = [
+const FIGURES: [(Name, &str, &str, Asked); 32] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -106,6 +110,9 @@ const FIGURES: [(Name, &str, &str, Asked); 29] = [
     (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
     (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
+    (Name::LidarVlp16Rtf, "lidar_vlp16_rtf", "wall/simulated", Asked::AtMost(0.3)),
+    (Name::LidarHdl32eRtf, "lidar_hdl32e_rtf", "wall/simulated", Asked::AtMost(0.7)),
+    (Name::LidarOs1FiveRaysOverOne, "lidar_os1_five_rays_over_one", "", Asked::AtMost(5.0)),
     (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Asked::AtMost(0.6)),
     (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Asked::AtLeast(100.0)),
     (Name::TwoProcessRtf, "two_process_rtf", "of one process", Asked::AtMost(1.2)),
@@ -218,6 +225,9 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Image640x360P99S => latency::p99_s(setting)?,
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
+        Name::LidarVlp16Rtf => lidar::vlp16_real_time_factor(setting)?,
+        Name::LidarHdl32eRtf => lidar::hdl32e_real_time_factor(setting)?,
+        Name::LidarOs1FiveRaysOverOne => lidar::five_rays_over_one(setting)?,
         Name::TenVipers2cmRtf => convoy::ten_vipers(setting)?,
         Name::SharedVehicles5cm => convoy::shared_vehicles(setting)?,
         Name::TwoProcessRtf => processes::two_over_one(setting)?,

@@ -137,9 +137,10 @@ impl Bodies {
         label: Label,
     ) -> Result<InstanceId, SceneError> {
         let [r, g, b, _] = visual.rgba;
-        let FinishSpec { metallic, roughness, specular, .. } = *finish;
+        let FinishSpec { metallic, roughness, specular, near_infrared, .. } = *finish;
         let mesh = self.mesh(scene, label.number, || mesh_of(&visual.shape))?;
-        let material = Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular });
+        let look = PrincipledParams { base: [r, g, b], metallic, roughness, specular, near_infrared };
+        let material = Material::Principled(look);
         scene.add_instance(mesh, pose, label, &material)
     }
 

@@ -121,6 +121,12 @@ impl TracedScene {
         self.turn_sky(stamp)
     }
 
+    /// Has all that moves go as it does in a span of time, evenly from where it is first to where it is last. Lights
+    /// stay as they were: for sensors that bring their own.
+    pub fn sweep(&mut self, history: &History, span: [SimTime; 2]) {
+        self.scene.sweep_instances(&self.bodies.moves(history, span));
+    }
+
     fn turn_sky(&mut self, time: SimTime) -> Result<(), ObserveError> {
         let scenario = self.model.scenario();
         let sky = scenario.sky.at(scenario.utc.after(time))?;

@@ -139,7 +139,7 @@ struct Beam {
     origin: vec3<f32>,
     code: u32,
     direction: vec3<f32>,
-    pad: u32,
+    share: f32,
 }
 
 struct Return {

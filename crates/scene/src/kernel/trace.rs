@@ -141,9 +141,16 @@ pub fn row_middle(camera: &CameraRecord, row: u32) -> f32 {
     0.5 * camera.exposure_share + camera.row_share * row as f32
 }
 
-/// What a beam meets.
+/// What a beam meets at its own share of the span.
 #[must_use]
 pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
+    let at_share;
+    let records = if records.motions.is_empty() {
+        records
+    } else {
+        at_share = Records { shutter: beam.share, ..*records };
+        &at_share
+    };
     let ray = Ray { origin: Vector3::from(beam.origin), direction: Vector3::from(beam.direction) };
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
     if hit.t >= FAR {

@@ -17,7 +17,7 @@ fn beams(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < globals.beam_count {
         // Its return takes a beam's place.
         let met = beam_return(beam_list[id.x]);
-        beam_list[id.x] = Beam(vec3(met.range, met.cos_incidence, met.reflectance), met.code, vec3(0.0), 0u);
+        beam_list[id.x] = Beam(vec3(met.range, met.cos_incidence, met.reflectance), met.code, vec3(0.0), 0.0);
     }
 }
 
@@ -83,8 +83,9 @@ fn row_middle(row: u32) -> f32 {
     return 0.5 * view.exposure_share + view.row_share * f32(row);
 }
 
-// What a beam meets.
+// What a beam meets at its own share of the span.
 fn beam_return(beam: Beam) -> Return {
+    shutter = beam.share;
     let ray = Ray(beam.origin, beam.direction);
     let hit = trace_nearest(ray, SENSOR_MIP);
     if hit.t >= FAR {

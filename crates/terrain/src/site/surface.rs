@@ -49,6 +49,9 @@ pub struct HapkeSpec {
     /// Red, green and blue reflectance over their mean: each 0 to 3, together 3.
     #[garde(inner(custom(mean_is_one)))]
     pub tint: Option<[f64; 3]>,
+    /// Reflectance at 905 and at 1550 nm, where lidars look, over that in visible light: each 0 to 10.
+    #[garde(inner(custom(of_visible)))]
+    pub near_infrared: Option<[f64; 2]>,
 }
 
 /// Detail below the finest grid.
@@ -73,6 +76,11 @@ impl Default for DetailSpec {
 
 /// How far the sum of a tint may be off 3.
 const TINT_SLACK: f64 = 1e-3;
+
+/// A garde check: reflectances over that in visible light.
+fn of_visible(parts: &[f64; 2], (): &()) -> garde::Result {
+    parts.iter().try_for_each(|part| within(0.0, 10.0)(part, &()))
+}
 
 fn mean_is_one(tint: &[f64; 3], (): &()) -> garde::Result {
     let allowed = tint.iter().all(|band| (0.0..=3.0).contains(band));

@@ -72,14 +72,22 @@ pub struct FinishSpec {
     #[garde(custom(within(0.0, 1.0)))]
     #[serde(default = "glossy")]
     pub specular: f64,
+    /// Diffuse reflectance at 905 and at 1550 nm, where lidars look, each 0 to 1; by default that in visible light.
+    #[garde(inner(custom(reflectances)))]
+    #[serde(default)]
+    pub near_infrared: Option<[f64; 2]>,
 }
 
 impl FinishSpec {
     /// That of a material that a rover says nothing of: paint without much gloss.
     #[must_use]
     pub fn paint() -> Self {
-        Self { material: String::new(), metallic: 0.0, roughness: 0.6, specular: glossy() }
+        Self { material: String::new(), metallic: 0.0, roughness: 0.6, specular: glossy(), near_infrared: None }
     }
+}
+
+fn reflectances(parts: &[f64; 2], (): &()) -> garde::Result {
+    parts.iter().try_for_each(|part| within(0.0, 1.0)(part, &()))
 }
 
 fn straight() -> f64 {

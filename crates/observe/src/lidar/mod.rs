@@ -1,9 +1,13 @@
-//! Spinning lidars. Each beam starts at its own instant from where the sensor then was; a scan is traced
-//! when it is due, against the world as it stands then.
+//! Lidars. Each beam starts at its own instant from where the sensor then was and meets all bodies where they then
+//! were; a scan is traced when it is due, on the ground as it lies then.
+
+mod layout;
+mod views;
 
 use std::sync::Arc;
 
-use selene_scene::BeamReturn;
+use selene_scene::{BeamReturn, Class};
+use selene_sensors::lidar::SelfHits;
 use selene_sensors::{Lidar, LidarPoint, Sample, Schedule};
 use selene_sim::{EntityId, Model, Snapshot};
 use selene_terrain::Ruts;
@@ -11,22 +15,12 @@ use selene_terrain::Ruts;
 use crate::ObserveError;
 use crate::device::{Device, SteadyTracer};
 use crate::history::History;
+use crate::instance::{PARTS_MAX, instance_of_part};
 use crate::interval::Interval;
 use crate::per_rover::PerRover;
 use crate::recall::rover_span;
 use crate::scene::TracedScene;
-use crate::values::{FieldType, LidarSample, PointCloud, PointField, SensorId};
-
-/// The layout of the Velodyne driver: seconds count from the stamp.
-const FIELDS: [PointField; 6] = [
-    PointField { name: "x", offset: 0, kind: FieldType::F32 },
-    PointField { name: "y", offset: 4, kind: FieldType::F32 },
-    PointField { name: "z", offset: 8, kind: FieldType::F32 },
-    PointField { name: "intensity", offset: 12, kind: FieldType::F32 },
-    PointField { name: "ring", offset: 16, kind: FieldType::U16 },
-    PointField { name: "time", offset: 18, kind: FieldType::F32 },
-];
-const POINT_BYTES: usize = 22;
+use crate::values::{LidarSample, SensorId};
 
 /// The lidars of all rovers.
 #[derive(Debug)]
@@ -54,7 +48,9 @@ struct MountedLidar {
     seed: u64,
     /// Scans by their start; a scan is due when it is complete and its lag is over.
     schedule: Schedule,
+    /// Kept from scan to scan, so that nothing is allocated for each slice.
     returns: Vec<BeamReturn>,
+    points: Vec<LidarPoint>,
 }
 
 impl Lidars {
@@ -99,6 +95,7 @@ impl RoverLidars {
                 seed: setup.sensor_seed,
                 schedule: lidar.schedule(),
                 returns: Vec::new(),
+                points: Vec::new(),
                 lidar,
             }
         });
@@ -120,8 +117,7 @@ impl RoverLidars {
                 // A node that joined in the middle of a scan leaves that scan out: no half scans.
                 let is_known = self.history.reaches_back_to(sample.instant);
                 if is_known && !interval.was_told(lidar.schedule.handed_over(sample.instant)) {
-                    self.scene.move_to(&self.history, interval.next.time)?;
-                    due.push(lidar.scan(self.rover, sample, &self.history, &self.scene, &mut self.tracer)?);
+                    due.push(lidar.scan(self.rover, sample, &self.history, &mut self.scene, &mut self.tracer)?);
                 }
             }
         }
@@ -135,68 +131,63 @@ impl MountedLidar {
         rover: EntityId,
         sample: Sample,
         history: &History,
-        scene: &TracedScene,
+        scene: &mut TracedScene,
         tracer: &mut SteadyTracer,
     ) -> Result<LidarSample, ObserveError> {
-        let beams = self.lidar.beams(sample.instant, |time| history.link_at(rover, self.link, time));
-        let unknown = || ObserveError::of(&self.sensor.name, &"its rover is in no snapshot of that time");
-        let beams = beams.ok_or_else(unknown)?;
-        let what = format!("the scan of {} at {}", self.sensor.name, sample.instant);
-        let returns = &mut self.returns;
-        let traced = tracer.trace(&what, |tracer| tracer.beams(scene.scene(), &beams, returns));
-        traced.map_err(|error| ObserveError::of(&self.sensor.name, &error))?;
-        let points = self.lidar.points(&self.returns, self.seed, sample.index);
-        Ok(LidarSample {
+        let Self { sensor, lidar, link, seed, returns, points, .. } = self;
+        let what = format!("the scan of {} at {}", sensor.name, sample.instant);
+        let scan = lidar.scan(sample.instant);
+        let slices = scan.slices();
+        let mut is_known = true;
+        // All of a scan is one piece of work: should the device fail in it, the whole scan is traced again.
+        let traced = tracer.trace(&what, |tracer| {
+            points.clear();
+            for slice in &slices {
+                let Some(beams) = scan.beams(slice, |time| history.link_at(rover, *link, time)) else {
+                    is_known = false;
+                    break;
+                };
+                scene.sweep(history, slice.span);
+                tracer.beams(scene.scene(), &beams, returns)?;
+                if lidar.spec().self_hits == SelfHits::Drop {
+                    drop_hits_of(rover, returns);
+                }
+                points.append(&mut scan.points(slice, returns, *seed, sample.index));
+            }
+            Ok(())
+        });
+        traced.map_err(|error| ObserveError::of(&sensor.name, &error))?;
+        if !is_known {
+            return Err(ObserveError::of(&sensor.name, &"its rover is in no snapshot of that time"));
+        }
+        Ok(self.sample(sample))
+    }
+
+    /// What the points of a scan give.
+    fn sample(&self, Sample { instant, index }: Sample) -> LidarSample {
+        let (lidar, points) = (&self.lidar, &self.points);
+        LidarSample {
             sensor: self.sensor.clone(),
             frame: self.frame.clone(),
-            stamp: sample.instant,
-            index: sample.index,
-            cloud: cloud(&points),
-        })
+            stamp: instant,
+            index,
+            cloud: layout::cloud(lidar.spec().layout, lidar.spec().truth, points),
+            images: views::images(lidar, points),
+            planar: views::planar(lidar, points),
+        }
+    }
+}
+
+/// Takes out what rays met of a rover; nothing behind it is seen.
+fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
+    let own = instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1);
+    for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {
+        *met = BeamReturn::NONE;
     }
 }
 
 impl std::fmt::Debug for RoverLidars {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RoverLidars").field("rover", &self.rover).finish_non_exhaustive()
-    }
-}
-
-fn cloud(points: &[LidarPoint]) -> PointCloud {
-    PointCloud {
-        points: points.len(),
-        fields: &FIELDS,
-        point_bytes: POINT_BYTES,
-        data: points.iter().flat_map(bytes).collect(),
-    }
-}
-
-fn bytes(point: &LidarPoint) -> [u8; POINT_BYTES] {
-    let mut bytes = [0; POINT_BYTES];
-    for (place, value) in bytes.chunks_exact_mut(4).zip([point.x, point.y, point.z, point.intensity]) {
-        place.copy_from_slice(&value.to_le_bytes());
-    }
-    bytes[16..18].copy_from_slice(&point.ring.to_le_bytes());
-    bytes[18..].copy_from_slice(&point.time.to_le_bytes());
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{POINT_BYTES, cloud};
-    use selene_sensors::LidarPoint;
-
-    #[test]
-    fn every_field_lies_where_the_layout_says() {
-        let point = LidarPoint { x: 1.5, y: -2.0, z: 0.25, intensity: 7.0, ring: 513, time: 0.0625 };
-        let cloud = cloud(&[point, point]);
-        assert_eq!((cloud.points, cloud.data.len()), (2, 2 * POINT_BYTES));
-        let second = &cloud.data[POINT_BYTES..];
-        let float = |field: usize| {
-            let at = cloud.fields[field].offset;
-            f32::from_le_bytes(second[at..at + 4].try_into().expect("four bytes"))
-        };
-        assert_eq!([float(0), float(1), float(2), float(3), float(5)], [1.5, -2.0, 0.25, 7.0, 0.0625]);
-        assert_eq!(u16::from_le_bytes([second[16], second[17]]), 513);
     }
 }

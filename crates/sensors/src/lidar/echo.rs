@@ -1,0 +1,145 @@
+//! What comes back of a beam. Each of its rays meets a diffuse surface and sends back a signal w ρ cos i / r², with w
+//! the ray's part of the light; the beam's own light is the only source. Signals count in detection thresholds: what a
+//! facing target of 10 % that fills the beam returns at `range_at_10_percent_m`. Rays that meet surfaces less than a
+//! pulse's resolution apart, one after the other along the beam, give one echo, at the mean of their ranges weighted by
+//! their signals. So a beam that meets an edge gives two echoes, each fainter by what falls beside it.
+
+use selene_scene::BeamReturn;
+
+use super::spec::{LidarSpec, ReturnMode};
+
+/// The reflectance that `range_at_10_percent_m` speaks of.
+pub(super) const REFERENCE_REFLECTANCE: f64 = 0.1;
+
+/// Which of a beam's returns a point is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReturnKind {
+    /// The mean of all.
+    Mean,
+    /// The farthest.
+    Last,
+    /// The nearest.
+    First,
+    /// That with the most signal.
+    Strongest,
+    /// The strongest and the last at once.
+    StrongestAndLast,
+    /// That with the most signal but one.
+    SecondStrongest,
+}
+
+/// A surface, or several close ones, that a beam came back from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Echo {
+    pub(super) range_m: f64,
+    /// In detection thresholds.
+    pub(super) signal: f64,
+    /// Of the ray with the most signal.
+    strongest: f64,
+    pub(super) class: u16,
+    pub(super) instance: u32,
+}
+
+/// The echoes that are told of a beam.
+pub(super) type Told = [Option<(ReturnKind, Echo)>; 2];
+
+/// What is kept from beam to beam so that nothing is allocated for each.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    rays: Vec<Echo>,
+    echoes: Vec<Echo>,
+}
+
+/// What receives a beam's light.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    weights: Vec<f64>,
+    wavelength_nm: f64,
+    range_at_10_percent_m: f64,
+    resolution_m: f64,
+    ranges_m: [f64; 2],
+    mode: ReturnMode,
+}
+
+impl Receiver {
+    /// That of a lidar; `weights` are those of a beam's rays.
+    pub(super) fn new(spec: &LidarSpec, weights: Vec<f64>) -> Self {
+        Self {
+            weights,
+            wavelength_nm: spec.wavelength_nm,
+            range_at_10_percent_m: spec.range_at_10_percent_m,
+            resolution_m: spec.range_resolution_m,
+            ranges_m: [spec.min_range_m, spec.max_range_m],
+            mode: spec.returns,
+        }
+    }
+
+    /// The echoes that are told of a beam whose rays met these.
+    pub(super) fn told(&self, met: &[BeamReturn], scratch: &mut Scratch) -> Told {
+        scratch.rays.clear();
+        scratch.rays.extend(met.iter().zip(&self.weights).filter_map(|(met, weight)| self.ray(met, *weight)));
+        scratch.rays.sort_by(|a, b| a.range_m.total_cmp(&b.range_m));
+        scratch.echoes.clear();
+        for one in scratch.rays.chunk_by(|a, b| b.range_m - a.range_m <= self.resolution_m) {
+            scratch.echoes.extend(joined(one).filter(|echo| self.detects(echo)));
+        }
+        choose(self.mode, &scratch.echoes)
+    }
+
+    /// What one ray sends back; none where it meets nothing.
+    fn ray(&self, met: &BeamReturn, weight: f64) -> Option<Echo> {
+        let range_m = f64::from(met.range_m);
+        if !(range_m > 0.0 && range_m.is_finite()) {
+            return None;
+        }
+        let reflected = met.reflectance_at(self.wavelength_nm) * f64::from(met.cos_incidence);
+        let spread = (self.range_at_10_percent_m / range_m).powi(2);
+        let signal = weight * reflected / REFERENCE_REFLECTANCE * spread;
+        let is_any = signal > 0.0;
+        is_any.then_some(Echo { range_m, signal, strongest: signal, class: met.class, instance: met.instance })
+    }
+
+    fn detects(&self, echo: &Echo) -> bool {
+        let [nearest_m, farthest_m] = self.ranges_m;
+        (nearest_m..=farthest_m).contains(&echo.range_m) && echo.signal >= 1.0
+    }
+}
+
+/// Several as one.
+fn joined(echoes: &[Echo]) -> Option<Echo> {
+    if let [one] = echoes {
+        return Some(*one);
+    }
+    let strongest = echoes.iter().max_by(|a, b| a.strongest.total_cmp(&b.strongest))?;
+    let signal: f64 = echoes.iter().map(|echo| echo.signal).sum();
+    let range_m = echoes.iter().map(|echo| echo.signal * echo.range_m).sum::<f64>() / signal;
+    Some(Echo { range_m, signal, ..*strongest })
+}
+
+/// Those of all echoes, from the nearest on, that a mode tells.
+fn choose(mode: ReturnMode, echoes: &[Echo]) -> Told {
+    let only = |kind: ReturnKind, echo: Option<Echo>| [echo.map(|echo| (kind, echo)), None];
+    match mode {
+        ReturnMode::First => only(ReturnKind::First, echoes.first().copied()),
+        ReturnMode::Last => only(ReturnKind::Last, echoes.last().copied()),
+        ReturnMode::Mean => only(ReturnKind::Mean, joined(echoes)),
+        ReturnMode::Strongest => only(ReturnKind::Strongest, strongest(echoes, usize::MAX).map(|i| echoes[i])),
+        ReturnMode::Dual => dual(echoes),
+    }
+}
+
+fn dual(echoes: &[Echo]) -> Told {
+    let Some(first) = strongest(echoes, usize::MAX) else { return [None; 2] };
+    let last = echoes.len() - 1;
+    if first != last {
+        return [Some((ReturnKind::Strongest, echoes[first])), Some((ReturnKind::Last, echoes[last]))];
+    }
+    let second = strongest(echoes, first).map(|i| (ReturnKind::SecondStrongest, echoes[i]));
+    [Some((ReturnKind::StrongestAndLast, echoes[first])), second]
+}
+
+/// The number of the echo with the most signal, but for one.
+fn strongest(echoes: &[Echo], but: usize) -> Option<usize> {
+    let others = (0..echoes.len()).filter(|i| *i != but);
+    others.max_by(|a, b| echoes[*a].signal.total_cmp(&echoes[*b].signal))
+}

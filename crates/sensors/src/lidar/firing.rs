@@ -1,0 +1,143 @@
+//! When and whither each beam of a scan goes. Angles are those of the sensor's frame: azimuth from x toward y,
+//! elevation up.
+
+use std::f64::consts::{PI, TAU};
+
+use nalgebra::Vector3;
+use selene_base::SimTime;
+
+use super::scanner::{RasterSpec, RosetteSpec, Spin, SpinningSpec};
+use super::spec::LidarSpec;
+
+/// One firing of a scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Firing {
+    /// From the scan's start to the firing.
+    pub after_start: SimTime,
+    /// From x toward y, rad.
+    pub azimuth_rad: f64,
+    /// Up, rad.
+    pub elevation_rad: f64,
+    /// The channel's rank by elevation, from the lowest up; the row of rasters and flashes; the channel of patterns.
+    pub ring: u16,
+    /// The column of scans that have columns, else the firing's number.
+    pub column: u32,
+    /// Whether it looks into a dead sector.
+    pub is_dead: bool,
+}
+
+impl Firing {
+    fn new(after_s: f64, [azimuth_rad, elevation_rad]: [f64; 2], ring: u16, column: u32) -> Self {
+        let after_start = SimTime::from_secs_f64(after_s);
+        Self { after_start, azimuth_rad, elevation_rad, ring, column, is_dead: false }
+    }
+}
+
+/// The firings of the scan that starts at `scan_start`, in the order of their instants.
+pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
+    let scanner = &spec.scanner;
+    let mut firings = if let Some(spinning) = &scanner.spinning {
+        spinning_firings(spinning, spec.rate_hz)
+    } else if let Some(raster) = &scanner.raster {
+        raster_firings(raster)
+    } else if let Some(flash) = scanner.flash {
+        let super::scanner::FlashSpec { columns, rows, horizontal_fov_deg, vertical_fov_deg } = flash;
+        raster_firings(&RasterSpec { columns, rows, horizontal_fov_deg, vertical_fov_deg, scan_s: 0.0 })
+    } else if let Some(rosette) = &scanner.rosette {
+        rosette_firings(rosette, spec.rate_hz, scan_start)
+    } else if let Some(pattern) = &scanner.pattern {
+        let beams = pattern.beams.iter().zip(0..);
+        let angles = |azimuth_deg: f64, elevation_deg: f64| [azimuth_deg.to_radians(), elevation_deg.to_radians()];
+        beams.map(|(b, i)| Firing::new(b.time_s, angles(b.azimuth_deg, b.elevation_deg), b.channel, i)).collect()
+    } else {
+        Vec::new()
+    };
+    for firing in &mut firings {
+        let is_dead = |sector: &super::DeadSector| sector.holds(firing.azimuth_rad, firing.elevation_rad);
+        firing.is_dead = spec.dead_sectors.iter().any(is_dead);
+    }
+    firings
+}
+
+/// Column by column, group by group of channels; the azimuth turns on between firings.
+fn spinning_firings(spec: &SpinningSpec, rate_hz: f64) -> Vec<Firing> {
+    let elevations_deg = spec.channels.in_firing_order_deg();
+    let rings = rings(&elevations_deg);
+    let column_s = spec.column_s(rate_hz);
+    let group = spec.group.max(1) as usize;
+    let firing = |column: usize, channel: usize| {
+        let after_s = column as f64 * column_s + (channel / group) as f64 * spec.firing_interval_s;
+        let beside_rad = spec.channels.azimuth_deg(channel).to_radians();
+        let azimuth_rad = azimuth_rad(spec.spin, after_s * rate_hz) + beside_rad;
+        Firing::new(after_s, [azimuth_rad, elevations_deg[channel].to_radians()], rings[channel], column as u32)
+    };
+    let channels = 0..elevations_deg.len();
+    let places = (0..spec.columns_of_turn(rate_hz)).flat_map(|column| channels.clone().map(move |c| (column, c)));
+    places.map(|(column, channel)| firing(column, channel)).collect()
+}
+
+/// Azimuth from x toward y after `turns` of a scan, which begins behind, so that its seam is not ahead.
+fn azimuth_rad(spin: Spin, turns: f64) -> f64 {
+    let half_turns_from_ahead = 1.0 - 2.0 * turns;
+    match spin {
+        Spin::Clockwise => half_turns_from_ahead * PI,
+        Spin::CounterClockwise => -half_turns_from_ahead * PI,
+    }
+}
+
+/// The rank of each channel by elevation, lowest first.
+fn rings(elevations_deg: &[f64]) -> Vec<u16> {
+    let mut order: Vec<usize> = (0..elevations_deg.len()).collect();
+    order.sort_by(|a, b| elevations_deg[*a].total_cmp(&elevations_deg[*b]));
+    let mut rings = vec![0; order.len()];
+    for (ring, channel) in (0u16..).zip(order) {
+        rings[channel] = ring;
+    }
+    rings
+}
+
+/// Row by row from the upper left, evenly in time.
+fn raster_firings(spec: &RasterSpec) -> Vec<Firing> {
+    let RasterSpec { columns, rows, scan_s, .. } = *spec;
+    let [wide_rad, high_rad] = [spec.horizontal_fov_deg, spec.vertical_fov_deg].map(f64::to_radians);
+    let each_s = scan_s / (f64::from(rows) * f64::from(columns));
+    let middle = |cell: u32, cells: u32| 0.5 - (f64::from(cell) + 0.5) / f64::from(cells);
+    let firing = |row: u32, column: u32| {
+        let after_s = (f64::from(row) * f64::from(columns) + f64::from(column)) * each_s;
+        let angles_rad = [wide_rad * middle(column, columns), high_rad * middle(row, rows)];
+        Firing::new(after_s, angles_rad, (rows - 1 - row) as u16, column)
+    };
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    places.map(|(row, column)| firing(row, column)).collect()
+}
+
+/// Along the rosette, which goes on through all scans.
+fn rosette_firings(spec: &RosetteSpec, rate_hz: f64, scan_start: SimTime) -> Vec<Firing> {
+    let each_rad = 0.5 * spec.half_angle_deg.to_radians();
+    let firing = |number: usize| {
+        let after_s = number as f64 / spec.points_per_s;
+        let [a, b] = spec.prisms_hz.map(|hz| TAU * (hz * (scan_start.secs_f64() + after_s)).fract());
+        let bent = [each_rad * (a.cos() + b.cos()), each_rad * (a.sin() + b.sin())];
+        Firing::new(after_s, off_axis(bent), 0, number as u32)
+    };
+    (0..spec.firings(rate_hz)).map(firing).collect()
+}
+
+/// Azimuth and elevation of a direction that is bent off x by an angle, rad, toward y and z.
+fn off_axis([toward_y, toward_z]: [f64; 2]) -> [f64; 2] {
+    let angle = toward_y.hypot(toward_z);
+    let sine_over_angle = if angle > 0.0 { angle.sin() / angle } else { 1.0 };
+    let (x, y, z) = (angle.cos(), toward_y * sine_over_angle, toward_z * sine_over_angle);
+    [y.atan2(x), z.clamp(-1.0, 1.0).asin()]
+}
+
+/// The unit vector of azimuth and elevation, and those across it: along growing azimuth and along growing elevation.
+pub(super) fn directions(azimuth_rad: f64, elevation_rad: f64) -> [Vector3<f64>; 3] {
+    let (sin_az, cos_az) = azimuth_rad.sin_cos();
+    let (sin_el, cos_el) = elevation_rad.sin_cos();
+    [
+        Vector3::new(cos_el * cos_az, cos_el * sin_az, sin_el),
+        Vector3::new(-sin_az, cos_az, 0.0),
+        Vector3::new(-sin_el * cos_az, -sin_el * sin_az, cos_el),
+    ]
+}

@@ -1,0 +1,353 @@
+//! Lidars (SENSOR §3.1): spinning, raster, solid-state and flash. Each beam leaves at its own instant from where the
+//! sensor then is; where it goes and when is the firing table's (`firing`), how wide it is is `divergence`'s, what comes
+//! back and is told is `echo`'s. Beams are diffusely reflected; what a surface's gloss or its opposition surge would add
+//! is left out. Noise is on range, the two angles and intensity, never on x, y, z.
+//!
+//! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead, and begins anew with each
+//! period: a device whose firing cycle is no whole part of a turn keeps firing over the seam instead.
+//!
+//! Points are as drivers have them: in the sensor's frame at the point's own instant (not deskewed), stamped with the
+//! scan's start. The cloud is unorganised: beams without a return are left out (REP-117's infinities are for images).
+//!
+//! A scan is traced in slices of at most `SLICE`, in each of which bodies go evenly from where they are at its
+//! beginning to where they are at its end; a beam meets them at its own instant. A body with the acceleration a is so
+//! off by a `SLICE`²/8 at most: 0.1 mm at 10 m/s².
+
+mod dead_sector;
+mod divergence;
+mod echo;
+mod firing;
+mod pattern;
+mod scanner;
+mod spec;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+use selene_base::random::{Stream, stream_at};
+use selene_base::{Pose, SimTime};
+use selene_scene::{Beam, BeamReturn};
+
+pub use dead_sector::DeadSector;
+pub use divergence::{BeamProfile, DivergenceSpec};
+pub use echo::ReturnKind;
+pub use firing::Firing;
+pub use pattern::PatternSpec;
+pub use scanner::{Channels, FlashSpec, RasterSpec, RosetteSpec, ScannerSpec, Spin, SpinningSpec, UniformChannels};
+pub use spec::{CloudLayout, IntensityScale, LidarSpec, ReturnMode, SelfHits};
+
+use crate::Schedule;
+use crate::noise::gaussian;
+use divergence::BeamSample;
+use echo::{Echo, REFERENCE_REFLECTANCE, Receiver, Scratch};
+use firing::{directions, firings};
+
+/// Firings of a scan that are worked out together: slices begin with such a block, and each has its own place in the
+/// scan's stream of noise, so that threads and slices change nothing.
+const BLOCK: usize = 64;
+/// From the noise of a block to that of the next one, in words of the stream: a block takes about 800.
+const NOISE_WORDS: u128 = 1 << 12;
+/// How long a slice of a scan lasts at most, but for its last block.
+const SLICE: SimTime = SimTime::from_nanos(10_000_000);
+/// Reflectivity of a perfectly white surface that faces the beam, as makers scale it.
+const REFLECTIVITY_FULL: f64 = 100.0;
+/// What retroreflectors have at most.
+const REFLECTIVITY_MAX: f64 = 255.0;
+
+/// A point of a cloud.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LidarPoint {
+    /// Where it is in the sensor's frame at its own instant, m.
+    pub position_m: [f32; 3],
+    /// Measured distance, m.
+    pub range_m: f32,
+    /// As the lidar's `IntensityScale` has it.
+    pub intensity: f32,
+    /// Reflectivity corrected for range, whole numbers 0 to 255, whatever `intensity` is.
+    pub reflectivity: f32,
+    /// Channel, from the lowest up.
+    pub ring: u16,
+    /// As in `Firing`.
+    pub column: u32,
+    /// Which of its beam's returns it is.
+    pub kind: ReturnKind,
+    /// From the scan's start to its firing.
+    pub after_start: SimTime,
+    /// What is true of it.
+    pub truth: PointTruth,
+}
+
+/// What is true of a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointTruth {
+    /// Distance without noise, m.
+    pub range_m: f32,
+    /// `Class` code of what the beam met; of the surface with the most signal, where it met several.
+    pub class: u16,
+    /// Instance number of the same, see `Label`.
+    pub instance: u32,
+}
+
+/// A lidar with its firing table and its beam worked out.
+#[derive(Clone, Debug)]
+pub struct Lidar {
+    spec: LidarSpec,
+    rays: Vec<BeamSample>,
+    receiver: Receiver,
+    firings: Vec<Firing>,
+}
+
+/// One scan of a lidar.
+#[derive(Clone, Debug)]
+pub struct Scan<'a> {
+    lidar: &'a Lidar,
+    start: SimTime,
+    firings: Cow<'a, [Firing]>,
+}
+
+/// A part of a scan that is traced at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Which firings.
+    pub firings: Range<usize>,
+    /// The instants of its first and its last firing.
+    pub span: [SimTime; 2],
+}
+
+impl Lidar {
+    /// Works out when and whither each beam of a scan goes.
+    #[must_use]
+    pub fn new(spec: LidarSpec) -> Self {
+        let rays = spec.divergence.rays();
+        let receiver = Receiver::new(&spec, rays.iter().map(|ray| ray.weight).collect());
+        Self { rays, receiver, firings: firings(&spec, SimTime::ZERO), spec }
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn spec(&self) -> &LidarSpec {
+        &self.spec
+    }
+
+    /// Rays of each beam.
+    #[must_use]
+    pub fn rays_of_beam(&self) -> usize {
+        self.rays.len()
+    }
+
+    /// Rows and columns of a scan, where it has them: rows from the highest ring down, columns in firing order.
+    #[must_use]
+    pub fn grid(&self) -> Option<[usize; 2]> {
+        self.spec.scanner.grid(self.spec.rate_hz)
+    }
+
+    /// From the first firing of a scan to the last one.
+    #[must_use]
+    pub fn scan_duration(&self) -> SimTime {
+        self.firings.last().map_or(SimTime::ZERO, |firing| firing.after_start)
+    }
+
+    /// When scans start; one is handed over when it is complete and its lag is over.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        let until_due = self.scan_duration() + SimTime::from_secs_f64(self.spec.lag_s);
+        Schedule::new(self.spec.rate_hz, SimTime::ZERO, until_due)
+    }
+
+    /// The scan that starts at `start`.
+    #[must_use]
+    pub fn scan(&self, start: SimTime) -> Scan<'_> {
+        let goes_on = self.spec.scanner.rosette.is_some();
+        let firings =
+            if goes_on { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
+        Scan { lidar: self, start, firings }
+    }
+
+    /// All rays of the scan that starts at `start`, beam by beam; `world_from_lidar_at` gives the sensor's pose at an
+    /// instant. None where it does not know one of them.
+    #[must_use]
+    pub fn beams(
+        &self,
+        start: SimTime,
+        world_from_lidar_at: impl Fn(SimTime) -> Option<Pose> + Sync,
+    ) -> Option<Vec<Beam>> {
+        let scan = self.scan(start);
+        scan.beams(&scan.whole(), world_from_lidar_at)
+    }
+
+    /// The point of an echo.
+    fn point(&self, firing: &Firing, kind: ReturnKind, echo: &Echo, noise: &Noise, number: usize) -> LidarPoint {
+        let range_m = echo.range_m + self.spec.range_sigma_m * noise.range[number];
+        let [toward, ..] = directions(
+            firing.azimuth_rad + self.spec.azimuth_sigma_deg.to_radians() * noise.azimuth,
+            firing.elevation_rad + self.spec.elevation_sigma_deg.to_radians() * noise.elevation,
+        );
+        let signal = self.measured_signal(echo.signal, noise.intensity[number]);
+        let reflectivity = self.reflectivity(signal, echo.range_m) as f32;
+        LidarPoint {
+            position_m: (toward * range_m).map(|c| c as f32).into(),
+            range_m: range_m as f32,
+            intensity: match self.spec.intensity {
+                IntensityScale::Calibrated => reflectivity,
+                IntensityScale::Raw => signal as f32,
+            },
+            reflectivity,
+            ring: firing.ring,
+            column: firing.column,
+            kind,
+            after_start: firing.after_start,
+            truth: PointTruth { range_m: echo.range_m as f32, class: echo.class, instance: echo.instance },
+        }
+    }
+
+    /// A signal as the detector tells it, in thresholds.
+    fn measured_signal(&self, signal: f64, noise: f64) -> f64 {
+        let saturated = self.spec.saturation.map_or(signal, |most| signal.min(most));
+        (saturated * (1.0 + self.spec.intensity_sigma * noise)).max(0.0)
+    }
+
+    /// A signal corrected for its range.
+    fn reflectivity(&self, signal: f64, range_m: f64) -> f64 {
+        let reflectance = signal * REFERENCE_REFLECTANCE * (range_m / self.spec.range_at_10_percent_m).powi(2);
+        (REFLECTIVITY_FULL * reflectance).round().min(REFLECTIVITY_MAX)
+    }
+}
+
+impl Scan<'_> {
+    /// Its firings in the order of their instants.
+    #[must_use]
+    pub fn firings(&self) -> &[Firing] {
+        &self.firings
+    }
+
+    /// All of it as one slice.
+    #[must_use]
+    pub fn whole(&self) -> Slice {
+        self.slice(0..self.firings.len())
+    }
+
+    /// Its slices, in order.
+    #[must_use]
+    pub fn slices(&self) -> Vec<Slice> {
+        let count = self.firings.len();
+        let mut slices = Vec::new();
+        let mut first = 0;
+        for block in (BLOCK..count).step_by(BLOCK) {
+            if self.firings[block].after_start - self.firings[first].after_start >= SLICE {
+                slices.push(self.slice(first..block));
+                first = block;
+            }
+        }
+        if first < count {
+            slices.push(self.slice(first..count));
+        }
+        slices
+    }
+
+    fn slice(&self, firings: Range<usize>) -> Slice {
+        let at = |firing: Option<&Firing>| self.start + firing.map_or(SimTime::ZERO, |firing| firing.after_start);
+        let of = &self.firings[firings.clone()];
+        Slice { span: [at(of.first()), at(of.last())], firings }
+    }
+
+    /// The rays of a slice, beam by beam, each at its share of the slice's span; `world_from_lidar_at` gives the
+    /// sensor's pose at an instant. None where it does not know one of them.
+    #[must_use]
+    pub fn beams(
+        &self,
+        slice: &Slice,
+        world_from_lidar_at: impl Fn(SimTime) -> Option<Pose> + Sync,
+    ) -> Option<Vec<Beam>> {
+        let of_block = |block: &[Firing]| -> Option<Vec<Beam>> {
+            let mut beams = Vec::with_capacity(block.len() * self.lidar.rays.len());
+            let mut known: Option<(SimTime, Pose)> = None;
+            for firing in block {
+                let pose = match known {
+                    Some((time, pose)) if time == firing.after_start => pose,
+                    _ => world_from_lidar_at(self.start + firing.after_start)?,
+                };
+                known = Some((firing.after_start, pose));
+                let share = share(slice.span, self.start + firing.after_start);
+                beams.extend(self.lidar.rays.iter().map(|ray| beam(&pose, firing, ray, share)));
+            }
+            Some(beams)
+        };
+        let blocks: Option<Vec<Vec<Beam>>> = self.firings[slice.firings.clone()].par_chunks(BLOCK).map(of_block).collect();
+        Some(blocks?.concat())
+    }
+
+    /// The points of a slice from what its rays met, in the order of `beams`; `seed` is the scenario's, `index` the
+    /// scan's number.
+    #[must_use]
+    pub fn points(&self, slice: &Slice, met: &[BeamReturn], seed: u64, index: u64) -> Vec<LidarPoint> {
+        let rays = self.lidar.rays.len();
+        let blocks = self.firings[slice.firings.clone()].par_chunks(BLOCK).zip(met.par_chunks(BLOCK * rays));
+        let first = slice.firings.start / BLOCK;
+        let of_block = |(block, (firings, met)): (usize, (&[Firing], &[BeamReturn]))| {
+            let mut noise = stream_at(seed, &self.lidar.spec.name, index);
+            noise.set_word_pos((first + block) as u128 * NOISE_WORDS);
+            self.points_of_block(firings, met, &mut noise)
+        };
+        let points: Vec<Vec<LidarPoint>> = blocks.enumerate().map(of_block).collect();
+        points.concat()
+    }
+
+    fn points_of_block(&self, firings: &[Firing], met: &[BeamReturn], rng: &mut Stream) -> Vec<LidarPoint> {
+        let mut points = Vec::with_capacity(firings.len());
+        let mut scratch = Scratch::default();
+        for (firing, met) in firings.iter().zip(met.chunks_exact(self.lidar.rays.len())) {
+            // Drawn for lost beams too: one more rock must not shift the others' noise.
+            let noise = Noise::draw(rng);
+            if firing.is_dead {
+                continue;
+            }
+            let told = self.lidar.receiver.told(met, &mut scratch);
+            for (number, (kind, echo)) in told.iter().flatten().enumerate() {
+                points.push(self.lidar.point(firing, *kind, echo, &noise, number));
+            }
+        }
+        points
+    }
+}
+
+/// Draws from N(0, 1) for one beam.
+struct Noise {
+    azimuth: f64,
+    elevation: f64,
+    /// Of the first and the second return.
+    range: [f64; 2],
+    intensity: [f64; 2],
+}
+
+impl Noise {
+    fn draw(rng: &mut Stream) -> Self {
+        let mut next = || gaussian(rng);
+        let range = [next(), next()];
+        let (azimuth, elevation) = (next(), next());
+        Self { azimuth, elevation, range, intensity: [next(), next()] }
+    }
+}
+
+/// The share of a span that has passed at an instant.
+fn share([from, to]: [SimTime; 2], at: SimTime) -> f32 {
+    let span_ns = (to - from).nanos();
+    if span_ns > 0 { ((at - from).nanos() as f64 / span_ns as f64) as f32 } else { 0.0 }
+}
+
+/// A ray of a beam from the sensor at `world_from_lidar`.
+fn beam(world_from_lidar: &Pose, firing: &Firing, ray: &BeamSample, share: f32) -> Beam {
+    let [axis, along_azimuth, along_elevation] = directions(firing.azimuth_rad, firing.elevation_rad);
+    let [beside, above] = ray.off_axis;
+    let direction: Vector3<f64> =
+        if beside == 0.0 && above == 0.0 { axis } else { (axis + along_azimuth * beside + along_elevation * above).normalize() };
+    Beam {
+        origin_m: world_from_lidar.translation.vector.into(),
+        direction: (world_from_lidar.rotation * direction).map(|c| c as f32).into(),
+        share,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The topics of one lidar.
+
+use std::collections::BTreeMap;
+
+use selene_coherence::{NodeContext, NodeError, qos_of};
+use selene_observe::{LidarSample, SensorId};
+use selene_ros::Message;
+use selene_ros::sensor_msgs::{Image, LaserScan, PointCloud2};
+use selene_ros::transport::{Publisher, TransportError};
+use selene_sensors::LidarSpec;
+use selene_sim::{EntityId, Model, RoverSetup};
+
+use crate::message;
+
+/// The topics of one lidar.
+pub(crate) struct LidarPublishers {
+    points: Publisher<PointCloud2>,
+    /// Of range and intensity.
+    images: Option<[Publisher<Image>; 2]>,
+    scan: Option<Publisher<LaserScan>>,
+}
+
+/// Those of one rover's lidars.
+pub(crate) fn of_rover(
+    context: &NodeContext,
+    model: &Model,
+    rover: EntityId,
+) -> Result<BTreeMap<SensorId, LidarPublishers>, NodeError> {
+    let Some(kind) = model.rovers().get(&rover) else { return Ok(BTreeMap::new()) };
+    let open = |spec: &LidarSpec| {
+        let sensor = SensorId { rover, name: spec.name.clone() };
+        Ok((sensor, LidarPublishers::open(context, kind.setup(), spec)?))
+    };
+    kind.setup().lidars().map(|lidar| open(lidar.spec)).collect()
+}
+
+impl LidarPublishers {
+    fn open(context: &NodeContext, rover: &RoverSetup, spec: &LidarSpec) -> Result<Self, NodeError> {
+        let images = if spec.images {
+            Some([topic(context, rover, spec, "range_image")?, topic(context, rover, spec, "intensity_image")?])
+        } else {
+            None
+        };
+        let scan = if spec.scan_ring.is_some() { Some(topic(context, rover, spec, "scan")?) } else { None };
+        Ok(Self { points: topic(context, rover, spec, "points")?, images, scan })
+    }
+
+    /// The name of the topic of its clouds.
+    pub(crate) fn points_topic(&self) -> &str {
+        &self.points.topic().name
+    }
+
+    /// Publishes all of a scan.
+    pub(crate) fn publish(&self, sample: LidarSample) -> Result<(), NodeError> {
+        let LidarSample { frame, stamp, cloud, images, planar, .. } = sample;
+        self.points.publish(&message::cloud(cloud, &frame, stamp), stamp)?;
+        if let (Some(publishers), Some(images)) = (&self.images, images) {
+            for (publisher, image) in publishers.iter().zip(images) {
+                publisher.publish(&message::image(image, &frame, stamp), stamp)?;
+            }
+        }
+        if let (Some(publisher), Some(planar)) = (&self.scan, planar) {
+            publisher.publish(&message::scan(planar, &frame, stamp), stamp)?;
+        }
+        Ok(())
+    }
+}
+
+fn topic<M: Message>(
+    context: &NodeContext,
+    rover: &RoverSetup,
+    spec: &LidarSpec,
+    name: &str,
+) -> Result<Publisher<M>, TransportError> {
+    let topic = rover.topic(&format!("{}/{name}", spec.name));
+    Publisher::new(context.links.public.as_ref(), &topic, qos_of(spec.qos))
+}

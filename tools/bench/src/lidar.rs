@@ -1,0 +1,78 @@
+//! What scans of lidars cost on the CPU over the time that they take: beams, tracing and points, from places along the
+//! route of the default scenario, as the presets have them. Nothing moves in it; the bytes of the cloud are not counted.
+
+use std::time::{Duration, Instant};
+
+use nalgebra::UnitQuaternion;
+use selene_base::{Pose, SimTime};
+use selene_scene::{CpuTracer, Scene, Tracer};
+use selene_sensors::lidar::DivergenceSpec;
+use selene_sensors::{Lidar, LidarSpec, SensorSpec};
+
+use crate::BenchError;
+use crate::rays;
+use crate::setting::Setting;
+
+/// How long to measure at least.
+const MEASURED: Duration = Duration::from_secs(3);
+/// The scenario's seed does not matter to the time.
+const SEED: u64 = 1;
+
+/// Wall time of a VLP-16's scan at 10 Hz over its period.
+pub(crate) fn vlp16_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+    real_time_factor(setting, "vlp16")
+}
+
+/// The same of an HDL-32E.
+pub(crate) fn hdl32e_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+    real_time_factor(setting, "hdl32e")
+}
+
+/// Time of an OS1-128's scan of 2048 columns with five rays a beam over that with one.
+pub(crate) fn five_rays_over_one(setting: &Setting) -> Result<f64, BenchError> {
+    let one = preset(setting, "os1_128")?;
+    let divergence = DivergenceSpec { horizontal_mrad: 3.1, vertical_mrad: 3.1, samples: 5, ..one.divergence };
+    let five = LidarSpec { divergence, ..one.clone() };
+    Ok(scan_s(setting, five)? / scan_s(setting, one)?)
+}
+
+fn real_time_factor(setting: &Setting, name: &str) -> Result<f64, BenchError> {
+    let spec = preset(setting, name)?;
+    let rate_hz = spec.rate_hz;
+    Ok(scan_s(setting, spec)? * rate_hz)
+}
+
+fn preset(setting: &Setting, name: &str) -> Result<LidarSpec, BenchError> {
+    let file = setting.config.join(format!("sensor/lidar/{name}.yaml"));
+    match SensorSpec::load(&file).map_err(BenchError::new)? {
+        SensorSpec::Lidar(spec) => Ok(spec),
+        _ => Err(BenchError::new(format!("{}: is no lidar", file.display()))),
+    }
+}
+
+/// Wall time of a scan, s.
+fn scan_s(setting: &Setting, spec: LidarSpec) -> Result<f64, BenchError> {
+    let rays::RouteViews { scene, views, .. } = rays::set_up(setting, None)?;
+    let lidar = Lidar::new(spec);
+    let mut scans = 0;
+    let begun = Instant::now();
+    while begun.elapsed() < MEASURED {
+        for view in &views {
+            let world_from_lidar = Pose::from_parts(view.world_from_optical.translation, UnitQuaternion::identity());
+            scan(&lidar, scene.scene(), world_from_lidar, scans)?;
+            scans += 1;
+        }
+    }
+    Ok(begun.elapsed().as_secs_f64() / scans as f64)
+}
+
+fn scan(lidar: &Lidar, scene: &Scene, world_from_lidar: Pose, index: u64) -> Result<(), BenchError> {
+    let scan = lidar.scan(SimTime::ZERO);
+    let mut met = Vec::new();
+    for slice in scan.slices() {
+        let beams = scan.beams(&slice, |_| Some(world_from_lidar)).unwrap_or_default();
+        CpuTracer.beams(scene, &beams, &mut met).map_err(BenchError::new)?;
+        std::hint::black_box(scan.points(&slice, &met, SEED, index));
+    }
+    Ok(())
+}
