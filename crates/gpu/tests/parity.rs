@@ -217,6 +217,22 @@ fn lamps_gloss_and_detail_are_the_same() {
 }
 
 #[test]
+fn ground_and_rocks_of_every_reflectance_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let paint = PrincipledParams { base: [0.3, 0.2, 0.15], metallic: 0.3, roughness: 0.4, specular: 0.5 };
+    let [matt, glossy] = [Material::Lambert { albedo: 0.3 }, Material::Principled(paint)];
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let usual = Material::Hapke(HapkeParams::REGOLITH);
+    for [regolith, rock] in [[matt, glossy], [glossy, matt], [usual, matt]] {
+        scene.set_ground_materials(&regolith, &rock, detail);
+        let ours = picture(&mut CpuTracer, &scene);
+        assert_same_picture(&ours, &picture(&mut gpu, &scene));
+        assert!([Class::Ground, Class::Rock].iter().all(|class| ours.class.contains(&(*class as u16))));
+    }
+}
+
+#[test]
 fn an_image_of_several_dispatches_is_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let scene = scene(&site());

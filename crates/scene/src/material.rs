@@ -2,13 +2,13 @@
 //! (Hapke 2012; parameters of Sato et al. 2014, doi 10.1002/2013JE004580, App. A),
 //! coherent backscatter left out; its values hold for 30° S to 30° N and stand in
 //! for the poles until a polar set is added. The principled reflectance (Burley 2012)
-//! serves rover parts, Lambert tests.
+//! serves rover parts. Ground, rocks and objects may have any of the three, so that studies compare them.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use bytemuck::Zeroable;
 use nalgebra::Vector3;
-use selene_terrain::HapkeSpec;
+use selene_terrain::{HapkeSpec, LambertSpec, PrincipledSpec, ReflectanceSpec};
 
 use crate::kernel::{HAPKE, LAMBERT, PRINCIPLED, hapke};
 use crate::record::MaterialRecord;
@@ -177,6 +177,18 @@ pub enum Material {
 }
 
 impl Material {
+    /// That of a file; of Hapke's parameters those that it leaves out are `usual`.
+    #[must_use]
+    pub fn of(spec: &ReflectanceSpec, usual: &HapkeParams) -> Self {
+        match *spec {
+            ReflectanceSpec::Hapke(given) => Self::Hapke(usual.but(&given)),
+            ReflectanceSpec::Principled(PrincipledSpec { base, metallic, roughness, specular }) => {
+                Self::Principled(PrincipledParams { base, metallic, roughness, specular })
+            }
+            ReflectanceSpec::Lambert(LambertSpec { albedo }) => Self::Lambert { albedo },
+        }
+    }
+
     /// The kernels' numbers.
     #[must_use]
     pub fn record(&self) -> MaterialRecord {

@@ -122,7 +122,7 @@ impl Bodies {
             let vertices = shape.vertices.iter().map(|v| v.map(|c| (f64::from(c) * rock.radius_m) as f32)).collect();
             Mesh { vertices, triangles: shape.triangles.clone() }
         })?;
-        let material = Material::Hapke(HapkeParams::ROCK.but(&model.scenario().site.surface.rock));
+        let material = Material::of(&model.scenario().site.surface.rock, &HapkeParams::ROCK);
         let instance = scene.add_instance(mesh, &rock.world_from_rock, Class::Rock.numbered(number), &material)?;
         self.rocks.push((rock.id, instance));
         Ok(())
