@@ -97,9 +97,9 @@ impl Bodies {
         let links = kind.model().links().iter().enumerate();
         let visuals = links.flat_map(|(link, body)| body.visuals.iter().map(move |visual| (link, visual)));
         for (number, (link, visual)) in visuals.enumerate() {
-            let finish = kind.model().finish(&visual.material);
+            let material = painted(visual, &kind.model().finish(&visual.material));
             let label = label(&kind.setup().name, Class::Rover, id, number)?;
-            let instance = self.add_shape(scene, &visual.link_from_shape, visual, &finish, label)?;
+            let instance = self.add_shape(scene, &visual.link_from_shape, visual, &material, label)?;
             self.parts.push(Part { instance, rover: id, link, link_from_shape: visual.link_from_shape });
         }
         Ok(())
@@ -110,7 +110,9 @@ impl Bodies {
         for (number, (object_from_link, visual)) in kind.model.visuals.iter().enumerate() {
             let pose = object.world_from_object * object_from_link * visual.link_from_shape;
             let label = label(&kind.name, Class::Object, object.id, number)?;
-            self.add_shape(scene, &pose, visual, &FinishSpec::paint(), label)?;
+            let paint = || painted(visual, &FinishSpec::paint());
+            let material = kind.material.map_or_else(paint, |spec| Material::of(&spec, &HapkeParams::ROCK));
+            self.add_shape(scene, &pose, visual, &material, label)?;
         }
         Ok(())
     }
@@ -133,14 +135,11 @@ impl Bodies {
         scene: &mut Scene,
         pose: &Pose,
         visual: &Visual,
-        finish: &FinishSpec,
+        material: &Material,
         label: Label,
     ) -> Result<InstanceId, SceneError> {
-        let [r, g, b, _] = visual.rgba;
-        let FinishSpec { metallic, roughness, specular, .. } = *finish;
         let mesh = self.mesh(scene, label.number, || mesh_of(&visual.shape))?;
-        let material = Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular });
-        scene.add_instance(mesh, pose, label, &material)
+        scene.add_instance(mesh, pose, label, material)
     }
 
     /// The mesh of an instance; it stays with the scene when the instance goes and comes again.
@@ -152,6 +151,13 @@ impl Bodies {
         self.meshes.insert(instance, mesh);
         Ok(mesh)
     }
+}
+
+/// The visual's own colour with a finish.
+fn painted(visual: &Visual, finish: &FinishSpec) -> Material {
+    let [r, g, b, _] = visual.rgba;
+    let FinishSpec { metallic, roughness, specular, .. } = *finish;
+    Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular })
 }
 
 fn label(name: &str, class: Class, id: EntityId, part: usize) -> Result<Label, ObserveError> {
