@@ -1,13 +1,10 @@
 //! Objects that a scenario places, by a mesh file: they stand as it says, rovers run into them, a lidar meets them with
 //! the reflectance of their material, and images tell what they are.
 
-mod common;
-
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::config;
 use selene_observe::TracedScene;
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Tracer, primitives};
 use selene_sim::{LoadOptions, Scenario, World};
@@ -16,6 +13,10 @@ use selene_sim::{LoadOptions, Scenario, World};
 const SIZE_M: [f64; 3] = [4.0, 1.0, 0.6];
 /// The grid between posts bends, and depths are `f32`.
 const TOLERANCE_M: f64 = 0.01;
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
+}
 
 /// A mesh file, gone with this.
 struct Boulder(PathBuf);
