@@ -122,7 +122,7 @@ fn the_sky_and_earthlit_ground_are_the_same() {
     }));
     scene.set_stars(vec![Star { direction: sun(0.35, 0.2).direction_to_sun, irradiance_w_m2: 1e-8 }]);
     for sun_samples in [1, 8, 32] {
-        let light = LightSampling { sun_samples, bounce_rays: sun_samples, seed: sun_samples };
+        let light = LightSampling { sun_samples, bounce_rays: sun_samples, seed: sun_samples, ..LightSampling::POINT };
         let up = CameraView { light, ..look([0.0, 0.0, bumpy_height_m(0.0, 0.0) + 1.5], [6.0, 1.5, 2.3], 320, 180) };
         let (mut cpu_frame, mut gpu_frame) = (CameraFrame::default(), CameraFrame::default());
         CpuTracer.camera(&scene, &up, &mut cpu_frame).expect("traced");
@@ -211,7 +211,7 @@ fn lamps_gloss_and_detail_are_the_same() {
     scene.set_lamps(vec![lamp(0.4, spot, [0.0; 2]), lamp(-0.4, Profile::LAMBERT, [0.3, 0.1])]).expect("room");
     for sun_elevation in [-0.3, 0.15] {
         scene.set_sun(sun(sun_elevation, 1.0));
-        let light = LightSampling { sun_samples: 8, bounce_rays: 4, seed: 7 };
+        let light = LightSampling { sun_samples: 8, bounce_rays: 4, seed: 7, ..LightSampling::POINT };
         let view = CameraView { light, ..view() };
         let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
         CpuTracer.camera(&scene, &view, &mut ours).expect("traced");
@@ -219,6 +219,46 @@ fn lamps_gloss_and_detail_are_the_same() {
         assert_same_picture(&ours, &theirs);
         let lit = ours.radiance.iter().filter(|l| l[2] > 0.0).count();
         assert!(lit > ours.radiance.len() / 4, "{lit} pixels are lit");
+    }
+}
+
+#[test]
+fn ground_and_rocks_of_every_reflectance_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let paint = PrincipledParams { base: [0.3, 0.2, 0.15], metallic: 0.3, roughness: 0.4, specular: 0.5 };
+    let [matt, glossy] = [Material::Lambert { albedo: 0.3 }, Material::Principled(paint)];
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    let usual = Material::Hapke(HapkeParams::REGOLITH);
+    for [regolith, rock] in [[matt, glossy], [glossy, matt], [usual, matt]] {
+        scene.set_ground_materials(&regolith, &rock, detail);
+        let ours = picture(&mut CpuTracer, &scene);
+        assert_same_picture(&ours, &picture(&mut gpu, &scene));
+        assert!([Class::Ground, Class::Rock].iter().all(|class| ours.class.contains(&(*class as u16))));
+    }
+}
+
+#[test]
+fn earthshine_of_a_disc_and_several_bounces_are_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let direction = sun(0.25, 0.4).direction_to_sun;
+    // Ten thousand times the true Earth, so that its light counts beside the tolerance.
+    scene.set_earth(Some(Earth {
+        direction_to_earth: direction,
+        irradiance_w_m2: 1000.0,
+        angular_radius_rad: 0.0166,
+        sun_from_earth: nalgebra::Vector3::new(0.6, 0.0, 0.8),
+    }));
+    for (sun_elevation, bounces, earth_samples) in [(-0.3, 1, 8), (-0.3, 3, 32), (0.15, 4, 4)] {
+        scene.set_sun(sun(sun_elevation, 1.0));
+        let light = LightSampling { sun_samples: 8, bounce_rays: 4, bounces, earth_samples, seed: 11 };
+        let view = CameraView { light, ..view() };
+        let (mut ours, mut theirs) = (CameraFrame::default(), CameraFrame::default());
+        CpuTracer.camera(&scene, &view, &mut ours).expect("traced");
+        gpu.camera(&scene, &view, &mut theirs).expect("traced");
+        assert_same_picture(&ours, &theirs);
+        assert!(ours.scattered.iter().any(|l| l[1] > 0.1), "enough is scattered to be compared");
     }
 }
 

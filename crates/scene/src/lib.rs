@@ -38,7 +38,7 @@ pub use detail::Detail;
 pub use flow::{Sighting, flow};
 pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};
 pub use lens::{Lens, LensModel};
-pub use light::{EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun};
+pub use light::{BOUNCES_MAX, EARTH_BANDS, Earth, LIMB_EXPONENT, LightSampling, SAMPLES_MAX, Star, Sun};
 pub use material::{HapkeParams, Material, PrincipledParams, ROUGHNESS_MIN};
 pub use mesh::Mesh;
 pub use projection::PIXEL_SAMPLES_MAX;

@@ -25,6 +25,9 @@ pub const EARTH_BANDS: [f64; 3] = [0.283, 0.317, 0.4];
 /// The most samples of the Sun's disc: one bit each.
 pub const SAMPLES_MAX: u32 = 32;
 
+/// The most surfaces in a row that scatter light.
+pub const BOUNCES_MAX: u32 = 8;
+
 /// Below this share of the full Earth's light there is no crescent to be seen.
 const PHASE_LEAST: f64 = 1e-6;
 
@@ -96,20 +99,26 @@ pub struct LightSampling {
     /// penumbras of as many steps.
     pub sun_samples: u32,
     /// Rays from every four pixels (a square of two by two) to what is around, for
-    /// light that sunlit surfaces scatter; 0 leaves shadows to the Earth.
+    /// light that lit surfaces scatter; 0 leaves shadows to the Earth.
     pub bounce_rays: u32,
+    /// How many surfaces in a row scatter light along each of these rays: 1 is lit ground alone, more, up to
+    /// `BOUNCES_MAX`, are lit by what others scatter onto them.
+    pub bounces: u32,
+    /// Rays to the Earth's disc where it is seen in part: 1 takes the middle only, so that its shadows are
+    /// sharp, and leaves out what it has others scatter; more, up to `SAMPLES_MAX`, give penumbras and scatter.
+    pub earth_samples: u32,
     /// Which noise: the same seed gives the same picture.
     pub seed: u32,
 }
 
 impl LightSampling {
     /// The Sun a point, nothing scattered: one shadow ray a pixel.
-    pub const POINT: Self = Self { sun_samples: 1, bounce_rays: 0, seed: 0 };
+    pub const POINT: Self = Self { sun_samples: 1, bounce_rays: 0, bounces: 1, earth_samples: 1, seed: 0 };
 }
 
 impl Default for LightSampling {
     fn default() -> Self {
-        Self { sun_samples: 4, bounce_rays: 1, seed: 0 }
+        Self { sun_samples: 4, bounce_rays: 1, bounces: 1, earth_samples: 1, seed: 0 }
     }
 }
 

@@ -8,7 +8,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use bytemuck::Zeroable;
 use nalgebra::Vector3;
-use selene_terrain::HapkeSpec;
+use selene_terrain::{HapkeSpec, LambertSpec, PrincipledSpec, ReflectanceSpec};
 
 use crate::kernel::{HAPKE, LAMBERT, PRINCIPLED, hapke};
 use crate::record::MaterialRecord;
@@ -192,6 +192,18 @@ pub enum Material {
 }
 
 impl Material {
+    /// That of a file; of Hapke's parameters those that it leaves out are `usual`.
+    #[must_use]
+    pub fn of(spec: &ReflectanceSpec, usual: &HapkeParams) -> Self {
+        match *spec {
+            ReflectanceSpec::Hapke(given) => Self::Hapke(usual.but(&given)),
+            ReflectanceSpec::Principled(PrincipledSpec { base, metallic, roughness, specular, near_infrared }) => {
+                Self::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared })
+            }
+            ReflectanceSpec::Lambert(LambertSpec { albedo }) => Self::Lambert { albedo },
+        }
+    }
+
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1; `visible` is that in visible light, the record's
     /// albedo. What would be above 1 is 1: a spectrum that rises so far is none of a white surface.
     #[must_use]

@@ -257,12 +257,12 @@ pub struct CameraRecord {
     pub row_share: f32,
     /// The first row that is traced, where an image is traced in parts.
     pub first_row: u32,
+    /// As in `LightSampling`.
+    pub earth_samples: u32,
+    /// As in `LightSampling`.
+    pub bounces: u32,
     /// Nothing.
-    pub pad0: u32,
-    /// Nothing.
-    pub pad1: u32,
-    /// Nothing.
-    pub pad2: u32,
+    pub pad: u32,
 }
 
 /// What one pixel sees.
@@ -413,9 +413,9 @@ impl CameraRecord {
             exposure_share: sweep.map_or(0.0, |sweep| sweep.exposure_share as f32),
             row_share: sweep.map_or(0.0, |sweep| sweep.row_share as f32),
             first_row: 0,
-            pad0: 0,
-            pad1: 0,
-            pad2: 0,
+            earth_samples: view.light.earth_samples,
+            bounces: view.light.bounces,
+            pad: 0,
         }
     }
 }

@@ -383,8 +383,8 @@ impl Scene {
             strength: detail.strength,
             mottle: detail.mottle,
         };
-        let regolith = Material::Hapke(HapkeParams::REGOLITH.but(regolith));
-        self.set_ground_materials(&regolith, &Material::Hapke(HapkeParams::ROCK.but(rock)), detail);
+        let regolith = Material::of(regolith, &HapkeParams::REGOLITH);
+        self.set_ground_materials(&regolith, &Material::of(rock, &HapkeParams::ROCK), detail);
     }
 
     /// Replaces all lamps; a scene is made without any. Those without flux are dark.

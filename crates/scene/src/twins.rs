@@ -9,13 +9,14 @@ use std::path::Path;
 use naga::{Expression, Handle, Literal, Module, ScalarKind, StructMember, Type, TypeInner};
 use nalgebra::Vector3;
 
+use crate::kernel::earthlight::EarthPoint;
 use crate::kernel::hapke::Slant;
 use crate::kernel::lamp::Lamplight;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
 use crate::kernel::{
-    self, Hit, Ray, WGSL, chance, detail, hapke, heights, lamp, lens, principled, scatter, sky, sunlight, surface,
-    trace,
+    self, Hit, Ray, WGSL, chance, detail, earthlight, hapke, heights, lamp, lens, principled, scatter, sky, sunlight,
+    surface, trace,
 };
 use crate::record::{
     BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord, MotionRecord,
@@ -178,7 +179,8 @@ fn records() -> BTreeMap<String, Layout> {
         MotionRecord { centre, angle, axis, pad0, shift, pad1 }
         CameraRecord {
             world_from_optical, inverse_focal, principal, size, sun_samples, bounce_rays, seed, lens, reach,
-            pixel_reach, coefficients, motion, moves, samples, exposure_share, row_share, first_row, pad0, pad1, pad2,
+            pixel_reach, coefficients, motion, moves, samples, exposure_share, row_share, first_row,
+            earth_samples, bounces, pad,
         }
         PixelRecord { radiance, depth, scattered, code }
         TruthRecord { normal, albedo, sun_share, pad }
@@ -196,24 +198,27 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Surface { point, normal, clearance, material, code, shade, least_alpha }
         Lamplight { irradiance, distance, direction }
         Sunlight { share, direction }
+        EarthPoint { direction, weight }
     }
 }
 
 /// Constants of the kernels and of what they are given.
 fn constants() -> BTreeMap<String, Vec<Literal>> {
     values! {
-        std::f32::consts::PI, crate::lamp::LAMPS_MAX, crate::light::SAMPLES_MAX, crate::record::LEVELS_MAX,
+        std::f32::consts::PI, crate::lamp::LAMPS_MAX, crate::light::BOUNCES_MAX, crate::light::SAMPLES_MAX,
+        crate::record::LEVELS_MAX,
         kernel::SUN_BAND, kernel::LAMBERT, kernel::HAPKE, kernel::FAR, kernel::GROUND, kernel::CAMERA_GROUP,
         kernel::BEAM_GROUP,
         chance::GOLDEN, chance::PLASTIC,
         detail::FINEST_OCTAVE, detail::COARSEST_OCTAVE, detail::VALUE_SCALE, detail::SLOPE_SCALE, detail::GRAZING,
+        earthlight::FIRST_EARTH_NUMBER, earthlight::LEAST_SIN, earthlight::LEAST_MEAN,
         hapke::LEAST,
         heights::ENTRY_MIP, heights::STILL,
         lamp::FAINTEST, lamp::FAINTEST_OF_SUN, lamp::SMALL, lamp::BEFORE, lamp::NEAREST2, lamp::FIRST_LAMP_NUMBER,
         lens::PINHOLE, lens::POLYNOMIALS, lens::FIELD_OF_VIEW, lens::EQUIDISTANT, lens::STEREOGRAPHIC,
         lens::RADIAL_STEPS, lens::PLANE_STEPS, lens::LAST_STEP,
         principled::DIFFUSE_GAIN,
-        scatter::LEAST_COS, scatter::BLUR_ALPHA, scatter::FIRST_NUMBER,
+        scatter::LEAST_COS, scatter::BLUR_ALPHA, scatter::FIRST_NUMBER, scatter::FIRST_PATH_NUMBER,
         sky::POINTS, sky::LIMB_EXPONENT,
         sunlight::LIMB_ROOT,
         surface::SENSOR_MIP, surface::SURFACE_MIP, surface::GRAZING_COS, surface::GROUND_CODE,

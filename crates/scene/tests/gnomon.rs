@@ -52,7 +52,7 @@ fn profile(elevation_rad: f64, middle_m: f64, width_m: f64) -> Vec<(f64, f64)> {
     let height_m = width_m.max(2.0);
     let straight_down = look([middle_m, 0.0, height_m], [middle_m, 0.0, 0.0], COLUMNS, ROWS);
     let [fx_px, fy_px] = [height_m / metres_a_pixel; 2];
-    let light = LightSampling { sun_samples: SAMPLES, bounce_rays: 0, seed: 0 };
+    let light = LightSampling { sun_samples: SAMPLES, bounce_rays: 0, seed: 0, ..LightSampling::POINT };
     let view = CameraView { fx_px, fy_px, light, ..straight_down };
     let radiance = |scene: &Scene| {
         let mut frame = CameraFrame::default();

@@ -51,7 +51,7 @@ fn table(lamps: Vec<Lamp>) -> Scene {
 /// Irradiance of the table at (x, y) by what a narrow camera above it sees.
 fn irradiance(scene: &Scene, x: f64, y: f64) -> f64 {
     let view = look([x, y, 9.0], [x, y, 0.0], 16, 16);
-    let light = LightSampling { sun_samples: 32, bounce_rays: 0, seed: 3 };
+    let light = LightSampling { sun_samples: 32, bounce_rays: 0, seed: 3, ..LightSampling::POINT };
     let view = CameraView { fx_px: 40_000.0, fy_px: 40_000.0, light, ..view };
     let mut frame = CameraFrame::default();
     CpuTracer.camera(scene, &view, &mut frame).expect("traced");
@@ -159,7 +159,7 @@ fn behind_an_edge(width: f64, places: &[f64]) -> Vec<f64> {
 }
 
 fn under(scene: &Scene, x: f64) -> f64 {
-    let light = LightSampling { sun_samples: 32, bounce_rays: 0, seed: 3 };
+    let light = LightSampling { sun_samples: 32, bounce_rays: 0, seed: 3, ..LightSampling::POINT };
     let view = look([x, 0.0, 0.5], [x, 0.0, 0.0], 16, 16);
     let view = CameraView { fx_px: 40_000.0, fy_px: 40_000.0, light, ..view };
     let mut frame = CameraFrame::default();
@@ -235,7 +235,7 @@ fn lamplight_that_a_white_wall_scatters_reaches_the_ground_behind_a_screen() {
     scene
         .add_instance(screen, &Pose::translation(0.0, 0.0, 0.8), Class::Rover.numbered(PART + 1), &white)
         .expect("room");
-    let light = LightSampling { sun_samples: 4, bounce_rays: 16, seed: random.random() };
+    let light = LightSampling { sun_samples: 4, bounce_rays: 16, seed: random.random(), ..LightSampling::POINT };
     let view = CameraView { light, ..look([-1.5, 0.0, 0.6], [0.3, 0.0, 0.0], 40, 30) };
     let mut frame = CameraFrame::default();
     CpuTracer.camera(&scene, &view, &mut frame).expect("traced");

@@ -55,7 +55,7 @@ fn view() -> CameraView {
         lens: Lens::PINHOLE,
         sweep: None,
         samples: 1,
-        light: LightSampling { sun_samples: 32, bounce_rays: 0, seed: 0 },
+        light: LightSampling { sun_samples: 32, bounce_rays: 0, seed: 0, ..LightSampling::POINT },
     }
 }
 

@@ -50,7 +50,7 @@ fn a_white_furnace_gives_no_more_back_than_it_gets() {
     ] {
         let m = paint(metallic, roughness, specular);
         for cos in [0.05, 0.2, 0.5, 0.8, 1.0] {
-            let back = furnace(|l, v| f64::from(principled::reflected(&m, &Vector3::z(), l, v, 0.0).y), cos);
+            let back = furnace(|l, v| f64::from(principled::reflected(&m, &Vector3::z(), l, v, [0.0, 1.0]).y), cos);
             assert!(back <= 1.0 + FURNACE_SLACK, "{back} of the light at cos {cos}: {metallic} {roughness} {specular}");
             // Light between facets is not followed.
             let least = if metallic == 1.0 && roughness == 1.0 {
@@ -75,7 +75,7 @@ fn roughest_metal(cos: f64) -> f64 {
 fn the_roughest_metal_gives_back_what_the_integral_of_its_facets_says() {
     let m = paint(1.0, 1.0, 0.5);
     for cos in [0.05, 0.2, 0.5, 0.8, 1.0] {
-        let back = furnace(|l, v| f64::from(principled::reflected(&m, &Vector3::z(), l, v, 0.0).y), cos);
+        let back = furnace(|l, v| f64::from(principled::reflected(&m, &Vector3::z(), l, v, [0.0, 1.0]).y), cos);
         assert!((back - roughest_metal(cos)).abs() < FURNACE_SLACK, "{back} at cos {cos}");
     }
 }
@@ -99,8 +99,8 @@ fn light_goes_either_way_alike() {
     for _ in 0..20_000 {
         let m = paint(random.random(), random.random_range(0.3..1.0), random.random());
         let [a, b] = [0, 1].map(|_| toward(random.random_range(0.02..1.0), random.random_range(-PI..PI)));
-        let there = principled::reflected(&m, &Vector3::z(), &a, &b, 0.0) / a.z;
-        let back = principled::reflected(&m, &Vector3::z(), &b, &a, 0.0) / b.z;
+        let there = principled::reflected(&m, &Vector3::z(), &a, &b, [0.0, 1.0]) / a.z;
+        let back = principled::reflected(&m, &Vector3::z(), &b, &a, [0.0, 1.0]) / b.z;
         let apart = (there - back).abs().max() / there.max();
         assert!(apart < RECIPROCITY_TOLERANCE, "{there:?} {back:?} for {a:?} {b:?}");
     }
@@ -119,8 +119,8 @@ fn metals_gleam_in_their_own_colour_and_paints_in_white() {
     let [l, v, aside] = [toward(0.94, 0.0), toward(0.94, PI), toward(0.94, 0.5 * PI)];
     let gleam = |metallic: f64| -> Bands {
         let m = Material::Principled(gold(metallic)).record();
-        principled::reflected(&m, &Vector3::z(), &l, &v, 0.0)
-            - principled::reflected(&m, &Vector3::z(), &l, &aside, 0.0)
+        principled::reflected(&m, &Vector3::z(), &l, &v, [0.0, 1.0])
+            - principled::reflected(&m, &Vector3::z(), &l, &aside, [0.0, 1.0])
     };
     let (metal, paint) = (gleam(1.0), gleam(0.0));
     assert!((metal.x / metal.z / 4.5 - 1.0).abs() < 0.1, "{metal:?}");
@@ -138,7 +138,7 @@ fn every_direction_has_a_number() {
         for _ in 0..100_000 {
             let (normal, source, viewer) = (unit(), unit(), unit());
             for viewer in [viewer, source, normal] {
-                let back = principled::reflected(&m, &normal, &source, &viewer, 0.0);
+                let back = principled::reflected(&m, &normal, &source, &viewer, [0.0, 1.0]);
                 assert!(back.iter().all(|band| band.is_finite() && *band >= 0.0), "{back:?}");
             }
         }

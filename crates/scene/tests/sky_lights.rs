@@ -133,7 +133,7 @@ fn the_same_seed_gives_the_same_light_and_none_is_negative() {
     let mut scene = Scene::new(&common::bumpy_ground(&[(0.05, 150), (0.4, 60)], 40), sun(0.05, 1.0));
     scene.set_earth(Some(earth(0.3, 1.0)));
     let view = CameraView {
-        light: LightSampling { sun_samples: 5, bounce_rays: 3, seed: 9 },
+        light: LightSampling { sun_samples: 5, bounce_rays: 3, seed: 9, ..LightSampling::POINT },
         ..look([-3.0, -1.0, 2.0], [1.0, 0.5, 0.0], 160, 90)
     };
     let [mut one, mut other] = [CameraFrame::default(), CameraFrame::default()];

@@ -31,7 +31,7 @@ fn scene(shift_m: f64, elevation_rad: f64) -> Scene {
 
 fn view(sun_samples: u32) -> CameraView {
     let eye = [-3.0, -1.0, bumpy_height_m(-3.0, -1.0) + 1.2];
-    let light = LightSampling { sun_samples, bounce_rays: 0, seed: 3 };
+    let light = LightSampling { sun_samples, bounce_rays: 0, seed: 3, ..LightSampling::POINT };
     CameraView { light, ..look(eye, [1.0, 0.5, 0.0], SIZE[0], SIZE[1]) }
 }
 

@@ -93,7 +93,10 @@ fn normals_are_those_of_the_points_around() {
 #[test]
 fn radiance_is_albedo_times_the_suns_share_times_its_cosine() {
     let (scene, _, _) = boxed();
-    let view = CameraView { light: LightSampling { sun_samples: 16, bounce_rays: 0, seed: 4 }, ..eye() };
+    let view = CameraView {
+        light: LightSampling { sun_samples: 16, bounce_rays: 0, seed: 4, ..LightSampling::POINT },
+        ..eye()
+    };
     let (frame, truth) = traced(&scene, &view);
     let sun = view.world_from_optical.rotation.inverse() * scene.sun().direction_to_sun;
     let [mut lit, mut dark] = [0, 0];

@@ -6,7 +6,7 @@ use garde::Validate;
 use selene_base::Pose;
 use selene_base::input::within;
 use selene_base::random::{RngExt, stream_at};
-use selene_scene::{CameraView, LightSampling, PIXEL_SAMPLES_MAX, SAMPLES_MAX};
+use selene_scene::{BOUNCES_MAX, CameraView, LightSampling, PIXEL_SAMPLES_MAX, SAMPLES_MAX};
 use serde::Deserialize;
 
 use crate::SensorQos;
@@ -123,16 +123,22 @@ pub struct LightSpec {
     /// Rays to the Sun's disc in penumbra, 1 to 32; 1 takes the Sun as a point.
     #[garde(custom(samples_allowed))]
     pub sun_samples: u32,
-    /// Rays from every four pixels for light scattered by sunlit ground, 0 to 256; 0
+    /// Rays from every four pixels for light scattered by lit ground, 0 to 256; 0
     /// leaves it out.
     #[garde(custom(rays_allowed))]
     pub bounce_rays: u32,
+    /// How many surfaces in a row scatter light, 1 to 8.
+    #[garde(custom(bounces_allowed(self.bounce_rays)))]
+    pub bounces: u32,
+    /// Rays to the Earth's disc in its penumbra, 1 to 32; 1 takes the Earth as a point and does not scatter its light.
+    #[garde(custom(samples_allowed))]
+    pub earth_samples: u32,
 }
 
 impl Default for LightSpec {
     fn default() -> Self {
-        let LightSampling { sun_samples, bounce_rays, .. } = LightSampling::default();
-        Self { sun_samples, bounce_rays }
+        let LightSampling { sun_samples, bounce_rays, bounces, earth_samples, .. } = LightSampling::default();
+        Self { sun_samples, bounce_rays, bounces, earth_samples }
     }
 }
 
@@ -150,6 +156,17 @@ fn samples_allowed(count: &u32, (): &()) -> garde::Result {
 
 fn rays_allowed(count: &u32, (): &()) -> garde::Result {
     count_within(0, BOUNCE_RAYS_MAX, *count as usize)
+}
+
+/// Refuses more bounces than there are, and several where no ray begins.
+fn bounces_allowed(bounce_rays: u32) -> impl FnOnce(&u32, &()) -> garde::Result {
+    move |bounces, ()| {
+        count_within(1, BOUNCES_MAX as usize, *bounces as usize)?;
+        if *bounces == 1 || bounce_rays > 0 {
+            return Ok(());
+        }
+        Err(garde::Error::new(format!("value {bounces} is not allowed with bounce_rays 0: must be 1, or give rays")))
+    }
 }
 
 /// Refuses a target that the response gives at no light.
@@ -240,8 +257,8 @@ impl CameraSpec {
     #[must_use]
     pub fn view(&self, world_from_optical: Pose) -> CameraView {
         let Intrinsics { fx_px, fy_px, cx_px, cy_px } = self.intrinsics();
-        let LightSpec { sun_samples, bounce_rays } = self.light;
-        let light = LightSampling { sun_samples, bounce_rays, seed: 0 };
+        let LightSpec { sun_samples, bounce_rays, bounces, earth_samples } = self.light;
+        let light = LightSampling { sun_samples, bounce_rays, bounces, earth_samples, seed: 0 };
         let (width, height) = (self.width, self.height);
         let lens = self.lens.lens(self.horizontal_fov_deg);
         CameraView {

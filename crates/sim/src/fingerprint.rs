@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write};
 
+use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_terrain::{GroundPatch, Ruts, SiteSpec, Terrain};
 use selene_vehicle::{Joint, Visual};
@@ -167,7 +168,8 @@ fn mounts_hash(rover: &RoverSetup) -> String {
 }
 
 fn object_hash(object: &ObjectSetup) -> String {
-    let ObjectSetup { model, x_m, y_m, z_m, yaw_rad, .. } = object;
+    let ObjectSetup { model, x_m, y_m, z_m, world_from_object, material, .. } = object;
+    let turn = rounded(&Pose::from_parts(Vector3::zeros().into(), *world_from_object));
     let visuals = model.visuals.iter().map(|(object_from_link, visual)| {
         let Visual { link_from_shape, shape, material, rgba } = visual;
         ([object_from_link, link_from_shape].map(rounded), shape, material, rgba)
@@ -175,7 +177,7 @@ fn object_hash(object: &ObjectSetup) -> String {
     let collisions = model.collisions.iter().map(|(object_from_link, collision)| {
         ([object_from_link, &collision.link_from_shape].map(rounded), &collision.shape)
     });
-    hash(&(x_m, y_m, z_m, yaw_rad, visuals.collect::<Vec<_>>(), collisions.collect::<Vec<_>>()))
+    hash(&(x_m, y_m, z_m, turn, material, visuals.collect::<Vec<_>>(), collisions.collect::<Vec<_>>()))
 }
 
 /// A pose's numbers in steps of `SAME_POSE`.
@@ -214,7 +216,9 @@ fn hash(value: &impl Debug) -> String {
 mod tests {
     use super::{Fingerprint, rover_hash};
     use crate::{LoadOptions, Scenario};
+    use nalgebra::UnitQuaternion;
     use selene_base::Pose;
+    use selene_terrain::ReflectanceSpec;
     use selene_vehicle::{ObjectModel, RoverModel, Shape};
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -284,7 +288,12 @@ mod tests {
         let terrain = far.terrain().expect("made");
         let first = Fingerprint::of(&far, &terrain);
         assert_eq!(first.difference(&Fingerprint::of(&near, &terrain)), None);
-        let changes: [(&str, Change); 3] = [
+        let changes: [(&str, Change); 5] = [
+            ("object lander", |scenario| scenario.objects[0].material = Some(ReflectanceSpec::default())),
+            ("object lander", |scenario| {
+                let turn = UnitQuaternion::from_euler_angles(0.1, 0.0, 0.0);
+                scenario.objects[0].world_from_object *= turn;
+            }),
             ("object lander", |scenario| lander(scenario).collisions[0].1.shape = Shape::Sphere { radius_m: 0.7 }),
             ("object lander", |scenario| lander(scenario).visuals[0].1.link_from_shape.translation.x += 1e-3),
             ("mounts viper", |scenario| {

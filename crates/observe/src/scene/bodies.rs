@@ -97,9 +97,9 @@ impl Bodies {
         let links = kind.model().links().iter().enumerate();
         let visuals = links.flat_map(|(link, body)| body.visuals.iter().map(move |visual| (link, visual)));
         for (number, (link, visual)) in visuals.enumerate() {
-            let finish = kind.model().finish(&visual.material);
+            let material = painted(visual, &kind.model().finish(&visual.material));
             let label = label(&kind.setup().name, Class::Rover, id, number)?;
-            let instance = self.add_shape(scene, &visual.link_from_shape, visual, &finish, label)?;
+            let instance = self.add_shape(scene, &visual.link_from_shape, visual, &material, label)?;
             self.parts.push(Part { instance, rover: id, link, link_from_shape: visual.link_from_shape });
         }
         Ok(())
@@ -110,7 +110,9 @@ impl Bodies {
         for (number, (object_from_link, visual)) in kind.model.visuals.iter().enumerate() {
             let pose = object.world_from_object * object_from_link * visual.link_from_shape;
             let label = label(&kind.name, Class::Object, object.id, number)?;
-            self.add_shape(scene, &pose, visual, &FinishSpec::paint(), label)?;
+            let paint = || painted(visual, &FinishSpec::paint());
+            let material = kind.material.map_or_else(paint, |spec| Material::of(&spec, &HapkeParams::ROCK));
+            self.add_shape(scene, &pose, visual, &material, label)?;
         }
         Ok(())
     }
@@ -122,7 +124,7 @@ impl Bodies {
             let vertices = shape.vertices.iter().map(|v| v.map(|c| (f64::from(c) * rock.radius_m) as f32)).collect();
             Mesh { vertices, triangles: shape.triangles.clone() }
         })?;
-        let material = Material::Hapke(HapkeParams::ROCK.but(&model.scenario().site.surface.rock));
+        let material = Material::of(&model.scenario().site.surface.rock, &HapkeParams::ROCK);
         let instance = scene.add_instance(mesh, &rock.world_from_rock, Class::Rock.numbered(number), &material)?;
         self.rocks.push((rock.id, instance));
         Ok(())
@@ -133,15 +135,11 @@ impl Bodies {
         scene: &mut Scene,
         pose: &Pose,
         visual: &Visual,
-        finish: &FinishSpec,
+        material: &Material,
         label: Label,
     ) -> Result<InstanceId, SceneError> {
-        let [r, g, b, _] = visual.rgba;
-        let FinishSpec { metallic, roughness, specular, near_infrared, .. } = *finish;
         let mesh = self.mesh(scene, label.number, || mesh_of(&visual.shape))?;
-        let look = PrincipledParams { base: [r, g, b], metallic, roughness, specular, near_infrared };
-        let material = Material::Principled(look);
-        scene.add_instance(mesh, pose, label, &material)
+        scene.add_instance(mesh, pose, label, material)
     }
 
     /// The mesh of an instance; it stays with the scene when the instance goes and comes again.
@@ -153,6 +151,13 @@ impl Bodies {
         self.meshes.insert(instance, mesh);
         Ok(mesh)
     }
+}
+
+/// The visual's own colour with a finish.
+fn painted(visual: &Visual, finish: &FinishSpec) -> Material {
+    let [r, g, b, _] = visual.rgba;
+    let FinishSpec { metallic, roughness, specular, near_infrared, .. } = *finish;
+    Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular, near_infrared })
 }
 
 fn label(name: &str, class: Class, id: EntityId, part: usize) -> Result<Label, ObserveError> {

@@ -5,6 +5,7 @@
 pub mod bvh;
 pub mod chance;
 pub mod detail;
+pub mod earthlight;
 pub mod hapke;
 pub mod heights;
 pub mod lamp;
@@ -93,6 +94,7 @@ pub const WGSL: &str = concat!(
     include_str!("detail.wgsl"),
     include_str!("lamp.wgsl"),
     include_str!("sunlight.wgsl"),
+    include_str!("earthlight.wgsl"),
     include_str!("scatter.wgsl"),
     include_str!("sky.wgsl"),
     include_str!("lens.wgsl"),

@@ -17,21 +17,21 @@ pub(crate) const DIFFUSE_GAIN: f32 = 1.047;
 
 /// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each
 /// band. All three are unit vectors away from the surface; zero below the horizon. Facets
-/// are taken at least as rough as `least_alpha`.
+/// are taken at least as rough as `least_alpha`; the base is `shade` times the material's.
 #[must_use]
 pub fn reflected(
     m: &MaterialRecord,
     normal: &Vector3<f32>,
     source: &Vector3<f32>,
     viewer: &Vector3<f32>,
-    least_alpha: f32,
+    [least_alpha, shade]: [f32; 2],
 ) -> Bands {
     let mu0 = normal.dot(source);
     let mu = normal.dot(viewer);
     if mu0 <= 0.0 || mu <= 0.0 {
         return Bands::zeros();
     }
-    let base = Bands::from(m.tint) * m.albedo;
+    let base = Bands::from(m.tint) * (m.albedo * shade);
     let half = (source + viewer).normalize();
     let grazing = fifth(1.0 - source.dot(&half));
     let mirror = Bands::repeat(m.specular * (1.0 - m.metallic)) + base * m.metallic;

@@ -2,21 +2,23 @@
 
 const DIFFUSE_GAIN: f32 = 1.047;
 
-// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each band.
-fn principled(m: Material, normal: vec3<f32>, source: vec3<f32>, viewer: vec3<f32>, least_alpha: f32) -> vec3<f32> {
+// Radiance per irradiance of a source in direction `source`: f · cos i, 1/sr, in each band,
+// of a surface with its normal, shade and roughness.
+fn principled(m: Material, surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec3<f32> {
+    let normal = surface.normal;
     let mu0 = dot(normal, source);
     let mu = dot(normal, viewer);
     if mu0 <= 0.0 || mu <= 0.0 {
         return vec3(0.0);
     }
-    let base = m.tint * m.albedo;
+    let base = m.tint * (m.albedo * surface.shade);
     let middle = normalize(source + viewer);
     let grazing = fifth(1.0 - dot(source, middle));
     let mirror = vec3(m.specular * (1.0 - m.metallic)) + base * m.metallic;
     let fresnel = mirror + (vec3(1.0) - mirror) * grazing;
     let left = (1.0 - facet_share(m, mu0)) * (1.0 - facet_share(m, mu)) / (1.0 - m.specular);
     let diffuse = base * ((1.0 - m.metallic) * DIFFUSE_GAIN / PI * left);
-    return (diffuse + fresnel * facets(max(m.alpha, least_alpha), dot(normal, middle), mu0, mu)) * mu0;
+    return (diffuse + fresnel * facets(max(m.alpha, surface.least_alpha), dot(normal, middle), mu0, mu)) * mu0;
 }
 
 // Distribution and masking of the facets, over 4 cos i cos e.

@@ -116,9 +116,9 @@ struct Camera {
     exposure_share: f32,
     row_share: f32,
     first_row: u32,
-    pad0: u32,
-    pad1: u32,
-    pad2: u32,
+    earth_samples: u32,
+    bounces: u32,
+    pad: u32,
 }
 
 struct Pixel {
@@ -170,6 +170,7 @@ const PI: f32 = 3.14159265358979;
 const LEVELS_MAX: u32 = 8u;
 const LAMPS_MAX: u32 = 64u;
 const SAMPLES_MAX: u32 = 32u;
+const BOUNCES_MAX: u32 = 8u;
 // Pixels on a side of a workgroup, and beams of one.
 const CAMERA_GROUP: u32 = 8u;
 const BEAM_GROUP: u32 = 64u;

@@ -1,8 +1,9 @@
-//! Light of Sun and lamps that reaches a surface by way of one other: rays over the hemisphere,
+//! Light of Sun, Earth and lamps that reaches a surface by way of others: rays over the hemisphere,
 //! denser toward the normal as the cosine, each to a surface that may itself see a
-//! random point of the Sun and of a lamp. The mean over chance is the one-bounce integral itself;
-//! further bounces and scattered earthshine are left out. Facets are blurred here, or
-//! few rays would find their glints. A few per cent of rays
+//! random point of the Sun, of the Earth and of a lamp. Where more than one bounce is asked for, the ray goes on
+//! from there in the same way, as a path. The mean over chance is the integral over all paths of up to so many
+//! bounces itself; longer ones are left out, and so is earthshine where the Earth is taken as a point. Facets are
+//! blurred here, or few rays would find their glints. A few per cent of rays
 //! find sunlit ground, so single pixels are noisy.
 
 use std::f32::consts::{PI, TAU};
@@ -10,11 +11,13 @@ use std::f32::consts::{PI, TAU};
 use nalgebra::Vector3;
 
 use super::chance::{stratified, unit};
+use super::earthlight::any_earthlight;
 use super::lamp::any_lamp_on;
 use super::sunlight::sun_point;
 use super::surface::{SURFACE_MIP, Surface, across, faces_openly, reflect, surface_at, trace_nearest};
 use super::{Bands, FAR, SUN_BAND};
-use crate::record::Records;
+use crate::light::BOUNCES_MAX;
+use crate::record::{CameraRecord, Records};
 
 /// A cosine to divide by.
 pub(crate) const LEAST_COS: f32 = 1e-4;
@@ -25,6 +28,9 @@ pub(crate) const BLUR_ALPHA: f32 = 1.0;
 /// First of a pixel's numbers that scattering takes; the Sun's disc takes those before.
 pub(crate) const FIRST_NUMBER: u32 = 2;
 
+/// First of a pixel's numbers that bounces after the first take: four each.
+pub(crate) const FIRST_PATH_NUMBER: u32 = 0x2000;
+
 /// Rays that a pixel has of those of its square of two by two: first come both
 /// pixels of one diagonal, then those of the other.
 #[must_use]
@@ -34,15 +40,15 @@ pub fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
 }
 
 /// Radiance toward `viewer` of the light that other surfaces scatter onto this
-/// one, W/(m² sr), by `rays` of this pixel, each standing for 4/`rays_of_four` of the
+/// one, W/(m² sr), by `rays` of this pixel, each standing for 4/`bounce_rays` of the
 /// light: right in the mean over the four pixels.
 #[must_use]
 pub fn scattered(
     records: &Records<'_>,
+    camera: &CameraRecord,
     surface: &Surface,
     viewer: &Vector3<f32>,
-    [rays, rays_of_four]: [u32; 2],
-    seed: u32,
+    [rays, seed]: [u32; 2],
 ) -> Bands {
     if rays == 0 {
         return Bands::zeros();
@@ -52,38 +58,73 @@ pub fn scattered(
     let mut sum = Bands::zeros();
     for index in 0..rays {
         let from = cosine_direction(&surface.normal, stratified(index, rays, shift));
-        let number = FIRST_NUMBER + 2 + 2 * index;
-        let even = [unit(seed, number), unit(seed, number + 1)];
-        let arriving = lit_radiance(records, surface, from, even);
+        let arriving = path_radiance(records, camera, surface, from, [index, seed]);
         if arriving.sum() > 0.0 {
             let cosine = surface.normal.dot(&from).max(LEAST_COS);
             sum += arriving.component_mul(&reflect(records, surface, &from, viewer)) / cosine;
         }
     }
-    sum * (PI * 4.0 / rays_of_four as f32)
+    sum * (PI * 4.0 / camera.bounce_rays as f32)
 }
 
-/// Radiance that comes to a surface from the one in direction `from`, lit by the point of
-/// the Sun that `even` names and by a point of a lamp.
-fn lit_radiance(records: &Records<'_>, surface: &Surface, from: Vector3<f32>, even: [f32; 2]) -> Bands {
-    let ray = surface.ray(from);
-    let hit = trace_nearest(records, &ray, SURFACE_MIP);
-    if hit.t >= FAR {
-        return Bands::zeros();
+/// Radiance that comes to a surface from direction `from`, by way of as many others in a row as the camera asks
+/// for: of each its own light, times what those before it pass on.
+fn path_radiance(
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    surface: &Surface,
+    mut from: Vector3<f32>,
+    [index, seed]: [u32; 2],
+) -> Bands {
+    let mut surface = *surface;
+    let mut passed = Bands::repeat(1.0);
+    let mut radiance = Bands::zeros();
+    let mut number = FIRST_NUMBER + 2 + 2 * index;
+    for bounce in 1..=camera.bounces {
+        let ray = surface.ray(from);
+        let hit = trace_nearest(records, &ray, SURFACE_MIP);
+        if hit.t >= FAR {
+            break;
+        }
+        let other = Surface { least_alpha: BLUR_ALPHA, ..surface_at(records, &ray, &hit) };
+        let back = -from;
+        let even = [unit(seed, number), unit(seed, number + 1)];
+        radiance += passed.component_mul(&own_light(records, camera, &other, &back, even));
+        if bounce == camera.bounces {
+            break;
+        }
+        number = FIRST_PATH_NUMBER + 4 * (index * BOUNCES_MAX + bounce);
+        from = cosine_direction(&other.normal, [unit(seed, number + 2), unit(seed, number + 3)]);
+        let cosine = other.normal.dot(&from).max(LEAST_COS);
+        passed = passed.component_mul(&reflect(records, &other, &from, &back)) * (PI / cosine);
+        surface = other;
     }
-    let other = Surface { least_alpha: BLUR_ALPHA, ..surface_at(records, &ray, &hit) };
-    let back = -from;
+    radiance
+}
+
+/// Radiance toward `back` of the own light on a surface: of the point of the Sun and of the Earth that `even` names and
+/// of a point of a lamp.
+fn own_light(
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    surface: &Surface,
+    back: &Vector3<f32>,
+    even: [f32; 2],
+) -> Bands {
     let sun = sun_point(records, even);
     let mut radiance = Bands::zeros();
-    if faces_openly(records, &other, sun) {
-        radiance = reflect(records, &other, &sun, &back) * (SUN_BAND * records.globals.sun_irradiance);
+    if faces_openly(records, surface, sun) {
+        radiance = reflect(records, surface, &sun, back) * (SUN_BAND * records.globals.sun_irradiance);
+    }
+    if camera.earth_samples > 1 {
+        radiance += any_earthlight(records, surface, back, even);
     }
     if records.lamps.is_empty() {
         return radiance;
     }
     // Which lamp: by what the first number leaves of finer steps.
     let which = (even[0] * 4096.0).fract();
-    radiance + any_lamp_on(records, &other, &back, [which, even[0], even[1]])
+    radiance + any_lamp_on(records, surface, back, [which, even[0], even[1]])
 }
 
 /// A direction over a surface, as often as its cosine is great.

@@ -1,7 +1,8 @@
-// Light of Sun and lamps that reaches a surface by way of one other: the twin of scatter.rs.
+// Light of Sun, Earth and lamps that reaches a surface by way of others: the twin of scatter.rs.
 
 const LEAST_COS: f32 = 1e-4;
 const FIRST_NUMBER: u32 = 2u;
+const FIRST_PATH_NUMBER: u32 = 0x2000u;
 const BLUR_ALPHA: f32 = 1.0;
 
 // Rays that a pixel has of those of its square of two by two.
@@ -11,45 +12,69 @@ fn rays_of_pixel(rays_of_four: u32, column: u32, row: u32) -> u32 {
 }
 
 // Radiance toward `viewer` of the light that other surfaces scatter onto this one,
-// by `rays` of this pixel, each standing for 4/`rays_of_four` of the light.
-fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, rays_of_four: u32, seed: u32) -> vec3<f32> {
+// by `rays` of this pixel, each standing for 4/`bounce_rays` of the light.
+fn scattered(sharp: Surface, viewer: vec3<f32>, rays: u32, seed: u32) -> vec3<f32> {
     let shift = vec2(unit(seed, FIRST_NUMBER), unit(seed, FIRST_NUMBER + 1u));
     var surface = sharp;
     surface.least_alpha = BLUR_ALPHA;
     var sum = vec3(0.0);
     for (var index = 0u; index < rays; index++) {
         let direction = cosine_direction(surface.normal, stratified(index, rays, shift));
-        let number = FIRST_NUMBER + 2u + 2u * index;
-        let even = vec2(unit(seed, number), unit(seed, number + 1u));
-        let arriving = lit_radiance(surface, direction, even);
+        let arriving = path_radiance(surface, direction, index, seed);
         if arriving.x + arriving.y + arriving.z > 0.0 {
             let cosine = max(dot(surface.normal, direction), LEAST_COS);
             sum += arriving * reflect_toward(surface, direction, viewer) / cosine;
         }
     }
-    return sum * (PI * 4.0 / f32(max(rays_of_four, 1u)));
+    return sum * (PI * 4.0 / f32(max(view.bounce_rays, 1u)));
 }
 
-// Radiance that comes to a surface from the one in `direction`, lit by the point of the
-// Sun that `even` names and by a point of a lamp.
-fn lit_radiance(surface: Surface, direction: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
-    let ray = surface_ray(surface, direction);
-    let hit = trace_nearest(ray, SURFACE_MIP);
-    if hit.t >= FAR {
-        return vec3(0.0);
+// Radiance that comes to a surface from a direction, by way of as many others in a row as the
+// camera asks for: of each its own light, times what those before it pass on.
+fn path_radiance(first: Surface, first_direction: vec3<f32>, index: u32, seed: u32) -> vec3<f32> {
+    var surface = first;
+    var direction = first_direction;
+    var passed = vec3(1.0);
+    var radiance = vec3(0.0);
+    var number = FIRST_NUMBER + 2u + 2u * index;
+    for (var bounce = 1u; bounce <= view.bounces; bounce++) {
+        let ray = surface_ray(surface, direction);
+        let hit = trace_nearest(ray, SURFACE_MIP);
+        if hit.t >= FAR {
+            break;
+        }
+        var other = surface_at(ray, hit);
+        other.least_alpha = BLUR_ALPHA;
+        let back = -direction;
+        radiance += passed * own_light(other, back, vec2(unit(seed, number), unit(seed, number + 1u)));
+        if bounce == view.bounces {
+            break;
+        }
+        number = FIRST_PATH_NUMBER + 4u * (index * BOUNCES_MAX + bounce);
+        direction = cosine_direction(other.normal, vec2(unit(seed, number + 2u), unit(seed, number + 3u)));
+        let cosine = max(dot(other.normal, direction), LEAST_COS);
+        passed = passed * reflect_toward(other, direction, back) * (PI / cosine);
+        surface = other;
     }
-    var other = surface_at(ray, hit);
-    other.least_alpha = BLUR_ALPHA;
+    return radiance;
+}
+
+// Radiance toward `back` of the own light on a surface: of the point of the Sun and of the Earth
+// that `even` names and of a point of a lamp.
+fn own_light(surface: Surface, back: vec3<f32>, even: vec2<f32>) -> vec3<f32> {
     let sun = sun_point(even);
     var radiance = vec3(0.0);
-    if faces_openly(other, sun) {
-        radiance = reflect_toward(other, sun, -direction) * (SUN_BAND * globals.sun_irradiance);
+    if faces_openly(surface, sun) {
+        radiance = reflect_toward(surface, sun, back) * (SUN_BAND * globals.sun_irradiance);
+    }
+    if view.earth_samples > 1u {
+        radiance += any_earthlight(surface, back, even);
     }
     if globals.lamp_count == 0u {
         return radiance;
     }
     // Which lamp: by what the first number leaves of finer steps.
-    return radiance + any_lamp_on(other, -direction, vec3(fract(even.x * 4096.0), even));
+    return radiance + any_lamp_on(surface, back, vec3(fract(even.x * 4096.0), even));
 }
 
 // A direction over a surface, as often as its cosine is great.

@@ -123,7 +123,7 @@ pub fn reflect(records: &Records<'_>, surface: &Surface, source: &Vector3<f32>, 
     if material.kind == HAPKE {
         return tint * hapke::reflected(material, normal, source, &viewer);
     }
-    principled::reflected(material, normal, source, &viewer, surface.least_alpha)
+    principled::reflected(material, normal, source, &viewer, [surface.least_alpha, surface.shade])
 }
 
 /// Two unit vectors across a unit vector: level, and as far up as can be.

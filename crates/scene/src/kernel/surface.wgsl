@@ -78,7 +78,7 @@ fn reflect_toward(surface: Surface, source: vec3<f32>, viewer: vec3<f32>) -> vec
     if material.kind == HAPKE {
         return tint * reflected(material, surface.normal, source, toward);
     }
-    return principled(material, surface.normal, source, toward, surface.least_alpha);
+    return principled(material, surface, source, toward);
 }
 
 // A unit vector across a unit vector, level; axis × side then leads up.

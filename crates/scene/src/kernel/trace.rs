@@ -1,6 +1,6 @@
 //! What a camera pixel and a lidar beam see: the nearest surface, and for the pixel
-//! the light on it, from the Sun's disc, from the Earth (a point for its shadows; left
-//! out in full sunlight, a thousand times its own), from lamps and scattered once.
+//! the light on it, from the Sun's disc, from the Earth (left out in full sunlight, more than a
+//! thousand times its own), from lamps and scattered.
 //! With several samples a pixel the light is their mean, each through its own place in the
 //! pixel at its own instant of the exposure; depth, class and what is scattered are those of
 //! the pixel's centre in the middle of its row's exposure.
@@ -9,13 +9,14 @@ use nalgebra::Vector3;
 
 use super::chance::{pixel_seed, scramble, stratified_in_three, unit};
 use super::detail::detailed;
+use super::earthlight::earthlight;
 use super::lamp::lamps_on;
 use super::lens::lens_direction;
 use super::motion::turned;
 use super::scatter::{rays_of_pixel, scattered};
 use super::sky::sky_radiance;
 use super::sunlight::sunlight;
-use super::surface::{SENSOR_MIP, Surface, faces_openly, reflect, surface_at, trace_nearest};
+use super::surface::{SENSOR_MIP, Surface, reflect, surface_at, trace_nearest};
 use super::{Bands, FAR, Hit, Ray, SUN_BAND};
 use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord};
 
@@ -76,10 +77,10 @@ pub fn pixel_of(
     let seed = pixel_seed(camera.seed, column, row);
     let mut pixel = PixelRecord::NOTHING;
     if let Some(Sight { t, viewer, surface }) = sight {
-        let rays = [rays_of_pixel(camera.bounce_rays, column, row), camera.bounce_rays];
+        let rays = rays_of_pixel(camera.bounce_rays, column, row);
         pixel.depth = *t;
         pixel.code = surface.code;
-        pixel.scattered = scattered(records, surface, viewer, rays, seed).into();
+        pixel.scattered = scattered(records, camera, surface, viewer, [rays, seed]).into();
     }
     pixel.radiance = if camera.samples > 1 {
         sampled(records, camera, [column, row], seed).into()
@@ -205,10 +206,8 @@ fn lit(
         let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
         radiance = reflect(records, surface, &sun.direction, viewer) * irradiance;
     }
-    let earth = Vector3::from(globals.earth_direction);
-    if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(records, surface, earth) {
-        let irradiance = Bands::from(globals.earth_bands) * globals.earth_irradiance;
-        radiance += irradiance.component_mul(&reflect(records, surface, &earth, viewer));
+    if sun.share < 1.0 {
+        radiance += earthlight(records, surface, viewer, [camera.earth_samples, seed]);
     }
     if records.lamps.is_empty() {
         return radiance;

@@ -58,10 +58,10 @@ fn camera_pixel(column: u32, row: u32) -> Pixel {
         let surface = detailed(ray.direction, pixel_size, hit, surface_at(ray, hit));
         let viewer = -normalize(ray.direction);
         if index == 0u {
-            let bounces = rays_of_pixel(view.bounce_rays, column, row);
+            let rays_here = rays_of_pixel(view.bounce_rays, column, row);
             pixel.depth = hit.t;
             pixel.code = surface.code;
-            pixel.scattered = scattered(surface, viewer, bounces, view.bounce_rays, seed);
+            pixel.scattered = scattered(surface, viewer, rays_here, seed);
         }
         if gives_light {
             pixel.radiance += lit(surface, viewer, light_seed);
@@ -125,9 +125,8 @@ fn lit(surface: Surface, viewer: vec3<f32>, seed: u32) -> vec3<f32> {
         let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;
         radiance = reflect_toward(surface, sun.direction, viewer) * irradiance;
     }
-    let earth = globals.earth_direction;
-    if sun.share < 1.0 && globals.earth_irradiance > 0.0 && faces_openly(surface, earth) {
-        radiance += globals.earth_bands * globals.earth_irradiance * reflect_toward(surface, earth, viewer);
+    if sun.share < 1.0 {
+        radiance += earthlight(surface, viewer, view.earth_samples, seed);
     }
     return radiance + lamps_on(surface, viewer, view.sun_samples, seed, sun.share);
 }

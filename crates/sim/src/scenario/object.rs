@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use nalgebra::UnitQuaternion;
+use selene_terrain::ReflectanceSpec;
 use selene_vehicle::{ObjectModel, VehicleError};
 
 use crate::scenario::spec::ObjectSpec;
@@ -20,8 +22,10 @@ pub struct ObjectSetup {
     pub y_m: f64,
     /// Height of its origin above the ground under it, m.
     pub z_m: f64,
-    /// How it is turned about the vertical, from map x (east), counter-clockwise, rad.
-    pub yaw_rad: f64,
+    /// How it is turned: yaw about the vertical, from map x (east), then pitch about its y, then roll about its x.
+    pub world_from_object: UnitQuaternion<f64>,
+    /// What all of it does with light; none for paint of its own colours.
+    pub material: Option<ReflectanceSpec>,
 }
 
 impl ObjectSetup {
@@ -33,7 +37,12 @@ impl ObjectSetup {
             x_m: spec.x_m,
             y_m: spec.y_m,
             z_m: spec.z_m,
-            yaw_rad: spec.yaw_deg.to_radians(),
+            world_from_object: UnitQuaternion::from_euler_angles(
+                spec.roll_deg.to_radians(),
+                spec.pitch_deg.to_radians(),
+                spec.yaw_deg.to_radians(),
+            ),
+            material: spec.material,
         })
     }
 }

@@ -6,6 +6,7 @@ use garde::Validate;
 use selene_base::{InputError, SimTime, input};
 use selene_sky::Utc;
 use selene_soil::SoilsSpec;
+use selene_terrain::ReflectanceSpec;
 use serde::{Deserialize, Deserializer};
 
 use crate::driving::RouteSpec;
@@ -209,6 +210,19 @@ pub struct ObjectSpec {
     #[garde(custom(input::within(-360.0, 360.0)))]
     #[serde(default)]
     pub yaw_deg: f64,
+    /// How it is then turned about its own y, its x axis downward.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    #[serde(default)]
+    pub pitch_deg: f64,
+    /// How it is then turned about its own x.
+    #[garde(custom(input::within(-360.0, 360.0)))]
+    #[serde(default)]
+    pub roll_deg: f64,
+    /// What all of it does with light; without it, paint of the file's colours. Hapke's parameters that are left
+    /// out are rock's.
+    #[garde(dive)]
+    #[serde(default)]
+    pub material: Option<ReflectanceSpec>,
 }
 
 /// How bright a lamp is at the start.

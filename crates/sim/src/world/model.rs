@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
-use selene_terrain::{GroundPatch, Ruts, Terrain};
+use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
 
@@ -51,6 +51,8 @@ pub struct ObjectKind {
     pub name: String,
     /// What it looks like and what rovers meet of it.
     pub model: Arc<ObjectModel>,
+    /// What all of it does with light; none for paint of its own colours.
+    pub material: Option<ReflectanceSpec>,
     /// Where it stands.
     pub world_from_object: Pose,
     pub(crate) obstacle: Obstacle,
@@ -263,10 +265,9 @@ impl RoverKind {
 impl ObjectKind {
     /// An object on the ground.
     pub(crate) fn new(id: EntityId, setup: &ObjectSetup, terrain: &Terrain, ruts: &Ruts) -> Self {
-        let ObjectSetup { x_m, y_m, z_m, yaw_rad, .. } = *setup;
+        let ObjectSetup { x_m, y_m, z_m, world_from_object: turn, material, .. } = *setup;
         let patch = GroundPatch::of_square(terrain, ruts, [x_m, y_m], terrain.spacing_m());
         let height_m = patch.height_m(x_m, y_m).unwrap_or(0.0) + z_m;
-        let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
         let world_from_object = Pose::from_parts(Vector3::new(x_m, y_m, height_m).into(), turn);
         let pieces = setup.model.collisions.iter().map(|(pose, shape)| (world_from_object * pose, shape));
         Self {
@@ -275,6 +276,7 @@ impl ObjectKind {
             reach_m: setup.model.reach_m(),
             bounds: setup.model.bounds(),
             model: Arc::clone(&setup.model),
+            material,
             world_from_object,
         }
     }

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nalgebra::UnitQuaternion;
 use selene_base::InputError;
 use selene_terrain::Ruts;
 use selene_vehicle::contact::{LooseRockState, RockInertia};
@@ -223,7 +224,15 @@ impl Model {
             return Err(SpawnError::Large(model.reach_m()));
         }
         let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
-        let setup = ObjectSetup { name: name.to_owned(), model: Arc::new(model), x_m, y_m, z_m, yaw_rad };
+        let setup = ObjectSetup {
+            name: name.to_owned(),
+            model: Arc::new(model),
+            x_m,
+            y_m,
+            z_m,
+            world_from_object: UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad),
+            material: None,
+        };
         self.add_object(id, Arc::new(ObjectKind::new(id, &setup, self.terrain(), &Default::default())));
         Ok(())
     }

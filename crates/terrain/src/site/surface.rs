@@ -1,10 +1,12 @@
 //! What a site's ground and rocks do with light, as its YAML states it: Hapke's parameters
-//! where they are not those of mean regolith and of our choice for rock, and how much
-//! detail below the finest grid is shown. What the numbers mean is the scene's matter.
+//! where they are not those of mean regolith and of our choice for rock, or another reflectance,
+//! and how much detail below the finest grid is shown. What the numbers mean is the scene's matter.
 
 use garde::Validate;
 use selene_base::input::within;
 use serde::Deserialize;
+
+use crate::site::reflectance::ReflectanceSpec;
 
 /// Reflectance and detail of a site; what is left out is that of a mean lunar site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Validate)]
@@ -12,46 +14,13 @@ use serde::Deserialize;
 pub struct SurfaceSpec {
     /// Of the ground.
     #[garde(dive)]
-    pub regolith: HapkeSpec,
+    pub regolith: ReflectanceSpec,
     /// Of the rocks.
     #[garde(dive)]
-    pub rock: HapkeSpec,
+    pub rock: ReflectanceSpec,
     /// Of the ground below the finest grid.
     #[garde(dive)]
     pub detail: DetailSpec,
-}
-
-/// Hapke's parameters (Hapke 2012) that differ from the usual ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Validate)]
-#[serde(deny_unknown_fields, default)]
-pub struct HapkeSpec {
-    /// Single-scattering albedo, 0 to 0.99.
-    #[garde(inner(custom(within(0.0, 0.99))))]
-    pub w: Option<f64>,
-    /// Width of the phase function's lobes, 0 to 0.95.
-    #[garde(inner(custom(within(0.0, 0.95))))]
-    pub b: Option<f64>,
-    /// Balance of its lobes, −1 to 1; above 0 more comes back than goes on.
-    #[garde(inner(custom(within(-1.0, 1.0))))]
-    pub c: Option<f64>,
-    /// Height of the opposition surge, 0 to 5.
-    #[garde(inner(custom(within(0.0, 5.0))))]
-    pub bs0: Option<f64>,
-    /// Its width, 0.001 to 1.
-    #[garde(inner(custom(within(0.001, 1.0))))]
-    pub hs: Option<f64>,
-    /// Filling factor, 0.01 to 0.7.
-    #[garde(inner(custom(within(0.01, 0.7))))]
-    pub filling: Option<f64>,
-    /// Mean slope of the unresolved roughness, degrees, 0 to 45.
-    #[garde(inner(custom(within(0.0, 45.0))))]
-    pub theta_deg: Option<f64>,
-    /// Red, green and blue reflectance over their mean: each 0 to 3, together 3.
-    #[garde(inner(custom(mean_is_one)))]
-    pub tint: Option<[f64; 3]>,
-    /// Reflectance at 905 and at 1550 nm, where lidars look, over that in visible light: each 0 to 10.
-    #[garde(inner(custom(of_visible)))]
-    pub near_infrared: Option<[f64; 2]>,
 }
 
 /// Detail below the finest grid.
@@ -74,25 +43,10 @@ impl Default for DetailSpec {
     }
 }
 
-/// How far the sum of a tint may be off 3.
-const TINT_SLACK: f64 = 1e-3;
-
-/// A garde check: reflectances over that in visible light.
-fn of_visible(parts: &[f64; 2], (): &()) -> garde::Result {
-    parts.iter().try_for_each(|part| within(0.0, 10.0)(part, &()))
-}
-
-fn mean_is_one(tint: &[f64; 3], (): &()) -> garde::Result {
-    let allowed = tint.iter().all(|band| (0.0..=3.0).contains(band));
-    if allowed && (tint.iter().sum::<f64>() - 3.0).abs() < TINT_SLACK {
-        return Ok(());
-    }
-    Err(garde::Error::new(format!("value {tint:?} is not allowed: must be three numbers 0 to 3 with the sum 3")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::SurfaceSpec;
+    use super::{ReflectanceSpec, SurfaceSpec};
+    use crate::site::reflectance::{HapkeSpec, LambertSpec, PrincipledSpec};
     use selene_base::input::parse_yaml;
     use std::path::Path;
 
@@ -104,7 +58,20 @@ mod tests {
     fn what_is_left_out_is_left_to_the_mean_site() {
         assert_eq!(read("{}"), Ok(SurfaceSpec::default()));
         let dark = read("regolith: {w: 0.2, tint: [1.3, 1.0, 0.7]}").expect("good");
-        assert_eq!((dark.regolith.w, dark.regolith.b, dark.rock.w), (Some(0.2), None, None));
+        let hapke = HapkeSpec { w: Some(0.2), tint: Some([1.3, 1.0, 0.7]), ..HapkeSpec::default() };
+        assert_eq!((dark.regolith, dark.rock), (ReflectanceSpec::Hapke(hapke), ReflectanceSpec::default()));
+    }
+
+    #[test]
+    fn ground_and_rocks_have_any_of_the_reflectances() {
+        let yaml = "regolith: {lambert: {albedo: 0.12}}\nrock: {principled: {base: [0.2, 0.1, 0], roughness: 0.9}}";
+        let paint = PrincipledSpec { base: [0.2, 0.1, 0.0], metallic: 0.0, roughness: 0.9, specular: 0.5 };
+        let expected = SurfaceSpec {
+            regolith: ReflectanceSpec::Lambert(LambertSpec { albedo: 0.12 }),
+            rock: ReflectanceSpec::Principled(paint),
+            ..SurfaceSpec::default()
+        };
+        assert_eq!(read(yaml), Ok(expected));
     }
 
     #[test]
@@ -114,6 +81,11 @@ mod tests {
             ("\nregolith: {tint: [1, 1, 2]}", ["line 2", "[1.0, 1.0, 2.0]", "sum 3"]),
             ("\ndetail: {strength: -1}", ["line 2", "-1", "0 to 1"]),
             ("\nregolith: {albedo: 0.1}", ["line 2", "albedo", "w"]),
+            ("\nrock: {lambert: {albedo: 1.5}}", ["line 2", "1.5", "0 to 1"]),
+            ("\nrock:\n  principled: {base: [0, 0, 2], roughness: 0.5}", ["line 3", "2", "0 to 1"]),
+            ("\nrock: {principled: {base: [0, 0, 0], roughness: 0}}", ["line 2", "0", "0.1 to 1"]),
+            ("\nrock: {w: 0.3, lambert: {albedo: 0.5}}", ["line 2", "exactly one of", "lambert"]),
+            ("\nrock: {phong: {}}", ["line 2", "phong", "principled"]),
         ] {
             let told = read(yaml).expect_err(yaml);
             assert!(parts.iter().all(|part| told.contains(part)), "{told}");

@@ -1,0 +1,144 @@
+//! The Earth's light on a surface, by rays to points of its disc. The Earth is a Lambert sphere lit by the Sun, so only
+//! the part of the disc between its lit limb and the terminator shines: with φ the latitude off the plane of Sun and
+//! viewer, λ the longitude in it from the middle of the disc and α the phase angle, the light of a part of the
+//! sphere goes as cos³φ cos(λ − α) cos λ. Points are even in λ, where they have weights, and as often in φ as there is
+//! light. As for the Sun, a height field hides the disc from below, so a free view of the lowest point and of the cone
+//! to the disc needs no samples; the light then comes from the disc's middle.
+
+use std::f32::consts::PI;
+
+use nalgebra::Vector3;
+
+use super::bvh::{cone_meets_instances, instances_hide};
+use super::chance::{stratified, unit};
+use super::surface::{Surface, across, faces_openly, ground_beyond, ground_hides, reflect};
+use super::{Bands, FAR};
+use crate::light::SAMPLES_MAX;
+use crate::record::Records;
+
+/// First of a pixel's numbers that the Earth's disc takes: two.
+pub(crate) const FIRST_EARTH_NUMBER: u32 = 0x3000;
+
+/// Sine of the phase angle below which the Earth is full or new, and its sides are alike.
+pub(crate) const LEAST_SIN: f32 = 1e-4;
+
+/// A mean weight to divide by: of a crescent thinner than half a degree.
+pub(crate) const LEAST_MEAN: f32 = 1e-5;
+
+/// A point of the Earth's lit part.
+#[derive(Clone, Copy, Debug)]
+pub struct EarthPoint {
+    /// Toward it, unit.
+    pub direction: Vector3<f32>,
+    /// Its light over that of the mean point.
+    pub weight: f32,
+}
+
+/// Radiance toward `viewer` of the Earth's light on a surface, W/(m² sr), by at most `samples` rays to its disc; with
+/// one it is a point.
+#[must_use]
+pub fn earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32>, [samples, seed]: [u32; 2]) -> Bands {
+    let globals = &records.globals;
+    if globals.earth_irradiance <= 0.0 {
+        return Bands::zeros();
+    }
+    let earth = Vector3::from(globals.earth_direction);
+    let seen = if samples <= 1 {
+        EarthPoint { direction: earth, weight: f32::from(u8::from(faces_openly(records, surface, earth))) }
+    } else {
+        seen_part(records, surface, samples, seed)
+    };
+    if seen.weight <= 0.0 {
+        return Bands::zeros();
+    }
+    let irradiance = Bands::from(globals.earth_bands) * (globals.earth_irradiance * seen.weight);
+    irradiance.component_mul(&reflect(records, surface, &seen.direction, viewer))
+}
+
+/// Radiance toward `viewer` of the light of the point of the Earth that `even` names: of its whole light in the mean.
+#[must_use]
+pub fn any_earthlight(records: &Records<'_>, surface: &Surface, viewer: &Vector3<f32>, even: [f32; 2]) -> Bands {
+    let globals = &records.globals;
+    if globals.earth_irradiance <= 0.0 {
+        return Bands::zeros();
+    }
+    let point = earth_point(records, even);
+    if !faces_openly(records, surface, point.direction) {
+        return Bands::zeros();
+    }
+    let irradiance = Bands::from(globals.earth_bands) * (globals.earth_irradiance * point.weight);
+    irradiance.component_mul(&reflect(records, surface, &point.direction, viewer))
+}
+
+/// The part of the Earth's light that arrives, 0…1, as a weight, and where it comes from in the mean.
+fn seen_part(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> EarthPoint {
+    let earth = Vector3::from(records.globals.earth_direction);
+    let radius = records.globals.earth_radius;
+    let height = surface.normal.dot(&earth);
+    let none = EarthPoint { direction: earth, weight: 0.0 };
+    if height <= -radius {
+        return none;
+    }
+    let up = across(&earth)[1];
+    let cut = ground_beyond(records, surface, earth - up * radius, 0.0);
+    let ground_cuts = cut < FAR;
+    if ground_cuts && ground_beyond(records, surface, earth + up * radius, cut) < FAR {
+        return none;
+    }
+    if !ground_cuts && height >= radius && !cone_meets_instances(records, &surface.ray(earth), radius) {
+        return EarthPoint { direction: earth, weight: 1.0 };
+    }
+    sample_earth(records, surface, samples, seed, ground_cuts)
+}
+
+fn sample_earth(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32, ground_cuts: bool) -> EarthPoint {
+    let earth = Vector3::from(records.globals.earth_direction);
+    let shift = [unit(seed, FIRST_EARTH_NUMBER), unit(seed, FIRST_EARTH_NUMBER + 1)];
+    let count = samples.min(SAMPLES_MAX);
+    let mut directions = [earth; SAMPLES_MAX as usize];
+    let mut weights = [0.0; SAMPLES_MAX as usize];
+    for index in 0..count {
+        let point = earth_point(records, stratified(index, count, shift));
+        directions[index as usize] = point.direction;
+        weights[index as usize] = point.weight;
+    }
+    let directions = &directions[..count as usize];
+    let hidden = instances_hide(records, &surface.ray(earth), records.globals.earth_radius, directions);
+    let [mut seen, mut total] = [0.0_f32; 2];
+    let mut toward = Vector3::zeros();
+    for (index, (direction, weight)) in directions.iter().zip(weights).enumerate() {
+        total += weight;
+        let open = hidden >> index & 1 == 0 && surface.normal.dot(direction) > 0.0;
+        if open && !(ground_cuts && ground_hides(records, surface, *direction)) {
+            seen += weight;
+            toward += direction * weight;
+        }
+    }
+    if seen <= 0.0 {
+        return EarthPoint { direction: earth, weight: 0.0 };
+    }
+    // The whole disc without noise: from its middle.
+    let direction = if seen < total { toward.normalize() } else { earth };
+    EarthPoint { direction, weight: seen / total }
+}
+
+/// A point of the lit part, by two even numbers of 0…1.
+fn earth_point(records: &Records<'_>, even: [f32; 2]) -> EarthPoint {
+    let globals = &records.globals;
+    let earth = Vector3::from(globals.earth_direction);
+    let sun = Vector3::from(globals.sun_from_earth);
+    let cos = -sun.dot(&earth);
+    let toward_limb = sun + earth * cos;
+    let sin = toward_limb.norm();
+    let side = if sin > LEAST_SIN { toward_limb / sin } else { across(&earth)[0] };
+    let phase = sin.atan2(cos);
+    let span = PI - phase;
+    let longitude = phase - 0.5 * PI + span * even[0];
+    // The integral of cos³ is sin φ − sin³ φ/3, whose inverse trisects an angle.
+    let sin_latitude = 2.0 * ((2.0 * even[1] - 1.0).asin() / 3.0).sin();
+    let out = (1.0 - sin_latitude * sin_latitude).max(0.0).sqrt() * longitude.sin();
+    let place = side * out + earth.cross(&side) * sin_latitude;
+    let light = ((longitude - phase).cos() * longitude.cos()).max(0.0);
+    let mean = (0.5 * (cos + sin / span.max(LEAST_SIN))).max(LEAST_MEAN);
+    EarthPoint { direction: (earth + place * globals.earth_radius).normalize(), weight: light / mean }
+}

@@ -1,0 +1,165 @@
+//! What a surface does with light, as YAML states it: one of the closed set of reflectances that the scene
+//! has, for a site's ground and rocks and for objects of a scenario. Hapke's parameters stand by themselves,
+//! since regolith follows them unless it is told otherwise; another reflectance stands under its name. What
+//! the numbers mean is the scene's matter.
+
+use garde::Validate;
+use selene_base::input::within;
+use selene_base::{NotOneOf, one_of};
+use serde::Deserialize;
+
+/// How far the sum of a tint may be off 3.
+const TINT_SLACK: f64 = 1e-3;
+/// Hapke's keys, as a refusal names them.
+const HAPKE_KEYS: &str = "Hapke's keys (w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared)";
+
+/// A reflectance.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "ReflectanceKeys")]
+pub enum ReflectanceSpec {
+    /// Particulate and rough: soil and rock.
+    Hapke(HapkeSpec),
+    /// Paint, plastic, metal.
+    Principled(PrincipledSpec),
+    /// Matt, grey.
+    Lambert(LambertSpec),
+}
+
+impl Default for ReflectanceSpec {
+    fn default() -> Self {
+        Self::Hapke(HapkeSpec::default())
+    }
+}
+
+/// A reflectance as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReflectanceKeys {
+    w: Option<f64>,
+    b: Option<f64>,
+    c: Option<f64>,
+    bs0: Option<f64>,
+    hs: Option<f64>,
+    filling: Option<f64>,
+    theta_deg: Option<f64>,
+    tint: Option<[f64; 3]>,
+    near_infrared: Option<[f64; 2]>,
+    principled: Option<PrincipledSpec>,
+    lambert: Option<LambertSpec>,
+}
+
+impl TryFrom<ReflectanceKeys> for ReflectanceSpec {
+    type Error = NotOneOf;
+
+    fn try_from(keys: ReflectanceKeys) -> Result<Self, NotOneOf> {
+        let ReflectanceKeys { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, principled, lambert } = keys;
+        let hapke = HapkeSpec { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared };
+        let alone = principled.is_none() && lambert.is_none();
+        one_of([
+            (HAPKE_KEYS, (alone || hapke != HapkeSpec::default()).then_some(Self::Hapke(hapke))),
+            ("principled", principled.map(Self::Principled)),
+            ("lambert", lambert.map(Self::Lambert)),
+        ])
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for ReflectanceSpec {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        match self {
+            Self::Hapke(spec) => spec.validate_into(&(), parent, report),
+            Self::Principled(spec) => {
+                spec.validate_into(&(), &mut garde::util::nested_path!(parent, "principled"), report);
+            }
+            Self::Lambert(spec) => spec.validate_into(&(), &mut garde::util::nested_path!(parent, "lambert"), report),
+        }
+    }
+}
+
+/// Hapke's parameters (Hapke 2012) that differ from the usual ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Validate)]
+pub struct HapkeSpec {
+    /// Single-scattering albedo, 0 to 0.99.
+    #[garde(inner(custom(within(0.0, 0.99))))]
+    pub w: Option<f64>,
+    /// Width of the phase function's lobes, 0 to 0.95.
+    #[garde(inner(custom(within(0.0, 0.95))))]
+    pub b: Option<f64>,
+    /// Balance of its lobes, −1 to 1; above 0 more comes back than goes on.
+    #[garde(inner(custom(within(-1.0, 1.0))))]
+    pub c: Option<f64>,
+    /// Height of the opposition surge, 0 to 5.
+    #[garde(inner(custom(within(0.0, 5.0))))]
+    pub bs0: Option<f64>,
+    /// Its width, 0.001 to 1.
+    #[garde(inner(custom(within(0.001, 1.0))))]
+    pub hs: Option<f64>,
+    /// Filling factor, 0.01 to 0.7.
+    #[garde(inner(custom(within(0.01, 0.7))))]
+    pub filling: Option<f64>,
+    /// Mean slope of the unresolved roughness, degrees, 0 to 45.
+    #[garde(inner(custom(within(0.0, 45.0))))]
+    pub theta_deg: Option<f64>,
+    /// Red, green and blue reflectance over their mean: each 0 to 3, together 3.
+    #[garde(inner(custom(mean_is_one)))]
+    pub tint: Option<[f64; 3]>,
+    /// Reflectance at 905 and at 1550 nm, where lidars look, over that in visible light: each 0 to 10.
+    #[garde(inner(custom(of_visible)))]
+    pub near_infrared: Option<[f64; 2]>,
+}
+
+/// Parameters of the principled reflectance (Burley 2012).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct PrincipledSpec {
+    /// Red, green and blue reflectance of the diffuse part, or of the metal straight back; each 0 to 1.
+    #[garde(inner(custom(within(0.0, 1.0))))]
+    pub base: [f64; 3],
+    /// How much of it is metal, 0 (the default) to 1.
+    #[garde(custom(within(0.0, 1.0)))]
+    #[serde(default)]
+    pub metallic: f64,
+    /// Roughness of its facets, 0.1 to 1.
+    #[garde(custom(within(0.1, 1.0)))]
+    pub roughness: f64,
+    /// Strength of the gloss of what is no metal, 0 to 1; 0.5 by default.
+    #[garde(custom(within(0.0, 1.0)))]
+    #[serde(default = "glossy")]
+    pub specular: f64,
+    /// Diffuse reflectance at 905 and at 1550 nm, where lidars look, each 0 to 1; by default that in visible light.
+    #[garde(inner(custom(reflectances)))]
+    #[serde(default)]
+    pub near_infrared: Option<[f64; 2]>,
+}
+
+/// Equal radiance to all sides.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct LambertSpec {
+    /// Share of light that leaves again, in every band; 0 to 1.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub albedo: f64,
+}
+
+fn glossy() -> f64 {
+    0.5
+}
+
+/// A garde check: reflectances over that in visible light.
+fn of_visible(parts: &[f64; 2], (): &()) -> garde::Result {
+    parts.iter().try_for_each(|part| within(0.0, 10.0)(part, &()))
+}
+
+fn reflectances(parts: &[f64; 2], (): &()) -> garde::Result {
+    parts.iter().try_for_each(|part| within(0.0, 1.0)(part, &()))
+}
+
+fn mean_is_one(tint: &[f64; 3], (): &()) -> garde::Result {
+    let allowed = tint.iter().all(|band| (0.0..=3.0).contains(band));
+    if allowed && (tint.iter().sum::<f64>() - 3.0).abs() < TINT_SLACK {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value {tint:?} is not allowed: must be three numbers 0 to 3 with the sum 3")))
+}
