@@ -1,6 +1,6 @@
 //! From states of the world to values of sensors: what they need of the recent past (`History`), the scene
-//! that they look at (`scene`), the device that traces it, and cameras, lidars, inertial units, position
-//! receivers and encoders. Values are plain data that know their layout; ROS messages, bags, pictures and
+//! that they look at (`scene`), the device that traces it, and cameras, lidars, encoders and instruments
+//! (inertial units, position receivers and the like). Values are plain data that know their layout; ROS messages, bags, pictures and
 //! arrays are made of them elsewhere.
 //!
 //! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
@@ -16,6 +16,7 @@ mod ground_truth;
 mod history;
 mod imu;
 mod instance;
+mod instruments;
 mod interval;
 mod lidar;
 mod outbox;
@@ -33,17 +34,16 @@ pub use encoders::Encoders;
 pub use feed::Feed;
 pub use ground_truth::{GroundLayers, GroundTruth, MAP_CELLS_MAX, MapWindow, OccupancyLimits, RocksAround};
 pub use history::History;
-pub use imu::Imus;
 pub use instance::{instance_of_part, instance_of_rock};
+pub use instruments::Instruments;
 pub use interval::Interval;
 pub use lidar::Lidars;
-pub use position::Positions;
 pub use recall::{Recorder, recall_span};
 pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
     Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldType, Image, ImuSample, JointReadings,
-    LidarSample, PointCloud, PointField, PositionSample, SensorId,
+    LidarSample, Measured, PointCloud, PointField, Reading, SensorId,
 };
 
 /// Why nothing could be observed.

@@ -173,10 +173,10 @@ pub struct LidarSample {
     pub cloud: PointCloud,
 }
 
-/// One reading of an inertial unit.
+/// One reading of an instrument.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ImuSample {
-    /// Which unit.
+pub struct Reading {
+    /// Which sensor.
     pub sensor: SensorId,
     /// The frame that it measures in.
     pub frame: String,
@@ -184,6 +184,24 @@ pub struct ImuSample {
     pub stamp: SimTime,
     /// Number of the reading since the scenario's start.
     pub index: u64,
+    /// What it tells.
+    pub measured: Measured,
+    /// What a perfect one in its place would tell, where its file asks for that.
+    pub truth: Option<Measured>,
+}
+
+/// What an instrument tells, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Of an inertial unit.
+    Imu(ImuSample),
+    /// Of a position receiver.
+    Fix(selene_sensors::Fix),
+}
+
+/// What an inertial unit tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImuSample {
     /// True attitude in the map frame: no attitude filter is modelled.
     pub world_from_imu: UnitQuaternion<f64>,
     /// Turn rate, rad/s.
@@ -192,21 +210,6 @@ pub struct ImuSample {
     pub linear_acceleration_m_s2: Vector3<f64>,
     /// Variance of the white part of the turn rate, rad²/s², and of the force, m²/s⁴.
     pub white_variances: [f64; 2],
-}
-
-/// One position fix.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PositionSample {
-    /// Which receiver.
-    pub sensor: SensorId,
-    /// The frame of its antenna.
-    pub frame: String,
-    /// When.
-    pub stamp: SimTime,
-    /// Number of the fix since the scenario's start.
-    pub index: u64,
-    /// The fix.
-    pub fix: selene_sensors::Fix,
 }
 
 /// What a rover's joints tell of themselves.

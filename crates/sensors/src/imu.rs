@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::noise::{DriftSpec, gaussian3};
 use crate::spec::{lag, rate, ros_name, schedule};
-use crate::{Sample, Schedule, SensorQos};
+use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 
 /// An inertial measurement unit.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -24,6 +24,10 @@ pub struct ImuSpec {
     /// The frame it measures in.
     #[garde(custom(ros_name))]
     pub link: String,
+    /// Where it sits on that link; none: in the link's frame.
+    #[serde(default)]
+    #[garde(dive)]
+    pub mount: Option<PlacementSpec>,
     /// Samples a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
@@ -33,6 +37,10 @@ pub struct ImuSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// Whether the truth is told beside its readings.
+    #[serde(default)]
+    #[garde(skip)]
+    pub truth: bool,
     /// Noise of the angular velocity, rad/s.
     #[garde(dive)]
     pub gyro_rad_s: DriftSpec,

@@ -25,12 +25,12 @@ pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity
 pub use imu::{Imu, ImuReading, ImuSpec, Motion};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec};
-pub use mount::MountSpec;
+pub use mount::{MountSpec, PlacementSpec};
 pub use noise::DriftSpec;
 pub use position::{Fix, PositionSpec};
 pub use rectification::{PairError, Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};
 pub use shutter::{RollingShutter, Shutter};
-pub use spec::{SensorHeader, SensorQos, SensorSpec};
+pub use spec::{SensorHeader, SensorKind, SensorQos, SensorSpec};
 pub use truth::{DepthUnit, TruthImage, TruthSpec};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use garde::Validate;
 use selene_base::input::{load_yaml, within};
-use selene_base::{InputError, NotOneOf, SimTime, one_of};
+use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
 use crate::{CameraSpec, ImuSpec, Lidar, LidarSpec, PositionSpec, Schedule};
@@ -28,19 +28,6 @@ pub enum SensorQos {
     Reliable,
 }
 
-/// One sensor, by kind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SensorSpec {
-    /// A pinhole camera.
-    Camera(CameraSpec),
-    /// A spinning lidar.
-    Lidar(LidarSpec),
-    /// Gyroscope and accelerometer.
-    Imu(ImuSpec),
-    /// A position fix.
-    Position(PositionSpec),
-}
-
 /// What every sensor's file says, whatever its kind. The specs have these keys each for itself: of a common
 /// part that serde flattens into them, wrong values would lose their lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,31 +44,75 @@ pub struct SensorHeader<'a> {
     pub qos: SensorQos,
 }
 
-/// A sensor's file: the kind is its single top-level key.
-#[derive(Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-struct SensorFile {
-    #[garde(dive)]
-    camera: Option<CameraSpec>,
-    #[garde(dive)]
-    lidar: Option<LidarSpec>,
-    #[garde(dive)]
-    imu: Option<ImuSpec>,
-    #[garde(dive)]
-    position: Option<PositionSpec>,
+/// A sensor's spec of one kind.
+pub trait SensorKind: Sized {
+    /// The spec, if a sensor is of this kind.
+    fn of(sensor: &SensorSpec) -> Option<&Self>;
 }
 
-impl TryFrom<SensorFile> for SensorSpec {
-    type Error = NotOneOf;
+/// Makes of a list of kinds the sensor by kind, its file and what they have in common.
+macro_rules! sensor_kinds {
+    ($($(#[$doc:meta])* $key:ident: $kind:ident($spec:ident),)+) => {
+        /// One sensor, by kind.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum SensorSpec {
+            $($(#[$doc])* $kind($spec),)+
+        }
 
-    fn try_from(file: SensorFile) -> Result<Self, NotOneOf> {
-        one_of([
-            ("camera", file.camera.map(Self::Camera)),
-            ("lidar", file.lidar.map(Self::Lidar)),
-            ("imu", file.imu.map(Self::Imu)),
-            ("position", file.position.map(Self::Position)),
-        ])
-    }
+        /// A sensor's file: the kind is its single top-level key.
+        #[derive(Deserialize, Validate)]
+        #[serde(deny_unknown_fields)]
+        struct SensorFile {
+            $(#[garde(dive)]
+            $key: Option<$spec>,)+
+        }
+
+        impl TryFrom<SensorFile> for SensorSpec {
+            type Error = NotOneOf;
+
+            fn try_from(file: SensorFile) -> Result<Self, NotOneOf> {
+                one_of([$((stringify!($key), file.$key.map(Self::$kind)),)+])
+            }
+        }
+
+        impl SensorSpec {
+            /// What it has in common with sensors of other kinds.
+            #[must_use]
+            pub fn header(&self) -> SensorHeader<'_> {
+                match self {
+                    $(Self::$kind($spec { name, link, rate_hz, lag_s, qos, .. }) => {
+                        SensorHeader { name, link, rate_hz: *rate_hz, lag_s: *lag_s, qos: *qos }
+                    })+
+                }
+            }
+
+            /// Its link, to be replaced by a frame of its own.
+            fn link_mut(&mut self) -> &mut String {
+                match self {
+                    $(Self::$kind(spec) => &mut spec.link,)+
+                }
+            }
+        }
+
+        $(impl SensorKind for $spec {
+            fn of(sensor: &SensorSpec) -> Option<&Self> {
+                if let SensorSpec::$kind(spec) = sensor { Some(spec) } else { None }
+            }
+        })+
+    };
+}
+
+// A new kind is one more row: the key of its file, its variant and its spec, which has at least the fields of
+// `SensorHeader`. The compiler then names every place that must know it; CONTRIBUTING.md lists them.
+sensor_kinds! {
+    /// A pinhole camera.
+    camera: Camera(CameraSpec),
+    /// A spinning lidar.
+    lidar: Lidar(LidarSpec),
+    /// Gyroscope and accelerometer.
+    imu: Imu(ImuSpec),
+    /// A position fix.
+    position: Position(PositionSpec),
 }
 
 impl SensorSpec {
@@ -95,27 +126,43 @@ impl SensorSpec {
         Self::try_from(file).map_err(refuse)
     }
 
-    /// What it has in common with sensors of other kinds.
-    #[must_use]
-    pub fn header(&self) -> SensorHeader<'_> {
-        match self {
-            Self::Camera(CameraSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Lidar(LidarSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Imu(ImuSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Position(PositionSpec { name, link, rate_hz, lag_s, qos, .. }) => {
-                SensorHeader { name, link, rate_hz: *rate_hz, lag_s: *lag_s, qos: *qos }
-            }
-        }
-    }
-
     /// When it samples, from the scenario's start on.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let SensorHeader { rate_hz, lag_s, .. } = self.header();
+        if let Self::Lidar(lidar) = self { Lidar::new(lidar.clone()).schedule() } else { schedule(rate_hz, lag_s) }
+    }
+
+    /// How far before the instant of a sample a reading reaches, s. Cameras and lidars say so themselves.
+    #[must_use]
+    pub fn looks_back_s(&self) -> f64 {
         match self {
-            Self::Lidar(lidar) => Lidar::new(lidar.clone()).schedule(),
-            Self::Camera(_) | Self::Imu(_) | Self::Position(_) => schedule(rate_hz, lag_s),
+            Self::Camera(_) | Self::Lidar(_) | Self::Imu(_) | Self::Position(_) => 0.0,
         }
+    }
+
+    /// Whether its file asks for the truth beside its readings. Cameras have images of their own for that.
+    #[must_use]
+    pub fn tells_truth(&self) -> bool {
+        match self {
+            Self::Imu(imu) => imu.truth,
+            Self::Position(position) => position.truth,
+            Self::Camera(_) | Self::Lidar(_) => false,
+        }
+    }
+
+    /// The frame that it asks for beside its link, and that frame's pose in the link's. Asked once: from then on
+    /// the frame is its link.
+    pub fn take_frame(&mut self) -> Option<(String, Pose)> {
+        let (end, link_from_frame) = match self {
+            Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
+            Self::Imu(imu) => ("frame", imu.mount.take()?.link_from_frame()),
+            Self::Position(position) => ("frame", position.mount.take()?.link_from_frame()),
+            Self::Lidar(_) => return None,
+        };
+        let frame = format!("{}_{end}", self.header().name);
+        self.link_mut().clone_from(&frame);
+        Some((frame, link_from_frame))
     }
 }
 
@@ -282,7 +329,9 @@ mod tests {
         let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
         for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {
             let message = refusal(name, text);
-            assert!(message.contains("exactly one of camera, lidar, imu, position: one sensor a file"), "{message}");
+            for part in ["exactly one of camera, lidar, imu, position", "one sensor a file"] {
+                assert!(message.contains(part), "'{part}' is missing in: {message}");
+            }
         }
     }
 }
