@@ -9,7 +9,9 @@ use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
-use crate::{CameraSpec, ImuSpec, Lidar, LidarSpec, PositionSpec, Schedule};
+use crate::{
+    CameraSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, PositionSpec, Schedule,
+};
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
@@ -113,6 +115,10 @@ sensor_kinds! {
     imu: Imu(ImuSpec),
     /// A position fix.
     position: Position(PositionSpec),
+    /// Magnetic field.
+    magnetometer: Magnetometer(MagnetometerSpec),
+    /// Tilt against gravity.
+    inclinometer: Inclinometer(InclinometerSpec),
 }
 
 impl SensorSpec {
@@ -137,7 +143,9 @@ impl SensorSpec {
     #[must_use]
     pub fn looks_back_s(&self) -> f64 {
         match self {
-            Self::Camera(_) | Self::Lidar(_) | Self::Imu(_) | Self::Position(_) => 0.0,
+            Self::Imu(imu) => imu.window_s,
+            Self::Inclinometer(inclinometer) => inclinometer.window_s,
+            Self::Camera(_) | Self::Lidar(_) | Self::Position(_) | Self::Magnetometer(_) => 0.0,
         }
     }
 
@@ -147,6 +155,8 @@ impl SensorSpec {
         match self {
             Self::Imu(imu) => imu.truth,
             Self::Position(position) => position.truth,
+            Self::Magnetometer(magnetometer) => magnetometer.truth,
+            Self::Inclinometer(inclinometer) => inclinometer.truth,
             Self::Camera(_) | Self::Lidar(_) => false,
         }
     }
@@ -158,6 +168,8 @@ impl SensorSpec {
             Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
             Self::Imu(imu) => ("frame", imu.mount.take()?.link_from_frame()),
             Self::Position(position) => ("frame", position.mount.take()?.link_from_frame()),
+            Self::Magnetometer(magnetometer) => ("frame", magnetometer.mount.take()?.link_from_frame()),
+            Self::Inclinometer(inclinometer) => ("frame", inclinometer.mount.take()?.link_from_frame()),
             Self::Lidar(_) => return None,
         };
         let frame = format!("{}_{end}", self.header().name);
@@ -217,6 +229,10 @@ mod tests {
     const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
     const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
+    const TURNED_TOO_FAR: &str = "rate_hz: 200\n  mount: {at_m: [0, 0, 1], rpy_deg: [0, 400, 0]}";
+    const TWO_FAMILIES: &str = "  gyro_rad_s:\n    sensor: {offset: 0, white_sigma: 0, walk_mean: 0, walk_sigma: 0, walk_time_s: 1}\n";
+    const TWO_BIASES: &str = "  gyro_rad_s:\n    turn_on_bias: {given: [1, 2]}\n";
+    const NEGATIVE_STEP: &str = "  gyro_rad_s:\n    resolution: -0.1\n";
     const UNIFORM_OF_ONE: &str = "uniform: {count: 1, lowest_deg: 0, highest_deg: 1}";
 
     fn config() -> PathBuf {
@@ -308,6 +324,13 @@ mod tests {
             ("lidar.yaml", "max_range_m: 100", "max_range_m: 0.2", vec!["line 14", "0.2", "min_range_m (0.5)"]),
             ("lidar.yaml", "max_range_m: 100", "max_range_m: .inf", vec!["line 14", "inf", "finite"]),
             ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
+            ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  window_s: 0.01", vec!["line 7", "window_s", "0.01", "0.005"]),
+            ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  attitude: guessed", vec!["line 7", "guessed", "truth", "none"]),
+            ("imu.yaml", "rate_hz: 200", TURNED_TOO_FAR, vec!["line 7", "rpy_deg", "400", "-360 to 360"]),
+            ("imu.yaml", "  gyro_rad_s:\n", TWO_FAMILIES, vec!["gyro_rad_s", "exactly one of allan, sensor"]),
+            ("imu.yaml", "  gyro_rad_s:\n", TWO_BIASES, vec!["line 10", "turn_on_bias", "must be 3", "2 numbers"]),
+            ("imu.yaml", "  gyro_rad_s:\n", NEGATIVE_STEP, vec!["line 10", "resolution", "-0.1", "more than 0"]),
+            ("icm20948_mag.yaml", "field_nt: [", "field_nt: [1e9, 0, 0] # [", vec!["field_nt", "-5000000 to 5000000"]),
             ("gps.yaml", "name: gps", "name: 9gps", vec!["line 3", "name", "9gps", "beginning with a letter"]),
             ("gps.yaml", "position:", "sonar:", vec!["line 2", "sonar", "camera", "lidar", "imu", "position"]),
             ("gps.yaml", "qos: reliable", "qos: best", vec!["line 7", "best", "sensor_data", "reliable"]),
