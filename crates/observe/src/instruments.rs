@@ -14,13 +14,16 @@
 
 use std::convert::Infallible;
 
+use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
 use selene_sensors::{Sample, Schedule, SensorSpec};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup};
 
 use crate::history::History;
 use crate::imu::ImuObserver;
+use crate::inclinometer::InclinometerObserver;
 use crate::interval::Interval;
+use crate::magnetometer::MagnetometerObserver;
 use crate::outbox::Outbox;
 use crate::per_rover::PerRover;
 use crate::position::PositionObserver;
@@ -57,6 +60,8 @@ struct Instrument {
 enum Kind {
     Imu(ImuObserver),
     Position(PositionObserver),
+    Magnetometer(MagnetometerObserver),
+    Inclinometer(InclinometerObserver),
 }
 
 /// What an instrument looks at when it measures.
@@ -75,6 +80,11 @@ impl View<'_> {
     pub(crate) fn link_at(&self, link: usize, time: SimTime) -> Option<Pose> {
         self.history.reaches_back_to(time).then(|| self.history.link_at(self.rover, link, time))?
     }
+
+    /// The acceleration of free fall, map axes.
+    pub(crate) fn gravity_m_s2(&self) -> Vector3<f64> {
+        Vector3::new(0.0, 0.0, -self.interval.model.scenario().gravity_m_s2)
+    }
 }
 
 /// What an instrument measured, and what a perfect one at its place would have.
@@ -89,6 +99,12 @@ impl Kind {
         match spec {
             SensorSpec::Imu(spec) => Some(Self::Imu(ImuObserver::new(spec, *link, setup))),
             SensorSpec::Position(spec) => Some(Self::Position(PositionObserver::new(spec, *link, setup))),
+            SensorSpec::Magnetometer(spec) => {
+                Some(Self::Magnetometer(MagnetometerObserver::new(spec, *link, setup)))
+            }
+            SensorSpec::Inclinometer(spec) => {
+                Some(Self::Inclinometer(InclinometerObserver::new(spec, *link, setup)))
+            }
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
         }
     }
@@ -98,6 +114,8 @@ impl Kind {
         match self {
             Self::Imu(imu) => imu.measure(view, sample),
             Self::Position(position) => position.measure(view, sample),
+            Self::Magnetometer(magnetometer) => magnetometer.measure(view, sample),
+            Self::Inclinometer(inclinometer) => inclinometer.measure(view, sample),
         }
     }
 }

@@ -15,10 +15,13 @@ mod feed;
 mod ground_truth;
 mod history;
 mod imu;
+mod inclinometer;
 mod instance;
 mod instruments;
 mod interval;
 mod lidar;
+mod link_motion;
+mod magnetometer;
 mod outbox;
 mod per_rover;
 mod position;
@@ -42,8 +45,8 @@ pub use recall::{Recorder, recall_span};
 pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
-    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldType, Image, ImuSample, JointReadings,
-    LidarSample, Measured, PointCloud, PointField, Reading, SensorId,
+    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,
+    JointReadings, LidarSample, Measured, PointCloud, PointField, Reading, SensorId, TiltSample,
 };
 
 /// Why nothing could be observed.

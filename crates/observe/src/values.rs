@@ -197,19 +197,41 @@ pub enum Measured {
     Imu(ImuSample),
     /// Of a position receiver.
     Fix(selene_sensors::Fix),
+    /// Of a magnetometer.
+    MagneticField(FieldSample),
+    /// Of an inclinometer.
+    Tilt(TiltSample),
 }
 
 /// What an inertial unit tells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImuSample {
-    /// True attitude in the map frame: no attitude filter is modelled.
-    pub world_from_imu: UnitQuaternion<f64>,
+    /// Attitude in the map frame, if it tells one: no attitude filter is modelled.
+    pub attitude: Option<UnitQuaternion<f64>>,
     /// Turn rate, rad/s.
     pub angular_velocity_rad_s: Vector3<f64>,
     /// Specific force, m/s².
     pub linear_acceleration_m_s2: Vector3<f64>,
     /// Variance of the white part of the turn rate, rad²/s², and of the force, m²/s⁴.
     pub white_variances: [f64; 2],
+}
+
+/// What a magnetometer tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldSample {
+    /// The field in its axes, T.
+    pub field_t: Vector3<f64>,
+    /// Variance of the white part, T².
+    pub white_variance_t2: f64,
+}
+
+/// What an inclinometer tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TiltSample {
+    /// About its x axis, rad.
+    pub roll_rad: f64,
+    /// About its y axis, nose down positive, rad.
+    pub pitch_rad: f64,
 }
 
 /// What a rover's joints tell of themselves.

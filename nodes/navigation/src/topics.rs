@@ -19,6 +19,8 @@ fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, Transpo
     match spec {
         SensorSpec::Imu(_) => Ok(vec![of.topic("data", messages::imu)?]),
         SensorSpec::Position(_) => Ok(vec![of.topic("fix", messages::fix)?]),
+        SensorSpec::Magnetometer(_) => Ok(vec![of.topic("mag", messages::magnetic_field)?]),
+        SensorSpec::Inclinometer(_) => Ok(vec![of.topic("tilt", messages::tilt)?]),
         SensorSpec::Camera(_) | SensorSpec::Lidar(_) => Ok(Vec::new()),
     }
 }

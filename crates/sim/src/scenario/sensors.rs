@@ -49,11 +49,6 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
         let what = format!("link: '{named}' is no link of the rover; it has {}", links.join(", "));
         return Err(InputError::content(path, what));
     };
-    if matches!(sensor, SensorSpec::Imu(_)) && !fixed_to_base(rover, link) {
-        let link = &rover.links()[link].name;
-        let what = format!("link: '{link}' moves against base_link; an IMU's link must be fixed to it");
-        return Err(InputError::content(path, what));
-    }
     let link = mount(&mut sensor, link, rover, path)?;
     Ok(MountedSensor { spec: sensor, link })
 }
@@ -66,14 +61,6 @@ fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Pa
         return Err(InputError::content(path, what));
     }
     Ok(rover.links().len() - 1)
-}
-
-/// Whether only fixed joints lie between the base and a link.
-fn fixed_to_base(rover: &RoverModel, link: usize) -> bool {
-    rover.links()[link].joint.is_none_or(|joint| {
-        let joint = &rover.joints()[joint];
-        !joint.moves() && fixed_to_base(rover, joint.parent)
-    })
 }
 
 #[cfg(test)]
