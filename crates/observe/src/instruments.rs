@@ -58,10 +58,10 @@ struct Instrument {
 /// What it measures with.
 #[derive(Debug)]
 enum Kind {
-    Imu(ImuObserver),
+    Imu(Box<ImuObserver>),
     Position(PositionObserver),
-    Magnetometer(MagnetometerObserver),
-    Inclinometer(InclinometerObserver),
+    Magnetometer(Box<MagnetometerObserver>),
+    Inclinometer(Box<InclinometerObserver>),
 }
 
 /// What an instrument looks at when it measures.
@@ -97,13 +97,13 @@ impl Kind {
     /// That of a sensor; none for those that look at the scene.
     fn of(MountedSensor { spec, link }: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
         match spec {
-            SensorSpec::Imu(spec) => Some(Self::Imu(ImuObserver::new(spec, *link, setup))),
+            SensorSpec::Imu(spec) => Some(Self::Imu(Box::new(ImuObserver::new(spec, *link, setup)))),
             SensorSpec::Position(spec) => Some(Self::Position(PositionObserver::new(spec, *link, setup))),
             SensorSpec::Magnetometer(spec) => {
-                Some(Self::Magnetometer(MagnetometerObserver::new(spec, *link, setup)))
+                Some(Self::Magnetometer(Box::new(MagnetometerObserver::new(spec, *link, setup))))
             }
             SensorSpec::Inclinometer(spec) => {
-                Some(Self::Inclinometer(InclinometerObserver::new(spec, *link, setup)))
+                Some(Self::Inclinometer(Box::new(InclinometerObserver::new(spec, *link, setup))))
             }
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
         }

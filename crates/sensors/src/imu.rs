@@ -37,7 +37,7 @@ pub struct ImuSpec {
     /// Where it sits on that link; none: in the link's frame.
     #[serde(default)]
     #[garde(dive)]
-    pub mount: Option<PlacementSpec>,
+    pub mount: Option<Box<PlacementSpec>>,
     /// Samples a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
