@@ -1,7 +1,7 @@
 //! From states of the world to values of sensors: what they need of the recent past (`History`), the scene
-//! that they look at (`scene`), the device that traces it, and cameras, lidars, encoders and instruments
-//! (inertial units, position receivers and the like). Values are plain data that know their layout; ROS messages, bags, pictures and
-//! arrays are made of them elsewhere.
+//! that they look at (`scene`), the device that traces it, and cameras, lidars, encoders and instruments (inertial
+//! units, position receivers and the like). Values are plain data that know their layout; ROS messages, bags,
+//! pictures and arrays are made of them elsewhere.
 //!
 //! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
 //! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
