@@ -10,6 +10,7 @@ mod diagnostics;
 mod drive;
 mod endless;
 mod far_horizon;
+mod imu;
 mod laws;
 mod level_of_detail;
 mod lidar;

@@ -1,7 +1,7 @@
 //! From states of the world to values of sensors: what they need of the recent past (`History`), the scene
-//! that they look at (`scene`), the device that traces it, and cameras, lidars, inertial units, position
-//! receivers and encoders. Values are plain data that know their layout; ROS messages, bags, pictures and
-//! arrays are made of them elsewhere.
+//! that they look at (`scene`), the device that traces it, and cameras, lidars, encoders and instruments (inertial
+//! units, position receivers and the like). Values are plain data that know their layout; ROS messages, bags,
+//! pictures and arrays are made of them elsewhere.
 //!
 //! Observers are fed with intervals between two snapshots, in order, and give the data that are due in
 //! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
@@ -15,9 +15,13 @@ mod feed;
 mod ground_truth;
 mod history;
 mod imu;
+mod inclinometer;
 mod instance;
+mod instruments;
 mod interval;
 mod lidar;
+mod link_motion;
+mod magnetometer;
 mod outbox;
 mod per_rover;
 mod position;
@@ -33,17 +37,16 @@ pub use encoders::Encoders;
 pub use feed::Feed;
 pub use ground_truth::{GroundLayers, GroundTruth, MAP_CELLS_MAX, MapWindow, OccupancyLimits, RocksAround};
 pub use history::History;
-pub use imu::Imus;
 pub use instance::{instance_of_part, instance_of_rock};
+pub use instruments::Instruments;
 pub use interval::Interval;
 pub use lidar::Lidars;
-pub use position::Positions;
 pub use recall::{Recorder, recall_span};
 pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
-    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldType, Image, ImuSample, JointReadings,
-    LidarSample, PlanarScan, PointCloud, PointField, PositionSample, SensorId,
+    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,
+    JointReadings, LidarSample, Measured, PlanarScan, PointCloud, PointField, Reading, SensorId, TiltSample,
 };
 
 /// Why nothing could be observed.

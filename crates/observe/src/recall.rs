@@ -31,7 +31,7 @@ pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
             exposed + SimTime::from_secs_f64(spec.lag_s + between)
         }
         SensorSpec::Lidar(spec) => Lidar::new(spec.clone()).schedule().handed_over(SimTime::ZERO),
-        SensorSpec::Imu(_) | SensorSpec::Position(_) => SimTime::from_secs_f64(sensor.header().lag_s),
+        _ => SimTime::from_secs_f64(sensor.looks_back_s() + sensor.header().lag_s),
     };
     let longest = setup.sensors.iter().map(|sensor| span(&sensor.spec)).max().unwrap_or(SimTime::ZERO);
     longest + heartbeat + heartbeat

@@ -202,10 +202,10 @@ pub struct PlanarScan {
     pub intensity: Vec<f32>,
 }
 
-/// One reading of an inertial unit.
+/// One reading of an instrument.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ImuSample {
-    /// Which unit.
+pub struct Reading {
+    /// Which sensor.
     pub sensor: SensorId,
     /// The frame that it measures in.
     pub frame: String,
@@ -213,8 +213,30 @@ pub struct ImuSample {
     pub stamp: SimTime,
     /// Number of the reading since the scenario's start.
     pub index: u64,
-    /// True attitude in the map frame: no attitude filter is modelled.
-    pub world_from_imu: UnitQuaternion<f64>,
+    /// What it tells.
+    pub measured: Measured,
+    /// What a perfect one in its place would tell, where its file asks for that.
+    pub truth: Option<Measured>,
+}
+
+/// What an instrument tells, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// Of an inertial unit.
+    Imu(ImuSample),
+    /// Of a position receiver.
+    Fix(selene_sensors::Fix),
+    /// Of a magnetometer.
+    MagneticField(FieldSample),
+    /// Of an inclinometer.
+    Tilt(TiltSample),
+}
+
+/// What an inertial unit tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImuSample {
+    /// Attitude in the map frame, if it tells one: no attitude filter is modelled.
+    pub attitude: Option<UnitQuaternion<f64>>,
     /// Turn rate, rad/s.
     pub angular_velocity_rad_s: Vector3<f64>,
     /// Specific force, m/s².
@@ -223,19 +245,22 @@ pub struct ImuSample {
     pub white_variances: [f64; 2],
 }
 
-/// One position fix.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PositionSample {
-    /// Which receiver.
-    pub sensor: SensorId,
-    /// The frame of its antenna.
-    pub frame: String,
-    /// When.
-    pub stamp: SimTime,
-    /// Number of the fix since the scenario's start.
-    pub index: u64,
-    /// The fix.
-    pub fix: selene_sensors::Fix,
+/// What a magnetometer tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldSample {
+    /// The field in its axes, T.
+    pub field_t: Vector3<f64>,
+    /// Variance of the white part, T².
+    pub white_variance_t2: f64,
+}
+
+/// What an inclinometer tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TiltSample {
+    /// About its x axis, rad.
+    pub roll_rad: f64,
+    /// About its y axis, nose down positive, rad.
+    pub pitch_rad: f64,
 }
 
 /// What a rover's joints tell of themselves.

@@ -1,18 +1,28 @@
-//! Gyroscope and accelerometer (SENSOR §3.3): ω_out = ω + η_a + b, a_out = (a − g) +
-//! η_a + b, with the white noise and bias walk of `noise`. Rigid mounting anywhere on the
-//! body: a = a_body + α × r + ω × (ω × r). At rest on the Moon it reads +1.62 m/s² up.
-//! Attitude is the true one, as if an ideal filter stood behind it. Averaging over the
-//! sample period, saturation and quantisation are not modelled yet.
+//! Gyroscope and accelerometer (SENSOR §3.3) on any link of a rover. They measure the angular velocity and the
+//! specific force a − g at their place, in their own axes: a = a_link + α × r + ω × (ω × r) with the lever arm r
+//! from the link's origin. At rest on the Moon they read +1.62 m/s² up. What is wrong with the two triads is in
+//! `triad`; an accelerometer has no size here.
+//!
+//! With a collection window the true values are means over it, of four instants evenly spaced in it; it ends at the
+//! reading's stamp. Noise has the same size with a window and without.
+//!
+//! The attitude is the true one, as if an ideal filter stood behind it, or none. An estimated one is not offered: a
+//! filter of any kind remembers all readings since its start, while readings here are functions of their number.
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
-use selene_base::Pose;
+use selene_base::input::non_negative;
 use selene_base::random::stream_at;
+use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
-use crate::noise::{DriftSpec, gaussian3};
+use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name, schedule};
-use crate::{Sample, Schedule, SensorQos};
+use crate::triad::{Triad, TriadSpec, one_family};
+use crate::{PlacementSpec, Sample, Schedule, SensorQos};
+
+/// Instants of a collection window.
+const WINDOW_INSTANTS: u32 = 4;
 
 /// An inertial measurement unit.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -21,9 +31,13 @@ pub struct ImuSpec {
     /// Topic prefix and stream name.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The frame it measures in.
+    /// The frame it measures in; with `mount`, the link that carries it.
     #[garde(custom(ros_name))]
     pub link: String,
+    /// Where it sits on that link; none: in the link's frame.
+    #[serde(default)]
+    #[garde(dive)]
+    pub mount: Option<Box<PlacementSpec>>,
     /// Samples a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
@@ -33,12 +47,35 @@ pub struct ImuSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
-    /// Noise of the angular velocity, rad/s.
-    #[garde(dive)]
-    pub gyro_rad_s: DriftSpec,
-    /// Noise of the specific force, m/s².
-    #[garde(dive)]
-    pub accelerometer_m_s2: DriftSpec,
+    /// Whether the truth is told beside its readings.
+    #[serde(default)]
+    #[garde(skip)]
+    pub truth: bool,
+    /// The time that a reading is a mean over, s; at most that from one to the next.
+    #[serde(default)]
+    #[garde(custom(non_negative), custom(within_a_period(self.rate_hz)))]
+    pub window_s: f64,
+    /// The attitude that it tells. May be left out.
+    #[serde(default)]
+    #[garde(skip)]
+    pub attitude: AttitudeSource,
+    /// Errors of the angular velocity, rad/s.
+    #[garde(dive, custom(one_family))]
+    pub gyro_rad_s: TriadSpec,
+    /// Errors of the specific force, m/s².
+    #[garde(dive, custom(one_family), custom(without_per_m_s2))]
+    pub accelerometer_m_s2: TriadSpec,
+}
+
+/// Which attitude an inertial unit tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttitudeSource {
+    /// The true one.
+    #[default]
+    Truth,
+    /// None.
+    None,
 }
 
 impl ImuSpec {
@@ -70,8 +107,9 @@ impl Motion {
         Self { world_from_body, angular_velocity: zero, angular_acceleration: zero, linear_acceleration: zero }
     }
 
-    /// Acceleration of a point of the body, `arm` from its frame's origin (map axes).
-    fn acceleration_at(&self, arm: Vector3<f64>) -> Vector3<f64> {
+    /// Acceleration of a point of the body, `arm` from its frame's origin (map axes), m/s².
+    #[must_use]
+    pub fn acceleration_at(&self, arm: Vector3<f64>) -> Vector3<f64> {
         let omega = self.angular_velocity;
         self.linear_acceleration + self.angular_acceleration.cross(&arm) + omega.cross(&omega.cross(&arm))
     }
@@ -88,49 +126,78 @@ pub struct ImuReading {
     pub linear_acceleration: Vector3<f64>,
 }
 
-/// An IMU mounted on a body.
+impl ImuReading {
+    /// The same with the means of others; itself where there are none.
+    #[must_use]
+    pub fn averaged(self, over: &[Self]) -> Self {
+        if over.is_empty() {
+            return self;
+        }
+        let mean = |of: fn(&Self) -> Vector3<f64>| over.iter().map(of).sum::<Vector3<f64>>() / over.len() as f64;
+        Self {
+            angular_velocity: mean(|reading| reading.angular_velocity),
+            linear_acceleration: mean(|reading| reading.linear_acceleration),
+            ..self
+        }
+    }
+}
+
+/// An IMU mounted on a body, with the errors of one run.
 #[derive(Clone, Debug)]
 pub struct Imu {
     spec: ImuSpec,
     body_from_imu: Pose,
     seed: u64,
+    gyro: Triad,
+    accelerometer: Triad,
 }
 
 impl Imu {
     /// Mounted at `body_from_imu`; `seed` is the scenario's.
     #[must_use]
     pub fn new(spec: ImuSpec, body_from_imu: Pose, seed: u64) -> Self {
-        Self { spec, body_from_imu, seed }
+        let dt_s = 1.0 / spec.rate_hz;
+        let triad = |of: &TriadSpec, what: &str| Triad::new(of, dt_s, seed, &format!("{}/{what}", spec.name));
+        let gyro = triad(&spec.gyro_rad_s, "gyro");
+        let accelerometer = triad(&spec.accelerometer_m_s2, "accelerometer");
+        Self { spec, body_from_imu, seed, gyro, accelerometer }
     }
 
-    /// The reading of `sample`. `gravity` is the acceleration of free fall in map axes,
-    /// (0, 0, −1.62) m/s² on the Moon.
+    /// What it is.
     #[must_use]
-    pub fn read(&self, sample: Sample, motion: &Motion, gravity: Vector3<f64>) -> ImuReading {
+    pub fn spec(&self) -> &ImuSpec {
+        &self.spec
+    }
+
+    /// The instants whose mean a reading is, apart from its attitude; none without a collection window.
+    pub fn window(&self, sample: Sample) -> impl Iterator<Item = SimTime> + use<> {
+        let window_s = self.spec.window_s;
+        let before = move |part: u32| window_s * (1.0 - (f64::from(part) + 0.5) / f64::from(WINDOW_INSTANTS));
+        let count = if window_s > 0.0 { WINDOW_INSTANTS } else { 0 };
+        (0..count).map(move |part| sample.instant - SimTime::from_secs_f64(before(part)))
+    }
+
+    /// The reading of `sample`, of which a perfect instrument would tell `exact`.
+    #[must_use]
+    pub fn read(&mut self, sample: Sample, exact: &ImuReading) -> ImuReading {
         let mut rng = stream_at(self.seed, &self.spec.name, sample.index);
-        let (gyro, accelerometer) = (&self.spec.gyro_rad_s, &self.spec.accelerometer_m_s2);
-        let [gyro_bias, accelerometer_bias] = self.biases(sample);
-        let exact = self.exact(motion, gravity);
+        let (for_gyro, for_accelerometer) = (gaussian3(&mut rng), gaussian3(&mut rng));
+        let (rate, force) = (exact.angular_velocity, exact.linear_acceleration);
         ImuReading {
             world_from_imu: exact.world_from_imu,
-            angular_velocity: exact.angular_velocity + gyro.white(&mut rng) + gyro_bias,
-            linear_acceleration: exact.linear_acceleration + accelerometer.white(&mut rng) + accelerometer_bias,
+            angular_velocity: self.gyro.read(sample.index, rate, force, for_gyro),
+            linear_acceleration: self.accelerometer.read(sample.index, force, force, for_accelerometer),
         }
     }
 
-    /// The biases at `sample`: of the gyroscope, rad/s, and of the accelerometer, m/s². They have walked one
-    /// step for each sample since the scenario's start, this one included.
+    /// The biases at `sample`: of the gyroscope, rad/s, and of the accelerometer, m/s².
     #[must_use]
-    pub fn biases(&self, sample: Sample) -> [Vector3<f64>; 2] {
-        let dt_s = 1.0 / self.spec.rate_hz;
-        let quantities = [(&self.spec.gyro_rad_s, "gyro"), (&self.spec.accelerometer_m_s2, "accelerometer")];
-        quantities.map(|(drift, quantity)| {
-            let name = format!("{}/{quantity} bias", self.spec.name);
-            drift.bias(sample.index + 1, dt_s, |number| gaussian3(&mut stream_at(self.seed, &name, number)))
-        })
+    pub fn biases(&mut self, sample: Sample) -> [Vector3<f64>; 2] {
+        [self.gyro.bias_at(sample.index), self.accelerometer.bias_at(sample.index)]
     }
 
-    /// What a perfect instrument at this mounting would read.
+    /// What a perfect instrument at this mounting would read. `gravity` is the acceleration of free fall in map
+    /// axes, (0, 0, −1.62) m/s² on the Moon.
     #[must_use]
     pub fn exact(&self, motion: &Motion, gravity: Vector3<f64>) -> ImuReading {
         let world_from_imu = motion.world_from_body.rotation * self.body_from_imu.rotation;
@@ -146,14 +213,35 @@ impl Imu {
     /// Variance of the white part: angular velocity [rad²/s²], then force [m²/s⁴].
     #[must_use]
     pub fn white_variances(&self) -> [f64; 2] {
-        [self.spec.gyro_rad_s.white_sigma.powi(2), self.spec.accelerometer_m_s2.white_sigma.powi(2)]
+        let dt_s = 1.0 / self.spec.rate_hz;
+        [&self.spec.gyro_rad_s, &self.spec.accelerometer_m_s2].map(|triad| triad.white_sigma(dt_s).powi(2))
     }
+}
+
+/// A garde check: a window that ends before the next one begins.
+pub(crate) fn within_a_period(rate_hz: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
+    move |window_s, ()| {
+        let period_s = 1.0 / rate_hz;
+        if *window_s <= period_s {
+            return Ok(());
+        }
+        let what = format!("value {window_s} is not allowed: must be at most 1/rate_hz ({period_s})");
+        Err(garde::Error::new(what))
+    }
+}
+
+/// A garde check: an accelerometer's sensitivity to force is its scale.
+fn without_per_m_s2(spec: &TriadSpec, (): &()) -> garde::Result {
+    if spec.per_m_s2.is_none() {
+        return Ok(());
+    }
+    Err(garde::Error::new("per_m_s2 is not allowed: an accelerometer has scale_error and misalignment_rad"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Imu, ImuSpec, Motion};
-    use crate::{Sample, SensorSpec};
+    use super::{Imu, ImuReading, ImuSpec, Motion};
+    use crate::{DriftSpec, Sample, SensorSpec, TriadSpec};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime};
     use std::path::Path;
@@ -178,18 +266,18 @@ mod tests {
 
     #[test]
     fn at_rest_on_the_moon_it_reads_one_gravity_up_and_no_turning() {
-        let imu = Imu::new(spec(), Pose::identity(), 1);
-        let motion = Motion::at_rest(Pose::translation(10.0, 20.0, 3.0));
+        let mut imu = Imu::new(spec(), Pose::identity(), 1);
+        let exact = imu.exact(&Motion::at_rest(Pose::translation(10.0, 20.0, 3.0)), GRAVITY);
         let n = 2000;
         let (mut force, mut turning) = (Vector3::zeros(), Vector3::zeros());
         for index in 0..n {
-            let reading = imu.read(sample(index), &motion, GRAVITY);
+            let reading = imu.read(sample(index), &exact);
             force += reading.linear_acceleration / n as f64;
             turning += reading.angular_velocity / n as f64;
         }
         let [gyro_variance, force_variance] = imu.white_variances();
-        // Five standard errors of the mean, and the bias that ten seconds of walk leave.
-        let bound = |variance: f64, bias: Vector3<f64>| 5.0 * (variance / n as f64).sqrt() + bias.norm();
+        // Five standard errors of the mean, and the bias, which changes little in ten seconds.
+        let bound = |variance: f64, bias: Vector3<f64>| 5.0 * (variance / n as f64).sqrt() + 2.0 * bias.norm();
         let [gyro_bias, force_bias] = imu.biases(sample(n - 1));
         assert!((force + GRAVITY).norm() < bound(force_variance, force_bias), "{force}");
         assert!(turning.norm() < bound(gyro_variance, gyro_bias), "{turning}");
@@ -227,10 +315,12 @@ mod tests {
     }
 
     #[test]
-    fn the_bias_walks_with_a_variance_that_grows_linearly_in_time() {
+    fn the_bias_of_the_sensor_family_walks_with_a_variance_that_grows_linearly_in_time() {
         // Var b = b0² t/t_b on each axis; 600 walks × 3 axes: one sigma of the estimate is 3.3 %.
         const TOLERANCE: f64 = 0.12;
-        let spec = spec();
+        let drift = DriftSpec { offset: 0.0, white_sigma: 1e-4, walk_mean: 0.0, walk_sigma: 4e-6, walk_time_s: 100.0 };
+        let spec =
+            ImuSpec { gyro_rad_s: TriadSpec { sensor: Some(drift), ..TriadSpec::default() }, ..spec() };
         let walks = 600;
         let variance_after = |steps: u64| {
             let squares = (0..walks)
@@ -239,9 +329,26 @@ mod tests {
         };
         for steps in [50, 200] {
             let t_s = steps as f64 / spec.rate_hz;
-            let expected = spec.gyro_rad_s.walk_sigma.powi(2) * t_s / spec.gyro_rad_s.walk_time_s;
+            let expected = drift.walk_sigma.powi(2) * t_s / drift.walk_time_s;
             let ratio = variance_after(steps) / expected;
             assert!((ratio - 1.0).abs() < TOLERANCE, "{ratio} after {steps} steps");
         }
+    }
+
+    #[test]
+    fn a_window_is_the_mean_of_four_instants_within_it() {
+        let spec = ImuSpec { window_s: 0.004, ..spec() };
+        let imu = Imu::new(spec, Pose::identity(), 1);
+        let at = |index: u64, milliseconds: i64| Sample { index, instant: SimTime::from_nanos(1_000_000 * milliseconds) };
+        let instants: Vec<i64> = imu.window(at(3, 20)).map(SimTime::nanos).collect();
+        assert_eq!(instants, [16_500_000, 17_500_000, 18_500_000, 19_500_000]);
+        let reading = |rate: f64| ImuReading {
+            world_from_imu: UnitQuaternion::identity(),
+            angular_velocity: Vector3::x() * rate,
+            linear_acceleration: Vector3::y() * rate,
+        };
+        let mean = reading(9.0).averaged(&[1.0, 2.0, 3.0, 6.0].map(reading));
+        assert_eq!(mean, reading(3.0));
+        assert_eq!(reading(9.0).averaged(&[]), reading(9.0));
     }
 }

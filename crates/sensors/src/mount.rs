@@ -1,7 +1,9 @@
-//! Where a camera sits that has no link of its own: at one place of the link that carries it,
-//! looking at another. So a rover's description need not be changed for one more camera, be it
-//! a wheel's or one that flies along and shows the rover from outside. The scenario gives it
-//! the frame `<name>_optical`, fixed to that link.
+//! Where a sensor sits that has no link of its own. So a rover's description need not be changed for one more
+//! sensor. The scenario gives it a frame that is fixed to the link that carries it.
+//!
+//! - A camera is at one place of the link and looks at another, be it a wheel's camera or one that flies along
+//!   and shows the rover from outside. Its frame is `<name>_optical`.
+//! - Any other sensor has a place and an attitude on the link. Its frame is `<name>_frame`.
 
 use garde::Validate;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
@@ -9,7 +11,7 @@ use selene_base::Pose;
 use selene_base::input::within;
 use serde::Deserialize;
 
-/// How far along each axis of its link a camera sits or looks at most, m.
+/// How far along each axis of its link a sensor sits or looks at most, m.
 const REACH_MAX_M: f64 = 100.0;
 /// The least distance between the two places, m.
 const APART_MIN_M: f64 = 1e-3;
@@ -44,6 +46,33 @@ impl MountSpec {
     }
 }
 
+/// Where a sensor that is no camera sits on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct PlacementSpec {
+    /// Its place in the link's frame, −100 to 100 m along each axis.
+    #[garde(custom(in_reach))]
+    pub at_m: [f64; 3],
+    /// Its attitude as a URDF has it: about the link's x, then y, then z axis, −360° to 360° each. None: the link's.
+    #[serde(default)]
+    #[garde(custom(turned))]
+    pub rpy_deg: [f64; 3],
+}
+
+impl PlacementSpec {
+    /// The sensor's frame in the link's.
+    #[must_use]
+    pub fn link_from_frame(&self) -> Pose {
+        let [roll, pitch, yaw] = self.rpy_deg.map(f64::to_radians);
+        Pose::from_parts(self.at_m.into(), UnitQuaternion::from_euler_angles(roll, pitch, yaw))
+    }
+}
+
+/// A garde check: angles within a turn.
+fn turned(angles_deg: &[f64; 3], (): &()) -> garde::Result {
+    angles_deg.iter().try_for_each(|deg| within(-360.0, 360.0)(deg, &()))
+}
+
 /// A garde check: a place near the link.
 fn in_reach(place_m: &[f64; 3], (): &()) -> garde::Result {
     place_m.iter().try_for_each(|m| within(-REACH_MAX_M, REACH_MAX_M)(m, &()))
@@ -62,7 +91,7 @@ fn apart_from(at_m: &[f64; 3]) -> impl FnOnce(&[f64; 3], &()) -> garde::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::MountSpec;
+    use super::{MountSpec, PlacementSpec};
     use nalgebra::{Point3, Vector3};
 
     /// Rounding of unit vectors.
@@ -83,5 +112,14 @@ mod tests {
         let mount = MountSpec { at_m: [1.0, 2.0, 5.0], look_at_m: [1.0, 2.0, 0.0] };
         let ahead = mount.link_from_optical().inverse() * Vector3::x();
         assert!((ahead + Vector3::y()).norm() < TOLERANCE, "{ahead}");
+    }
+
+    #[test]
+    fn a_placement_turns_about_x_first_as_a_urdf_does() {
+        let placement = PlacementSpec { at_m: [1.0, 2.0, 3.0], rpy_deg: [90.0, 0.0, 90.0] };
+        let frame = placement.link_from_frame();
+        // Its z axis goes to −y by the roll and to x by the yaw.
+        assert!((frame * Vector3::z() - Vector3::x()).norm() < TOLERANCE);
+        assert!((frame * Point3::origin() - Point3::new(1.0, 2.0, 3.0)).norm() < TOLERANCE);
     }
 }

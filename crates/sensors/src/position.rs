@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name, schedule};
-use crate::{Sample, Schedule, SensorQos};
+use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 
 /// A receiver of position fixes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -24,6 +24,10 @@ pub struct PositionSpec {
     /// The frame whose origin is the antenna.
     #[garde(custom(ros_name))]
     pub link: String,
+    /// Where it sits on that link; none: in the link's frame.
+    #[serde(default)]
+    #[garde(dive)]
+    pub mount: Option<PlacementSpec>,
     /// Fixes a second.
     #[garde(custom(rate))]
     pub rate_hz: f64,
@@ -33,6 +37,10 @@ pub struct PositionSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// Whether the truth is told beside its readings.
+    #[serde(default)]
+    #[garde(skip)]
+    pub truth: bool,
     /// Standard deviation to the east, and to the north, m.
     #[garde(custom(non_negative))]
     pub horizontal_sigma_m: f64,
@@ -61,6 +69,18 @@ impl PositionSpec {
         schedule(self.rate_hz, self.lag_s)
     }
 
+    /// The fix of a perfect receiver with the antenna at `map_m` of the site's map frame.
+    #[must_use]
+    pub fn exact(map: &MapFrame, map_m: Vector3<f64>) -> Fix {
+        let place = map.to_geodetic(map_m.into());
+        Fix {
+            latitude_deg: place.latitude_deg(),
+            longitude_deg: place.longitude_deg(),
+            altitude_m: place.height_m,
+            covariance_m2: [0.0; 9],
+        }
+    }
+
     /// The fix of `sample` with the antenna at `map_m` of the site's map frame; `seed` is the
     /// scenario's.
     #[must_use]
@@ -68,14 +88,8 @@ impl PositionSpec {
         let mut rng = stream_at(seed, &self.name, sample.index);
         let sigma = [self.horizontal_sigma_m, self.horizontal_sigma_m, self.vertical_sigma_m];
         let noise = Vector3::from(sigma.map(|sigma_m| sigma_m * gaussian(&mut rng)));
-        let place = map.to_geodetic((map_m + noise).into());
         let [e, n, u] = sigma.map(|sigma_m| sigma_m * sigma_m);
-        Fix {
-            latitude_deg: place.latitude_deg(),
-            longitude_deg: place.longitude_deg(),
-            altitude_m: place.height_m,
-            covariance_m2: [e, 0.0, 0.0, 0.0, n, 0.0, 0.0, 0.0, u],
-        }
+        Fix { covariance_m2: [e, 0.0, 0.0, 0.0, n, 0.0, 0.0, 0.0, u], ..Self::exact(map, map_m + noise) }
     }
 }
 
@@ -94,6 +108,8 @@ mod tests {
             rate_hz: 5.0,
             lag_s: 0.0,
             qos: SensorQos::Reliable,
+            mount: None,
+            truth: false,
             horizontal_sigma_m,
             vertical_sigma_m,
         }

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use garde::Validate;
 use selene_base::input::{load_yaml, within};
-use selene_base::{InputError, NotOneOf, SimTime, one_of};
+use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
-use crate::{CameraSpec, ImuSpec, Lidar, LidarSpec, PositionSpec, Schedule};
+use crate::{
+    CameraSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, PositionSpec, Schedule,
+};
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
@@ -28,19 +30,6 @@ pub enum SensorQos {
     Reliable,
 }
 
-/// One sensor, by kind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SensorSpec {
-    /// A pinhole camera.
-    Camera(CameraSpec),
-    /// A lidar.
-    Lidar(LidarSpec),
-    /// Gyroscope and accelerometer.
-    Imu(ImuSpec),
-    /// A position fix.
-    Position(PositionSpec),
-}
-
 /// What every sensor's file says, whatever its kind. The specs have these keys each for itself: of a common
 /// part that serde flattens into them, wrong values would lose their lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,31 +46,79 @@ pub struct SensorHeader<'a> {
     pub qos: SensorQos,
 }
 
-/// A sensor's file: the kind is its single top-level key.
-#[derive(Deserialize, Validate)]
-#[serde(deny_unknown_fields)]
-struct SensorFile {
-    #[garde(dive)]
-    camera: Option<CameraSpec>,
-    #[garde(dive)]
-    lidar: Option<LidarSpec>,
-    #[garde(dive)]
-    imu: Option<ImuSpec>,
-    #[garde(dive)]
-    position: Option<PositionSpec>,
+/// A sensor's spec of one kind.
+pub trait SensorKind: Sized {
+    /// The spec, if a sensor is of this kind.
+    fn of(sensor: &SensorSpec) -> Option<&Self>;
 }
 
-impl TryFrom<SensorFile> for SensorSpec {
-    type Error = NotOneOf;
+/// Makes of a list of kinds the sensor by kind, its file and what they have in common.
+macro_rules! sensor_kinds {
+    ($($(#[$doc:meta])* $key:ident: $kind:ident($spec:ident),)+) => {
+        /// One sensor, by kind.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum SensorSpec {
+            $($(#[$doc])* $kind($spec),)+
+        }
 
-    fn try_from(file: SensorFile) -> Result<Self, NotOneOf> {
-        one_of([
-            ("camera", file.camera.map(Self::Camera)),
-            ("lidar", file.lidar.map(Self::Lidar)),
-            ("imu", file.imu.map(Self::Imu)),
-            ("position", file.position.map(Self::Position)),
-        ])
-    }
+        /// A sensor's file: the kind is its single top-level key.
+        #[derive(Deserialize, Validate)]
+        #[serde(deny_unknown_fields)]
+        struct SensorFile {
+            $(#[garde(dive)]
+            $key: Option<$spec>,)+
+        }
+
+        impl TryFrom<SensorFile> for SensorSpec {
+            type Error = NotOneOf;
+
+            fn try_from(file: SensorFile) -> Result<Self, NotOneOf> {
+                one_of([$((stringify!($key), file.$key.map(Self::$kind)),)+])
+            }
+        }
+
+        impl SensorSpec {
+            /// What it has in common with sensors of other kinds.
+            #[must_use]
+            pub fn header(&self) -> SensorHeader<'_> {
+                match self {
+                    $(Self::$kind($spec { name, link, rate_hz, lag_s, qos, .. }) => {
+                        SensorHeader { name, link, rate_hz: *rate_hz, lag_s: *lag_s, qos: *qos }
+                    })+
+                }
+            }
+
+            /// Its link, to be replaced by a frame of its own.
+            fn link_mut(&mut self) -> &mut String {
+                match self {
+                    $(Self::$kind(spec) => &mut spec.link,)+
+                }
+            }
+        }
+
+        $(impl SensorKind for $spec {
+            fn of(sensor: &SensorSpec) -> Option<&Self> {
+                if let SensorSpec::$kind(spec) = sensor { Some(spec) } else { None }
+            }
+        })+
+    };
+}
+
+// A new kind is one more row: the key of its file, its variant and its spec, which has at least the fields of
+// `SensorHeader`. The compiler then names every place that must know it; CONTRIBUTING.md lists them.
+sensor_kinds! {
+    /// A pinhole camera.
+    camera: Camera(CameraSpec),
+    /// A lidar.
+    lidar: Lidar(LidarSpec),
+    /// Gyroscope and accelerometer.
+    imu: Imu(ImuSpec),
+    /// A position fix.
+    position: Position(PositionSpec),
+    /// Magnetic field.
+    magnetometer: Magnetometer(MagnetometerSpec),
+    /// Tilt against gravity.
+    inclinometer: Inclinometer(InclinometerSpec),
 }
 
 impl SensorSpec {
@@ -101,27 +138,49 @@ impl SensorSpec {
         Self::try_from(file).map_err(refuse).and_then(read)
     }
 
-    /// What it has in common with sensors of other kinds.
-    #[must_use]
-    pub fn header(&self) -> SensorHeader<'_> {
-        match self {
-            Self::Camera(CameraSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Lidar(LidarSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Imu(ImuSpec { name, link, rate_hz, lag_s, qos, .. })
-            | Self::Position(PositionSpec { name, link, rate_hz, lag_s, qos, .. }) => {
-                SensorHeader { name, link, rate_hz: *rate_hz, lag_s: *lag_s, qos: *qos }
-            }
-        }
-    }
-
     /// When it samples, from the scenario's start on.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let SensorHeader { rate_hz, lag_s, .. } = self.header();
+        if let Self::Lidar(lidar) = self { Lidar::new(lidar.clone()).schedule() } else { schedule(rate_hz, lag_s) }
+    }
+
+    /// How far before the instant of a sample a reading reaches, s. Cameras and lidars say so themselves.
+    #[must_use]
+    pub fn looks_back_s(&self) -> f64 {
         match self {
-            Self::Lidar(lidar) => Lidar::new(lidar.clone()).schedule(),
-            Self::Camera(_) | Self::Imu(_) | Self::Position(_) => schedule(rate_hz, lag_s),
+            Self::Imu(imu) => imu.window_s,
+            Self::Inclinometer(inclinometer) => inclinometer.window_s,
+            Self::Camera(_) | Self::Lidar(_) | Self::Position(_) | Self::Magnetometer(_) => 0.0,
         }
+    }
+
+    /// Whether its file asks for the truth beside its readings. Cameras have images of their own for that.
+    #[must_use]
+    pub fn tells_truth(&self) -> bool {
+        match self {
+            Self::Imu(imu) => imu.truth,
+            Self::Position(position) => position.truth,
+            Self::Magnetometer(magnetometer) => magnetometer.truth,
+            Self::Inclinometer(inclinometer) => inclinometer.truth,
+            Self::Camera(_) | Self::Lidar(_) => false,
+        }
+    }
+
+    /// The frame that it asks for beside its link, and that frame's pose in the link's. Asked once: from then on
+    /// the frame is its link.
+    pub fn take_frame(&mut self) -> Option<(String, Pose)> {
+        let (end, link_from_frame) = match self {
+            Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
+            Self::Imu(imu) => ("frame", imu.mount.take()?.link_from_frame()),
+            Self::Position(position) => ("frame", position.mount.take()?.link_from_frame()),
+            Self::Magnetometer(magnetometer) => ("frame", magnetometer.mount.take()?.link_from_frame()),
+            Self::Inclinometer(inclinometer) => ("frame", inclinometer.mount.take()?.link_from_frame()),
+            Self::Lidar(_) => return None,
+        };
+        let frame = format!("{}_{end}", self.header().name);
+        self.link_mut().clone_from(&frame);
+        Some((frame, link_from_frame))
     }
 }
 
@@ -176,6 +235,10 @@ mod tests {
     const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
     const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
+    const TURNED_TOO_FAR: &str = "rate_hz: 200\n  mount: {at_m: [0, 0, 1], rpy_deg: [0, 400, 0]}";
+    const TWO_FAMILIES: &str = "  gyro_rad_s:\n    sensor: {offset: 0, white_sigma: 0, walk_mean: 0, walk_sigma: 0, walk_time_s: 1}\n";
+    const TWO_BIASES: &str = "  gyro_rad_s:\n    turn_on_bias: {given: [1, 2]}\n";
+    const NEGATIVE_STEP: &str = "  gyro_rad_s:\n    resolution: -0.1\n";
 
     fn config() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor")
@@ -324,6 +387,13 @@ mod tests {
                 vec!["no_such.csv", "cannot be read"],
             ),
             ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
+            ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  window_s: 0.01", vec!["line 7", "window_s", "0.01", "0.005"]),
+            ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  attitude: guessed", vec!["line 7", "guessed", "truth", "none"]),
+            ("imu.yaml", "rate_hz: 200", TURNED_TOO_FAR, vec!["line 7", "rpy_deg", "400", "-360 to 360"]),
+            ("imu.yaml", "  gyro_rad_s:\n", TWO_FAMILIES, vec!["gyro_rad_s", "exactly one of allan, sensor"]),
+            ("imu.yaml", "  gyro_rad_s:\n", TWO_BIASES, vec!["line 10", "turn_on_bias", "must be 3", "2 numbers"]),
+            ("imu.yaml", "  gyro_rad_s:\n", NEGATIVE_STEP, vec!["line 10", "resolution", "-0.1", "more than 0"]),
+            ("icm20948_mag.yaml", "field_nt: [", "field_nt: [1e9, 0, 0] # [", vec!["field_nt", "-5000000 to 5000000"]),
             ("gps.yaml", "name: gps", "name: 9gps", vec!["line 3", "name", "9gps", "beginning with a letter"]),
             ("gps.yaml", "position:", "sonar:", vec!["line 2", "sonar", "camera", "lidar", "imu", "position"]),
             ("gps.yaml", "qos: reliable", "qos: best", vec!["line 7", "best", "sensor_data", "reliable"]),
@@ -358,7 +428,9 @@ mod tests {
         let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
         for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {
             let message = refusal(name, text);
-            assert!(message.contains("exactly one of camera, lidar, imu, position: one sensor a file"), "{message}");
+            for part in ["exactly one of camera, lidar, imu, position", "one sensor a file"] {
+                assert!(message.contains(part), "'{part}' is missing in: {message}");
+            }
         }
     }
 }

@@ -1,16 +1,19 @@
-//! The navigation node: publishes what the inertial units and position receivers of every rover tell.
+//! The navigation node: publishes what every rover's instruments tell, those that look at no scene (inertial
+//! units, position receivers and the like). `topics.rs` lists which topics a kind of sensor has, `messages.rs`
+//! makes the messages.
 
 mod messages;
+mod topics;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
-use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher, qos_of};
-use selene_observe::{Imus, Interval, Positions, SensorId};
-use selene_ros::sensor_msgs::{Imu, NavSatFix};
-use selene_ros::transport::Publisher;
-use selene_sim::{EntityId, Model, Mounted};
+use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
+use selene_observe::{Instruments, Interval, SensorId};
+use selene_sim::{EntityId, Model};
+
+use crate::topics::SensorTopics;
 
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "navigation";
@@ -22,24 +25,18 @@ pub const PARTICIPANT: &str = "navigation";
 pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
-    let (mut imus, mut positions) = (Imus::default(), Positions::default());
-    let mut publishers = Publishers::default();
+    let mut instruments = Instruments::default();
+    let mut topics = Topics::default();
     let mut there = RoversThere::of(&context.model);
     for rover in context.model.rovers().keys() {
-        publishers.open(context, &context.model, *rover)?;
+        topics.open(context, &context.model, *rover)?;
     }
     while let Some(interval) = watcher.next(stop)? {
-        publishers.follow(context, &interval, &there.gone(&interval))?;
-        for sample in imus.take(&interval) {
-            if let Some(publisher) = publishers.imus.get(&sample.sensor) {
-                diagnostics.count(&sample.sensor, &publisher.topic().name, sample.index);
-                publisher.publish(&messages::imu(&sample), sample.stamp)?;
-            }
-        }
-        for sample in positions.take(&interval) {
-            if let Some(publisher) = publishers.positions.get(&sample.sensor) {
-                diagnostics.count(&sample.sensor, &publisher.topic().name, sample.index);
-                publisher.publish(&messages::fix(&sample), sample.stamp)?;
+        topics.follow(context, &interval, &there.gone(&interval))?;
+        for reading in instruments.take(&interval) {
+            if let Some(of_sensor) = topics.of_sensors.get(&reading.sensor) {
+                diagnostics.count(&reading.sensor, of_sensor.name(), reading.index);
+                of_sensor.publish(&reading)?;
             }
         }
         diagnostics.tell(&interval, &watcher, None)?;
@@ -50,13 +47,12 @@ pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
 
 /// The topics of all rovers.
 #[derive(Default)]
-struct Publishers {
-    imus: BTreeMap<SensorId, Publisher<Imu>>,
-    positions: BTreeMap<SensorId, Publisher<NavSatFix>>,
+struct Topics {
+    of_sensors: BTreeMap<SensorId, SensorTopics>,
     known: Vec<EntityId>,
 }
 
-impl Publishers {
+impl Topics {
     /// Opens the topics of rovers that came and closes those of rovers that went.
     fn follow(
         &mut self,
@@ -64,8 +60,7 @@ impl Publishers {
         interval: &Interval,
         gone: &BTreeSet<EntityId>,
     ) -> Result<(), NodeError> {
-        self.imus.retain(|sensor, _| !gone.contains(&sensor.rover));
-        self.positions.retain(|sensor, _| !gone.contains(&sensor.rover));
+        self.of_sensors.retain(|sensor, _| !gone.contains(&sensor.rover));
         self.known.retain(|rover| !gone.contains(rover));
         interval.next.rovers.iter().try_for_each(|rover| self.open(context, &interval.model, rover.id))
     }
@@ -75,15 +70,11 @@ impl Publishers {
         let Some(kind) = model.rovers().get(&rover).filter(|_| !self.known.contains(&rover)) else { return Ok(()) };
         self.known.push(rover);
         let (transport, setup) = (context.links.public.as_ref(), kind.setup());
-        for Mounted { spec, .. } in setup.imus() {
-            let topic = setup.topic(&format!("{}/data", spec.name));
-            let publisher = Publisher::new(transport, &topic, qos_of(spec.qos))?;
-            self.imus.insert(SensorId { rover, name: spec.name.clone() }, publisher);
-        }
-        for Mounted { spec, .. } in setup.positions() {
-            let topic = setup.topic(&format!("{}/fix", spec.name));
-            let publisher = Publisher::new(transport, &topic, qos_of(spec.qos))?;
-            self.positions.insert(SensorId { rover, name: spec.name.clone() }, publisher);
+        for sensor in &setup.sensors {
+            if let Some(topics) = SensorTopics::open(transport, setup, &sensor.spec)? {
+                let name = sensor.spec.header().name.to_owned();
+                self.of_sensors.insert(SensorId { rover, name }, topics);
+            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ mod child;
 mod convoy;
 mod hour;
 mod images;
+mod instruments;
 mod land;
 mod latency;
 mod lidar;
@@ -85,10 +86,11 @@ enum Name {
     ResumeS,
     HilTickP999S,
     LockstepOverheadS,
+    Imu1khzCoreShare,
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 32] = [
+const FIGURES: [(Name, &str, &str, Asked); 33] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -121,6 +123,7 @@ const FIGURES: [(Name, &str, &str, Asked); 32] = [
     (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
     (Name::HilTickP999S, "hil_tick_p999_s", "s", Asked::AtMost(0.0005)),
     (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Asked::AtMost(0.0003)),
+    (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Asked::AtMost(0.01)),
 ];
 
 /// Figures of the hour's drive.
@@ -236,6 +239,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::ResumeS => measured.state(setting)?.resume_s,
         Name::HilTickP999S => loops::tick_p999_s()?,
         Name::LockstepOverheadS => loops::overhead_s(setting)?,
+        Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_base::InputError;
-use selene_sensors::{CameraSpec, ImuSpec, LidarSpec, PositionSpec, SensorSpec};
+use selene_sensors::{CameraSpec, ImuSpec, LidarSpec, SensorKind, SensorSpec};
 use selene_soil::Soils;
 use selene_vehicle::RoverModel;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -128,36 +128,24 @@ impl RoverSetup {
         format!("{}{link}", self.frame_prefix)
     }
 
+    /// Its sensors of one kind.
+    pub fn sensors_of<S: SensorKind + 'static>(&self) -> impl Iterator<Item = Mounted<'_, S>> {
+        self.sensors.iter().filter_map(|sensor| Some(Mounted { spec: S::of(&sensor.spec)?, link: sensor.link }))
+    }
+
     /// Its cameras.
     pub fn cameras(&self) -> impl Iterator<Item = Mounted<'_, CameraSpec>> {
-        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
-            SensorSpec::Camera(spec) => Some(Mounted { spec, link: sensor.link }),
-            SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
-        })
+        self.sensors_of::<CameraSpec>()
     }
 
     /// Its lidars.
     pub fn lidars(&self) -> impl Iterator<Item = Mounted<'_, LidarSpec>> {
-        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
-            SensorSpec::Lidar(spec) => Some(Mounted { spec, link: sensor.link }),
-            SensorSpec::Camera(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => None,
-        })
+        self.sensors_of::<LidarSpec>()
     }
 
     /// Its inertial units.
     pub fn imus(&self) -> impl Iterator<Item = Mounted<'_, ImuSpec>> {
-        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
-            SensorSpec::Imu(spec) => Some(Mounted { spec, link: sensor.link }),
-            SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Position(_) => None,
-        })
-    }
-
-    /// Its position receivers.
-    pub fn positions(&self) -> impl Iterator<Item = Mounted<'_, PositionSpec>> {
-        self.sensors.iter().filter_map(|sensor| match &sensor.spec {
-            SensorSpec::Position(spec) => Some(Mounted { spec, link: sensor.link }),
-            SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Imu(_) => None,
-        })
+        self.sensors_of::<ImuSpec>()
     }
 
     fn refuse_repeated_sensors(&self, scenario: &Path) -> Result<(), InputError> {

@@ -1,0 +1,34 @@
+//! Magnetometers: the site's field in the axes of their links.
+
+use selene_sensors::{Magnetometer, MagnetometerSpec, Sample};
+use selene_sim::RoverSetup;
+
+use crate::instruments::{Told, View};
+use crate::values::{FieldSample, Measured};
+
+/// Teslas in a nanotesla.
+const NANO: f64 = 1e-9;
+
+/// One magnetometer.
+#[derive(Debug)]
+pub(crate) struct MagnetometerObserver {
+    magnetometer: Magnetometer,
+    link: usize,
+}
+
+impl MagnetometerObserver {
+    pub(crate) fn new(spec: &MagnetometerSpec, link: usize, setup: &RoverSetup) -> Self {
+        Self { magnetometer: Magnetometer::new(spec.clone(), setup.sensor_seed), link }
+    }
+
+    pub(crate) fn measure(&mut self, view: &View<'_>, sample: Sample) -> Option<Told> {
+        let attitude = view.link_at(self.link, sample.instant)?.rotation;
+        let exact_nt = self.magnetometer.exact_nt(&attitude);
+        let read_nt = self.magnetometer.read_nt(sample, exact_nt);
+        let white_variance_t2 = self.magnetometer.white_variance_nt2() * NANO * NANO;
+        Some(Told {
+            measured: Measured::MagneticField(FieldSample { field_t: read_nt * NANO, white_variance_t2 }),
+            truth: Measured::MagneticField(FieldSample { field_t: exact_nt * NANO, white_variance_t2: 0.0 }),
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! The topics of a sensor: which there are, by kind, and how a reading becomes the message on each. Where the
+//! sensor's file asks for the truth, the same topics are open once more under `ground_truth/`, with the readings
+//! of a perfect sensor.
+
+use selene_base::SimTime;
+use selene_coherence::qos_of;
+use selene_observe::{Measured, Reading};
+use selene_ros::Message;
+use selene_ros::std_msgs::Header;
+use selene_ros::transport::{Publisher, Transport, TransportError};
+use selene_sensors::SensorSpec;
+use selene_sim::RoverSetup;
+
+use crate::messages;
+
+/// A new kind is one arm: its topics below its name, and for each the function of `messages.rs` that makes a
+/// message of its reading. None for sensors that other nodes publish.
+fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, TransportError> {
+    match spec {
+        SensorSpec::Imu(_) => Ok(vec![of.topic("data", messages::imu)?]),
+        SensorSpec::Position(_) => Ok(vec![of.topic("fix", messages::fix)?]),
+        SensorSpec::Magnetometer(_) => Ok(vec![of.topic("mag", messages::magnetic_field)?]),
+        SensorSpec::Inclinometer(_) => Ok(vec![of.topic("tilt", messages::tilt)?]),
+        SensorSpec::Camera(_) | SensorSpec::Lidar(_) => Ok(Vec::new()),
+    }
+}
+
+/// The open topics of one sensor.
+pub(crate) struct SensorTopics {
+    /// One at least.
+    measured: Vec<OpenTopic>,
+    truth: Vec<OpenTopic>,
+}
+
+/// An open topic of any type.
+struct OpenTopic {
+    name: String,
+    publish: Publish,
+}
+
+/// Publishes a reading, if there is something for this topic in it.
+type Publish = Box<dyn Fn(Header, &Measured, SimTime) -> Result<(), TransportError>>;
+
+/// What is needed to open the topics of a sensor.
+struct Opening<'a> {
+    transport: &'a dyn Transport,
+    setup: &'a RoverSetup,
+    spec: &'a SensorSpec,
+    /// What names begin with.
+    prefix: &'static str,
+}
+
+impl Opening<'_> {
+    fn topic<M: Message>(
+        &self,
+        end: &str,
+        message: fn(Header, &Measured) -> Option<M>,
+    ) -> Result<OpenTopic, TransportError> {
+        let header = self.spec.header();
+        let name = self.setup.topic(&format!("{}{}/{end}", self.prefix, header.name));
+        let publisher = Publisher::new(self.transport, &name, qos_of(header.qos))?;
+        let publish = move |header: Header, measured: &Measured, stamp: SimTime| match message(header, measured) {
+            Some(message) => publisher.publish(&message, stamp),
+            None => Ok(()),
+        };
+        Ok(OpenTopic { name, publish: Box::new(publish) })
+    }
+}
+
+impl SensorTopics {
+    /// Opens the topics of a sensor; none for sensors that other nodes publish.
+    pub(crate) fn open(
+        transport: &dyn Transport,
+        setup: &RoverSetup,
+        spec: &SensorSpec,
+    ) -> Result<Option<Self>, TransportError> {
+        let under = |prefix| topics(&Opening { transport, setup, spec, prefix }, spec);
+        let truth = if spec.tells_truth() { under("ground_truth/")? } else { Vec::new() };
+        let measured = under("")?;
+        Ok((!measured.is_empty()).then_some(Self { measured, truth }))
+    }
+
+    /// The name of the first of them.
+    pub(crate) fn name(&self) -> &str {
+        self.measured.first().map_or("", |topic| &topic.name)
+    }
+
+    /// Publishes a reading, and the truth beside it.
+    pub(crate) fn publish(&self, reading: &Reading) -> Result<(), TransportError> {
+        let all = |topics: &[OpenTopic], measured: &Measured| {
+            let header = || Header::new(reading.stamp, &reading.frame);
+            topics.iter().try_for_each(|topic| (topic.publish)(header(), measured, reading.stamp))
+        };
+        all(&self.measured, &reading.measured)?;
+        reading.truth.as_ref().map_or(Ok(()), |truth| all(&self.truth, truth))
+    }
+}
