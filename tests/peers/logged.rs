@@ -99,8 +99,8 @@ pub(crate) fn peer_succeeds(peer: &mut Logged, limit: Duration, simulation: &mut
         Some(status) => format!("the peer: {status}"),
         None => format!("the peer still runs after {} s", limit.as_secs()),
     };
-    check(status.is_some_and(|status| status.success()), &what, &[peer, simulation]);
+    check(status.is_some_and(|status| status.success()), &what, &[&*peer, &*simulation]);
     println!("{}", peer.said());
     let ended = simulation.ended();
-    check(ended.is_none(), "the simulation ended", &[simulation]);
+    check(ended.is_none(), "the simulation ended", &[&*simulation]);
 }
