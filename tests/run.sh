@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, libclang for
-# the r2r bindings), then checks format, lints and documentation, and runs every test.
+# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else those tests say "skipped")
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 step() { printf '\n=== %s\n' "$*"; }
 
-system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev)
+system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev iproute2)
 # Peers that not every distribution has under these names: their tests say that they are skipped where they are not.
 peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon)
 python_packages=(

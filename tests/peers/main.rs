@@ -9,11 +9,15 @@ mod conformance;
 mod dds;
 mod elevation;
 mod fast_dds;
+mod hardware;
 #[cfg(unix)]
 mod launch;
+mod link;
+mod logged;
 mod processes;
 mod program;
 mod ros2;
 mod sky;
+mod stopped;
 mod urdf;
 mod vision;

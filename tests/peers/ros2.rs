@@ -1,12 +1,26 @@
-//! A node of a real ROS 2 (Jazzy, rclpy on Fast DDS, its default) hears everything and drives.
+//! A node of a real ROS 2 (Jazzy, rclpy on Fast DDS, its default) hears everything and drives, calls services, and finds
+//! Selene on this machine alone and by static peers.
 
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use selene_tests::{repository_file, skip_peer};
 
+use crate::link::{End, Link};
+use crate::logged::{Logged, peer_succeeds};
 use crate::program::{Running, alone, folder, selene, succeeded, text};
 
+/// Domains that nobody else on the machine is likely to use; one a test.
 const DOMAIN: &str = "92";
+const SERVICES_DOMAIN: &str = "82";
+const LOCALHOST_DOMAIN: &str = "83";
+const STATIC_PEERS_DOMAIN: &str = "84";
+/// Longer than the scripts wait for all that they wait for.
+const SERVICES_WITHIN: Duration = Duration::from_secs(600);
+const FOUND_WITHIN: Duration = Duration::from_secs(400);
+/// How long nobody is to be found, s.
+const NOBODY_S: &str = "8";
 
 /// A script run by the ROS 2 that is here; none (said) where there is none.
 fn ros2(script: &str) -> Option<Command> {
@@ -32,4 +46,72 @@ fn a_real_ros_2_node_hears_everything_and_drives() {
     println!("{}", succeeded("ros2_node.py", &heard));
     assert!(!complained.contains("type hash"), "{complained}");
     std::fs::remove_dir_all(out).expect("clean");
+}
+
+/// A simulation without an end, and what is set for it and for its peers: a domain, and whose services are spoken.
+fn simulation(domain: &str, options: &[&str]) -> Command {
+    let mut simulation = selene();
+    simulation.args(["simulation", "--for", "3000", "--pace", "real-time"]).args(options);
+    on_domain(&mut simulation, domain);
+    simulation
+}
+
+/// Nothing of the environment but this counts.
+fn on_domain(program: &mut Command, domain: &str) {
+    program.env("ROS_DOMAIN_ID", domain).env("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp");
+    for name in ["ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
+        program.env_remove(name);
+    }
+}
+
+#[test]
+fn a_real_ros_2_client_reads_parameters_and_sets_the_pace() {
+    let _turn = alone();
+    let Some(mut client) = ros2("ros2_services.py") else { return };
+    let folder = folder("ros2-services");
+    let mut simulation = Logged::start("simulation", &folder, &mut simulation(SERVICES_DOMAIN, &[]));
+    on_domain(&mut client, SERVICES_DOMAIN);
+    peer_succeeds(&mut Logged::start("client", &folder, &mut client), SERVICES_WITHIN, &mut simulation);
+    std::fs::remove_dir_all(folder).expect("clean");
+}
+
+#[test]
+fn a_real_ros_2_node_and_selene_meet_on_this_machine_alone() {
+    let _turn = alone();
+    let Some(mut node) = ros2("ros2_discovery.py") else { return };
+    let folder = folder("ros2-localhost");
+    let mut simulation = simulation(LOCALHOST_DOMAIN, &["--localhost-only"]);
+    let mut simulation = Logged::start("simulation", &folder, &mut simulation);
+    on_domain(&mut node, LOCALHOST_DOMAIN);
+    node.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+    peer_succeeds(&mut Logged::start("node", &folder, &mut node), FOUND_WITHIN, &mut simulation);
+    std::fs::remove_dir_all(folder).expect("clean");
+}
+
+/// A node at the stack's end of a link, which looks for others on its own machine and at these addresses.
+fn at_the_other_end(link: &Link, folder: &Path, name: &str, arguments: &[&str], peers: Option<&str>) -> Option<Logged> {
+    let mut node = ros2("ros2_discovery.py")?;
+    on_domain(node.args(arguments), STATIC_PEERS_DOMAIN);
+    node.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+    if let Some(peers) = peers {
+        node.env("ROS_STATIC_PEERS", peers);
+    }
+    Some(Logged::start(name, folder, &mut link.at(End::Stack, &node)))
+}
+
+#[test]
+fn a_real_ros_2_node_and_selene_meet_by_static_peers_where_there_is_no_multicast() {
+    let _turn = alone();
+    let folder = folder("ros2-static-peers");
+    let Some(link) = Link::make(&folder, "1", "0", Some("unicast")) else { return };
+    let mut simulation = simulation(STATIC_PEERS_DOMAIN, &[]);
+    simulation.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_STATIC_PEERS", End::Stack.address());
+    let mut simulation = Logged::start("simulation", &folder, &mut link.at(End::Simulation, &simulation));
+    let peers = Some(End::Simulation.address());
+    let Some(mut node) = at_the_other_end(&link, &folder, "node", &[], peers) else { return };
+    peer_succeeds(&mut node, FOUND_WITHIN, &mut simulation);
+    // Who calls nobody beyond its machine finds nobody there.
+    let Some(mut alone) = at_the_other_end(&link, &folder, "alone", &["nobody", NOBODY_S], None) else { return };
+    peer_succeeds(&mut alone, FOUND_WITHIN, &mut simulation);
+    std::fs::remove_dir_all(folder).expect("clean");
 }
