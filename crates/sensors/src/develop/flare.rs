@@ -216,7 +216,8 @@ impl Flare {
     fn suns(&self, sun: &SunSight) -> Vec<SunFlare<'_>> {
         let light = self.light(sun) / self.channels.len().max(1) as f64;
         let seen = self.channels.iter().filter(|_| light > 0.0);
-        let flare = |channel| SunFlare { channel, light, at_px: sun.at_px, ghosts: self.ghosts(sun.at_px, light, channel) };
+        let flare =
+            |channel| SunFlare { channel, light, at_px: sun.at_px, ghosts: self.ghosts(sun.at_px, light, channel) };
         seen.map(flare).collect()
     }
 

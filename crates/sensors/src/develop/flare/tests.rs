@@ -79,7 +79,8 @@ fn the_bloom_is_diffraction_and_scatter_of_the_suns_light() {
     let bloom = flare(&spec, Some(&sun), 1).remove(0);
     let focal_px = camera.intrinsics().fx_px;
     let aperture_m = camera.focal_length_m() / 4.0;
-    let lobes = [Lobe::new(1.0, 2.0 * 550e-9 / (PI * PI * aperture_m), 3.0), Lobe::new(0.01, 0.1_f64.to_radians(), 2.0)];
+    let lobes =
+        [Lobe::new(1.0, 2.0 * 550e-9 / (PI * PI * aperture_m), 3.0), Lobe::new(0.01, 0.1_f64.to_radians(), 2.0)];
     let soft = SUN_RADIUS_RAD.hypot(0.5 / focal_px);
     for (u, v) in [(150_usize, 81_usize), (160, 81), (20, 170), (319, 0)] {
         let t = (u as f64 - 150.3).hypot(v as f64 - 80.6) / focal_px;
@@ -166,8 +167,7 @@ fn red_is_outside_and_blue_inside() {
         (u - i.cx_px).hypot(v - i.cy_px)
     };
     assert!(out(&red) > out(&green) && out(&green) > out(&blue));
-    let [red, _, blue]: [Vec<f64>; 3] =
-        flare(&without_ghosts(), Some(&sun), 3).try_into().expect("three channels");
+    let [red, _, blue]: [Vec<f64>; 3] = flare(&without_ghosts(), Some(&sun), 3).try_into().expect("three channels");
     // Long waves are diffracted farther.
     assert!(sum(&red) > sum(&blue));
 }
