@@ -12,8 +12,8 @@ use selene_vehicle::BodyTwist;
 
 /// A tight bend: most of a turn within the test, so that the Sun crosses the images.
 const BEND: BodyTwist = BodyTwist::arc(0.05, 0.35);
-const INSTANTS: usize = 20;
-const PERIOD_S: f64 = 1.6;
+const INSTANTS: usize = 16;
+const PERIOD_S: f64 = 1.5;
 /// Two cameras that see 150° each have the Sun between them in five of six directions.
 const WITH_SUN_LEAST: usize = INSTANTS / 2;
 /// The Sun's way through the images, px: part of a turn, at 0.28° a pixel.

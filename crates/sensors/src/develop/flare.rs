@@ -208,8 +208,10 @@ impl Flare {
             return false;
         }
         let near = SUN_RADIUS_RAD * self.view.fx_px + AROUND_SUN_PX;
-        let from = |sun: &SunSight| (column as f64 - sun.at_px[0]).hypot(row as f64 - sun.at_px[1]);
-        shot.sun.is_none_or(|sun| from(sun) > near)
+        shot.sun.is_none_or(|sun| {
+            let [right, down] = [column as f64 - sun.at_px[0], row as f64 - sun.at_px[1]];
+            right * right + down * down > near * near
+        })
     }
 
     /// The Sun's flare, channel by channel.
@@ -276,7 +278,9 @@ impl SunFlare<'_> {
         let per_px = [1.0 / view.fx_px, 1.0 / view.fy_px];
         let peak = self.light * per_px[0] * per_px[1];
         self.channel.glare.add(peak, [u, (row as f64 - v) * per_px[1]], per_px[0], values);
-        self.channel.streaks.iter().for_each(|streaks| streaks.add(self.light, self.at_px, row, values));
+        if let Some(streaks) = &self.channel.streaks {
+            streaks.add(self.light, self.at_px, row, values);
+        }
         self.ghosts.add(row, values);
     }
 }
@@ -287,7 +291,7 @@ fn columns(from: f64, to: f64, count: usize) -> std::ops::Range<usize> {
     inside(from.ceil())..inside(to.floor() + 1.0)
 }
 
-/// Directions at even angles.
+/// Directions at even angles, the first a little off the image's axes.
 fn spokes(count: u32) -> Vec<[f64; 2]> {
     const TURN: f64 = 0.2;
     let angle = |k: u32| std::f64::consts::TAU * (f64::from(k) + TURN) / f64::from(count);

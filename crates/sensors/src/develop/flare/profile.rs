@@ -42,7 +42,7 @@ impl Lobe {
     }
 
     /// Share per square focal length at t² = `t2`.
-    fn at(&self, t2: f64) -> f64 {
+    pub(super) fn at(&self, t2: f64) -> f64 {
         self.share / self.volume(OUT) * (1.0 + t2 / (self.radius * self.radius)).powf(-self.slope / 2.0)
     }
 
