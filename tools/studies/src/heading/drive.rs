@@ -64,7 +64,7 @@ pub fn shots(model: &Arc<Model>, device: &Device, plan: &Plan) -> Result<Vec<Sho
     let mut watch = Watch::new(&world, &feed, device)?;
     let mut shots = Vec::new();
     let mut taken = 0;
-    while taken < plan.instants && !(plan.twist.is_none() && world.routes_done()) {
+    while taken < plan.instants && (plan.twist.is_some() || !world.routes_done()) {
         if let Some(twist) = plan.twist {
             world.drive(watch.rover, Command::Body(twist))?;
         }
