@@ -3,7 +3,7 @@
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_sensors::TruthImage;
+use selene_sensors::{SunSight, TruthImage};
 use selene_sim::EntityId;
 
 /// Which sensor of which rover.
@@ -92,6 +92,8 @@ pub struct CameraSample {
     pub calibration: CameraCalibration,
     /// The truth images that the camera asks for.
     pub truth: Vec<(TruthImage, Image)>,
+    /// The Sun as the lens has it in sight, if it has; none either where no stage of the camera asks.
+    pub sun: Option<SunSight>,
     /// Boxes around what is visible, in the image.
     pub boxes_2d: Option<Vec<Box2d>>,
     /// Boxes of what is visible, in the optical frame at the stamp.

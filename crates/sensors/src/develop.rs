@@ -28,6 +28,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod vignetting;
+mod wells;
 
 use std::f32::consts::FRAC_PI_4;
 
@@ -39,7 +40,7 @@ pub use self::compressed::{CompressedFormat, CompressedSpec};
 pub use self::defocus::DefocusSpec;
 pub use self::dust::DustSpec;
 pub use self::exposure::MeteringSpec;
-pub use self::flare::{FlareSpec, GhostSpec};
+pub use self::flare::{FlareSpec, GhostSpec, ScatterSpec};
 pub use self::image::{DevelopedImage, Encoding};
 pub use self::intensity_noise::IntensityNoiseSpec;
 pub use self::jpeg::JpegSpec;
@@ -53,6 +54,7 @@ pub use self::shot::{Shot, SunSight};
 pub use self::stage::StageSpec;
 pub use self::stages::{StageOrderError, Stages};
 pub use self::vignetting::VignettingSpec;
+pub use self::wells::WellsSpec;
 
 /// Why a camera cannot develop.
 #[derive(Debug, thiserror::Error)]

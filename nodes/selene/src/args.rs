@@ -7,6 +7,7 @@ mod link;
 mod nodes;
 mod rig;
 mod sky;
+mod study;
 mod terrain;
 mod tools;
 mod values;
@@ -27,6 +28,7 @@ pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
 pub(crate) use sky::SkyArgs;
+pub(crate) use study::{StudyCommand, StudyHeadingArgs};
 pub(crate) use terrain::{
     CropArgs, ExportArgs, HeightArg, InfoArgs, LayerArg, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand,
 };
@@ -112,6 +114,9 @@ pub(crate) enum Command {
     /// Compare wheels and soil with measurements and with peers; writes docs/validation.md
     #[command(after_long_help = tools::VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
+    /// Make published studies again, with figures beside the papers'
+    #[command(subcommand)]
+    Study(StudyCommand),
     /// Print the hash of the world's state after some simulated time
     #[command(after_long_help = tools::HASH_EXAMPLES)]
     Hash(HashArgs),

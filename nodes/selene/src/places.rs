@@ -33,7 +33,13 @@ pub(crate) fn load_scenario_with(
         Some(file) => file.to_owned(),
         None => config_file(DEFAULT_SCENARIO)?,
     };
-    let options = LoadOptions {
+    let options = load_options(world, sensors)?;
+    Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
+}
+
+/// How a scenario is loaded, with other sensors on its only rover.
+pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<LoadOptions, Fault> {
+    Ok(LoadOptions {
         data_dir: data_dir(world.data.as_deref())?,
         seed: world.seed,
         utc: world.utc,
@@ -41,8 +47,7 @@ pub(crate) fn load_scenario_with(
         namespace: world.namespace.clone(),
         start: StartOptions { x_m: world.x, y_m: world.y, z_m: world.z, yaw_deg: world.yaw },
         sensors: sensors.to_vec(),
-    };
-    Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
+    })
 }
 
 /// The world of a scenario, its ground included.
@@ -139,7 +144,7 @@ pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
 }
 
 /// A file or folder of the configuration.
-fn config_file(name: &str) -> Result<PathBuf, Fault> {
+pub(crate) fn config_file(name: &str) -> Result<PathBuf, Fault> {
     let here = env::current_dir().unwrap_or_default();
     let program = env::current_exe().unwrap_or_default();
     let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();

@@ -29,7 +29,7 @@ fn every_command_has_a_help_page_with_an_example() {
     ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
     let bags = ["info", "verify", "play", "rerender"].map(|what| vec!["bag", what]);
-    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"]]).chain(bags);
+    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"], vec!["study", "heading"]]).chain(bags);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
         arguments.push("--help");

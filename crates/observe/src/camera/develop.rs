@@ -40,6 +40,7 @@ impl TracedFrame {
             image: plain(developed),
             calibration: calibration(spec, lens.rectifier.as_ref().map(Rectifier::rectification)),
             truth: truth.collect(),
+            sun: self.sun,
             boxes_2d: self.boxes_2d,
             boxes_3d: self.boxes_3d,
         };

@@ -1,77 +1,101 @@
-//! Lens flare (what HEADING §III names, by a model of ours): light of the Sun that does not
-//! go where the lens means it to. Irradiance to irradiance, added to the picture while any
-//! of the Sun is seen from the lens, in the frame or up to `reach` outside it.
+//! Lens flare: light that does not go where the lens means it to. Irradiance to irradiance.
 //!
-//! The Sun's own image has the light F = (π/4) E cos θ/Ω, in irradiance times pixels, Ω the
-//! solid angle of a pixel on the axis. Of it go:
-//! - to the bloom, scatter on and in the glass: (s/2 − 1)/(π R²) (1 + r²/R²)^(−s/2) around
-//!   the Sun's image, a halo that falls as r^−s;
-//! - to streaks, diffraction at the blades of the aperture: as many rays as blades, or twice
-//!   that where their number is odd; along a ray 1/(l (1 + r/l)²), across it a Gaussian of
-//!   0.07°, half a pixel at the least;
-//! - to ghosts, light reflected twice between glasses: images of the aperture, regular
-//!   polygons with a brighter rim, on the line from the Sun's image through the principal
-//!   point: `along` 1 is the Sun's image, 0 the principal point, −1 the point opposite.
+//! Every point of the scene, the Sun in the frame or beside it included, is spread over the
+//! whole frame. Of its light goes, by the distance t from its image (in focal lengths, on the
+//! image plane):
+//! - diffracted at a round aperture: Airy's pattern, whose rings (narrower than a pixel) have
+//!   the mean λ/(π³ D t³) far out (M. Born and E. Wolf, Principles of Optics, §8.5.2); here
+//!   1/(2π r²) (1 + t²/r²)^(−3/2) with r = 2 λ/(π² D), all of the light with that tail. D is the
+//!   focal length over the f-number: of a lens of 0.6 mm at f/2.4, 1.4 % goes beyond 1.7°;
+//! - scattered by rough and soiled glass, in lobes of Harvey's form (J. E. Harvey,
+//!   "Light-scattering characteristics of optical surfaces", 1976): n (1 + t²/l²)^(−s/2) up to
+//!   two focal lengths away. With s = 2 it is the aureole r^−2 that pictures of stars have
+//!   (I. R. King, "The profile of a star image", PASP 83, 1971). A share of 1 % is a clean lens
+//!   (veiling glare by ISO 9358 is 1 to 3 % for good lenses of several glasses);
+//! - at an aperture of straight blades diffracted into streaks instead, as many as blades, or
+//!   twice that where their number is odd: the same light beyond a distance, in equal parts;
+//! - reflected twice between glasses, for the Sun alone: ghosts, images of the aperture on the
+//!   line from the Sun's image through the principal point: `along` 1 is the Sun's image, 0 the
+//!   principal point, −1 the point opposite.
 //!
-//! Radii and places grow with the wavelength by `chromatic`: red outside, blue inside.
-//! Shares are of the light that comes in and are not taken from the Sun's own image, which
-//! is far beyond the full scale with or without them: that is what saturates around it.
+//! The Sun's image has the light (π/4) E V/Ω, irradiance times pixels: E the irradiance of the
+//! part of the disc that is seen, Ω the solid angle of a pixel there, V what vignetting before
+//! this stage leaves. That is what a traced disc holds: all is in proportion to the ground.
+//! Beside the frame it is as at the frame's edge, less what a hood takes (`reach`). What the
+//! scene itself sends astray is worked out between blocks of pixels (`veil`).
+//!
+//! Sensors saturate after this stage: the bloom is where the light exceeds the full scale.
 
-use std::f64::consts::{FRAC_PI_4, PI, TAU};
+mod ghosts;
+mod profile;
+mod streaks;
+mod veil;
+
+use std::f64::consts::{FRAC_PI_4, PI};
 
 use garde::Validate;
+use selene_base::Pose;
 use selene_base::input::within;
+use selene_scene::{CameraView, Class};
 use serde::Deserialize;
 
+use self::ghosts::Ghosts;
+use self::profile::{Lobe, PointSpread, Profile};
+use self::streaks::Streaks;
+use self::veil::Veil;
 use super::SunSight;
-use super::shot::RowWork;
-use crate::camera::Intrinsics;
+use super::plate::Plate;
+use super::shot::Shot;
+use super::stage::StageSpec;
+use super::vignetting::VignettingSpec;
+use crate::camera::CameraSpec;
 
-/// Wavelengths of red, green and blue over that of green.
-const WAVES: [f64; 3] = [650.0 / 550.0, 1.0, 450.0 / 550.0];
-/// Half width of a streak, rad.
-const STREAK_SIGMA_RAD: f64 = 0.07 * PI / 180.0;
-/// The narrowest streak that pixels show, px.
-const STREAK_SIGMA_LEAST_PX: f64 = 0.5;
-/// A Gaussian is nothing beyond so many sigmas.
-const SIGMAS: f64 = 4.0;
-/// A ghost's light in its middle, at its rim, and their mean over a polygon.
-const GHOST: [f64; 3] = [0.7, 1.0, 0.85];
-/// Width of a ghost's edge over its radius.
-const GHOST_EDGE: f64 = 0.2;
+/// Wavelength of all bands together, m.
+const ALL_M: f64 = 550e-9;
+/// Wavelengths of red, green and blue, m.
+const RGB_M: [f64; 3] = [650e-9, 550e-9, 450e-9];
+/// Half of the Sun's disc at one astronomical unit, rad.
+const SUN_RADIUS_RAD: f64 = 4.65e-3;
+/// Pixels around the Sun's disc that are no source of their own: defocus may have spread it there.
+const AROUND_SUN_PX: f64 = 6.0;
+/// The most of the light that all lobes may scatter.
+const SCATTER_MAX: f64 = 0.5;
 
 /// `flare`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlareSpec {
-    /// Share of the Sun's light in the bloom.
-    #[garde(custom(within(0.0, 0.5)))]
-    pub bloom_share: f64,
-    /// R: where the bloom begins to fall, degrees.
-    #[garde(custom(within(0.01, 20.0)))]
-    pub bloom_radius_deg: f64,
-    /// s: the bloom falls as r^−s.
-    #[garde(custom(within(2.1, 8.0)))]
-    pub bloom_slope: f64,
-    /// Blades of the aperture.
-    #[garde(range(min = 3, max = 32))]
-    pub blades: u32,
-    /// Share of the Sun's light in all streaks together.
-    #[garde(custom(within(0.0, 0.5)))]
-    pub streak_share: f64,
-    /// l: where streaks begin to fall, degrees.
-    #[garde(custom(within(0.01, 20.0)))]
-    pub streak_length_deg: f64,
+    /// Scatter on and in the glass, a lobe for each cause.
+    #[garde(length(max = 8), dive, custom(scatter_at_most))]
+    pub scatter: Vec<ScatterSpec>,
+    /// Blades of the aperture; round where left out.
+    #[garde(inner(range(min = 3, max = 32)))]
+    pub blades: Option<u32>,
     /// The ghosts.
     #[garde(length(max = 32), dive)]
     pub ghosts: Vec<GhostSpec>,
-    /// How much radii and places grow with the wavelength: 1 in proportion, 0 not at all.
+    /// How much radii and places of ghosts grow with the wavelength: 1 in proportion, 0 not at all.
     #[garde(custom(within(0.0, 2.0)))]
     pub chromatic: f64,
     /// How far outside the frame the Sun stops to matter, as a share of the image's width:
     /// the flare weakens evenly from the edge on, as a hood takes the light away.
     #[garde(custom(within(0.0, 2.0)))]
     pub reach: f64,
+}
+
+/// One lobe of scattered light.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ScatterSpec {
+    /// Share of the light.
+    #[garde(custom(within(0.0, SCATTER_MAX)))]
+    pub share: f64,
+    /// l: where the lobe begins to fall, degrees.
+    #[garde(custom(within(0.01, 60.0)))]
+    pub radius_deg: f64,
+    /// s: it falls as t^−s.
+    #[garde(custom(within(0.0, 8.0)))]
+    pub slope: f64,
 }
 
 /// One ghost.
@@ -89,17 +113,22 @@ pub struct GhostSpec {
     pub share: f64,
 }
 
+fn scatter_at_most(lobes: &[ScatterSpec], (): &()) -> garde::Result {
+    let all: f64 = lobes.iter().map(|lobe| lobe.share).sum();
+    if all <= SCATTER_MAX {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("shares of {all} together are not allowed: must be at most {SCATTER_MAX}")))
+}
+
 impl Default for FlareSpec {
-    /// A small lens of several glasses: no maker's; chosen to look as Apollo's pictures do.
+    /// A small clean lens of several glasses behind a round aperture. The ghosts are no maker's: chosen
+    /// to look as Apollo's pictures do.
     fn default() -> Self {
         let ghost = |along, radius, share| GhostSpec { along, radius, share };
         Self {
-            bloom_share: 0.003,
-            bloom_radius_deg: 0.35,
-            bloom_slope: 3.5,
-            blades: 6,
-            streak_share: 4e-5,
-            streak_length_deg: 1.0,
+            scatter: vec![ScatterSpec { share: 0.01, radius_deg: 0.1, slope: 2.0 }],
+            blades: None,
             ghosts: vec![
                 ghost(0.55, 0.016, 2e-6),
                 ghost(0.3, 0.009, 1.2e-6),
@@ -114,155 +143,145 @@ impl Default for FlareSpec {
     }
 }
 
-/// What one channel adds, in pixels and irradiance.
+/// The flare of one lens.
+#[derive(Clone, Debug)]
+pub(super) struct Flare {
+    spec: FlareSpec,
+    view: CameraView,
+    vignetting: Vec<VignettingSpec>,
+    channels: Vec<Channel>,
+}
+
+/// How one channel's light is spread.
+#[derive(Clone, Debug)]
 struct Channel {
-    sun_px: [f64; 2],
-    /// Bloom: peak, 1/R², −s/2.
-    bloom: [f32; 3],
-    /// Streaks: light along a ray, length, sigma across.
-    streaks: [f64; 3],
-    rays: Vec<[f64; 2]>,
-    ghosts: Vec<Ghost>,
-    /// Normals of a ghost's edges.
-    edges: Vec<[f64; 2]>,
+    /// The wavelength over that of green.
+    wave: f64,
+    glare: Profile,
+    streaks: Option<Streaks>,
+    veil: Veil,
 }
 
-struct Ghost {
+/// The Sun's flare in one channel of one image.
+struct SunFlare<'a> {
+    channel: &'a Channel,
+    light: f64,
     at_px: [f64; 2],
-    radius_px: f64,
-    middle: f64,
+    ghosts: Ghosts,
 }
 
-impl FlareSpec {
-    /// Adds the flare of `sun`; nothing where there is none.
-    pub(super) fn rows(
-        &self,
-        sun: Option<&SunSight>,
-        channels: usize,
-        lens: Intrinsics,
-        size: [usize; 2],
-    ) -> RowWork<'static> {
-        let light = sun.map_or(0.0, |sun| self.light(sun, lens, size)) / channels.max(1) as f64;
-        let Some(sun) = sun.filter(|_| light > 0.0) else { return Box::new(|_, _, _| {}) };
-        let of = |channel: usize| {
-            let wave = if channels == 3 { WAVES[channel] } else { 1.0 };
-            self.channel(sun.at_px, light, 1.0 + self.chromatic * (wave - 1.0), lens, size)
-        };
-        let channels: Vec<Channel> = (0..channels).map(of).collect();
-        Box::new(move |channel, row, values| channels[channel].add(row, values))
-    }
-
-    /// F, less what the hood takes, irradiance times pixels.
-    fn light(&self, sun: &SunSight, lens: Intrinsics, size: [usize; 2]) -> f64 {
-        let outside =
-            [0, 1].map(|axis| (-0.5 - sun.at_px[axis]).max(sun.at_px[axis] - (size[axis] as f64 - 0.5)).max(0.0));
-        let away = outside[0].hypot(outside[1]) / (self.reach * size[0] as f64).max(f64::MIN_POSITIVE);
-        FRAC_PI_4 * sun.on_lens_w_m2() * lens.fx_px * lens.fy_px * (1.0 - away).max(0.0)
-    }
-
-    fn channel(&self, sun_px: [f64; 2], light: f64, grown: f64, lens: Intrinsics, size: [usize; 2]) -> Channel {
-        let pixels = |angle_deg: f64| angle_deg.to_radians() * lens.fx_px * grown;
-        let radius2 = pixels(self.bloom_radius_deg).powi(2);
-        let peak = light * self.bloom_share * (self.bloom_slope / 2.0 - 1.0) / (PI * radius2);
-        let rays = if self.blades.is_multiple_of(2) { self.blades } else { 2 * self.blades };
-        let sigma = (STREAK_SIGMA_RAD * lens.fx_px).max(STREAK_SIGMA_LEAST_PX);
-        let length = pixels(self.streak_length_deg);
-        let streak = light * self.streak_share / f64::from(rays) / (length * sigma * TAU.sqrt());
-        let spokes = |count: u32, turn: f64| {
-            (0..count).map(move |k| (TAU * (f64::from(k) + turn) / f64::from(count)).sin_cos().into()).collect()
-        };
-        let ghost = |spec: &GhostSpec| self.ghost(spec, sun_px, light, grown, lens, size);
-        Channel {
-            sun_px,
-            bloom: [peak as f32, (1.0 / radius2) as f32, (-self.bloom_slope / 2.0) as f32],
-            streaks: [streak, length, sigma],
-            rays: spokes(rays, 0.2),
-            ghosts: self.ghosts.iter().map(ghost).collect(),
-            edges: spokes(self.blades, 0.2),
+impl Flare {
+    pub(super) fn new(spec: &FlareSpec, camera: &CameraSpec, channels: usize) -> Self {
+        let before = camera.stages.0.iter().take_while(|stage| !matches!(stage, StageSpec::Flare(_)));
+        let vignetting = before.filter_map(|stage| match stage {
+            StageSpec::Vignetting(vignetting) => Some(*vignetting),
+            _ => None,
+        });
+        let wavelength_m = |channel: usize| if channels == 3 { RGB_M[channel] } else { ALL_M };
+        Self {
+            spec: spec.clone(),
+            view: camera.view(Pose::identity()),
+            vignetting: vignetting.collect(),
+            channels: (0..channels).map(|channel| Channel::new(spec, camera, wavelength_m(channel))).collect(),
         }
     }
 
-    fn ghost(
-        &self,
-        spec: &GhostSpec,
-        sun_px: [f64; 2],
-        light: f64,
-        grown: f64,
-        lens: Intrinsics,
-        size: [usize; 2],
-    ) -> Ghost {
-        let radius_px = spec.radius * size[0] as f64 * grown;
-        let blades = f64::from(self.blades);
-        let area = blades * (PI / blades).tan() * radius_px.powi(2);
-        let place = |sun: f64, middle: f64| middle + spec.along * grown * (sun - middle);
-        Ghost {
-            at_px: [place(sun_px[0], lens.cx_px), place(sun_px[1], lens.cy_px)],
-            radius_px,
-            middle: light * spec.share / (area * GHOST[2]),
+    /// Spreads the light of a plate, and that of the Sun where it is in sight.
+    pub(super) fn add(&self, plate: &mut Plate, shot: &Shot<'_>) {
+        let width = plate.width;
+        let is_source = |row: usize, column: usize| self.is_source(shot, width, row, column);
+        let received = self.channels.iter().zip(&plate.planes);
+        let received: Vec<_> = received.map(|(channel, plane)| channel.veil.received(plane, is_source)).collect();
+        let suns = shot.sun.map_or(Vec::new(), |sun| self.suns(sun));
+        plate.for_each_row(|channel, row, values| {
+            self.channels[channel].veil.spread(&received[channel], row, values);
+            if let Some(sun) = suns.get(channel) {
+                sun.add(&self.view, row, values);
+            }
+        });
+    }
+
+    /// Whether a pixel sends light astray by itself: the Sun is added as a whole, other light in the sky is next to
+    /// nothing.
+    fn is_source(&self, shot: &Shot<'_>, width: usize, row: usize, column: usize) -> bool {
+        if shot.frame.class[row * width + column] == Class::Sky as u16 {
+            return false;
         }
+        let near = SUN_RADIUS_RAD * self.view.fx_px + AROUND_SUN_PX;
+        shot.sun.is_none_or(|sun| {
+            let [right, down] = [column as f64 - sun.at_px[0], row as f64 - sun.at_px[1]];
+            right * right + down * down > near * near
+        })
+    }
+
+    /// The Sun's flare, channel by channel.
+    fn suns(&self, sun: &SunSight) -> Vec<SunFlare<'_>> {
+        let light = self.light(sun) / self.channels.len().max(1) as f64;
+        let seen = self.channels.iter().filter(|_| light > 0.0);
+        let flare =
+            |channel| SunFlare { channel, light, at_px: sun.at_px, ghosts: self.ghosts(sun.at_px, light, channel) };
+        seen.map(flare).collect()
+    }
+
+    fn ghosts(&self, sun_px: [f64; 2], light: f64, channel: &Channel) -> Ghosts {
+        Ghosts::new(&self.spec, &self.view, sun_px, light, channel.wave)
+    }
+
+    /// The light of the Sun's image, irradiance times pixels.
+    fn light(&self, sun: &SunSight) -> f64 {
+        let CameraView { fx_px, fy_px, .. } = self.view;
+        let size = [self.view.width, self.view.height].map(f64::from);
+        let nearest = [0, 1].map(|axis: usize| sun.at_px[axis].clamp(-0.5, size[axis] - 0.5));
+        let outside_px = (sun.at_px[0] - nearest[0]).hypot(sun.at_px[1] - nearest[1]);
+        let reach_px = (self.spec.reach * size[0]).max(f64::MIN_POSITIVE);
+        let hood = (1.0 - outside_px / reach_px).max(0.0);
+        let pixel_sr = match self.view.pixel_sr(nearest) {
+            seen if seen > 0.0 => seen,
+            _ => 1.0 / (fx_px * fy_px),
+        };
+        FRAC_PI_4 * sun.irradiance_w_m2 * self.vignetted(nearest) * hood / pixel_sr
+    }
+
+    /// What vignetting leaves at a place.
+    fn vignetted(&self, [u, v]: [f64; 2]) -> f64 {
+        let CameraView { fx_px, fy_px, cx_px, cy_px, .. } = self.view;
+        let [a, b] = [(u - cx_px) / fx_px, (v - cy_px) / fy_px];
+        self.vignetting.iter().map(|vignetting| vignetting.left(1.0 + a * a + b * b)).product()
     }
 }
 
 impl Channel {
-    fn add(&self, row: usize, values: &mut [f32]) {
-        self.add_bloom(row, values);
-        if self.streaks[0] > 0.0 {
-            self.rays.iter().for_each(|ray| self.add_ray(*ray, row, values));
-        }
-        self.ghosts.iter().for_each(|ghost| ghost.add(&self.edges, row, values));
-    }
-
-    fn add_bloom(&self, row: usize, values: &mut [f32]) {
-        let [peak, inverse_radius2, power] = self.bloom;
-        let y2 = (row as f64 - self.sun_px[1]).powi(2) as f32;
-        let sun_u = self.sun_px[0] as f32;
-        for (column, value) in values.iter_mut().enumerate() {
-            let x = column as f32 - sun_u;
-            *value += peak * (1.0 + (x * x + y2) * inverse_radius2).powf(power);
-        }
-    }
-
-    /// The pixels of a row that a ray comes near to.
-    fn add_ray(&self, [x, y]: [f64; 2], row: usize, values: &mut [f32]) {
-        let [light, length, sigma] = self.streaks;
-        let down = row as f64 - self.sun_px[1];
-        let reach = SIGMAS * sigma;
-        // |down · x − right · y| < reach; a level ray has all columns of its rows.
-        let [from, to] = if y.abs() > 1e-9 {
-            let [a, b] = [(down * x - reach) / y, (down * x + reach) / y];
-            [a.min(b), a.max(b)]
-        } else if down.abs() < reach {
-            [f64::NEG_INFINITY, f64::INFINITY]
-        } else {
-            return;
-        };
-        for column in columns(self.sun_px[0] + from, self.sun_px[0] + to, values.len()) {
-            let right = column as f64 - self.sun_px[0];
-            let (out, across) = (right * x + down * y, down * x - right * y);
-            if out >= 0.0 {
-                let across = (-0.5 * (across / sigma).powi(2)).exp();
-                values[column] += (light * across / (1.0 + out / length).powi(2)) as f32;
-            }
+    fn new(spec: &FlareSpec, camera: &CameraSpec, wavelength_m: f64) -> Self {
+        let lens = camera.intrinsics();
+        let aperture_m = camera.focal_length_m() / camera.f_number;
+        let diffraction_rad = 2.0 * wavelength_m / (PI * PI * aperture_m);
+        let diffracted = Lobe::new(1.0, diffraction_rad, 3.0);
+        let scattered = || spec.scatter.iter().map(|of| Lobe::new(of.share, of.radius_deg.to_radians(), of.slope));
+        let all = PointSpread(std::iter::once(diffracted).chain(scattered()).collect());
+        let about_sun = if spec.blades.is_some() { PointSpread(scattered().collect()) } else { all.clone() };
+        let soft_rad = SUN_RADIUS_RAD.hypot(0.5 / lens.fx_px);
+        let [width, height] = camera.size();
+        let beside_px = spec.reach * width as f64;
+        let out = [(width as f64 + beside_px) / lens.fx_px, (height as f64 + beside_px) / lens.fy_px];
+        Self {
+            wave: wavelength_m / ALL_M,
+            glare: Profile::new(&about_sun, soft_rad, out[0].hypot(out[1])),
+            streaks: spec.blades.map(|blades| Streaks::new(blades, diffraction_rad, soft_rad, lens.fx_px)),
+            veil: Veil::new(&all, lens, [width, height]),
         }
     }
 }
 
-impl Ghost {
-    fn add(&self, edges: &[[f64; 2]], row: usize, values: &mut [f32]) {
-        // A triangle's corners are twice as far out as its edges, those of more edges nearer.
-        let reach = 2.1 * self.radius_px;
-        let down = row as f64 - self.at_px[1];
-        if down.abs() > reach {
-            return;
+impl SunFlare<'_> {
+    fn add(&self, view: &CameraView, row: usize, values: &mut [f32]) {
+        let [u, v] = self.at_px;
+        let per_px = [1.0 / view.fx_px, 1.0 / view.fy_px];
+        let peak = self.light * per_px[0] * per_px[1];
+        self.channel.glare.add(peak, [u, (row as f64 - v) * per_px[1]], per_px[0], values);
+        if let Some(streaks) = &self.channel.streaks {
+            streaks.add(self.light, self.at_px, row, values);
         }
-        for column in columns(self.at_px[0] - reach, self.at_px[0] + reach, values.len()) {
-            let right = column as f64 - self.at_px[0];
-            let out = edges.iter().map(|[x, y]| right * x + down * y).fold(f64::NEG_INFINITY, f64::max);
-            let out = out / self.radius_px;
-            let edge = ((1.0 + GHOST_EDGE / 2.0 - out) / GHOST_EDGE).clamp(0.0, 1.0);
-            let light = GHOST[0] + (GHOST[1] - GHOST[0]) * out.min(1.0).powi(2);
-            values[column] += (self.middle * light * edge) as f32;
-        }
+        self.ghosts.add(row, values);
     }
 }
 
@@ -270,6 +289,13 @@ impl Ghost {
 fn columns(from: f64, to: f64, count: usize) -> std::ops::Range<usize> {
     let inside = |at: f64| (at.max(0.0) as usize).min(count);
     inside(from.ceil())..inside(to.floor() + 1.0)
+}
+
+/// Directions at even angles, the first a little off the image's axes.
+fn spokes(count: u32) -> Vec<[f64; 2]> {
+    const TURN: f64 = 0.2;
+    let angle = |k: u32| std::f64::consts::TAU * (f64::from(k) + TURN) / f64::from(count);
+    (0..count).map(|k| angle(k).sin_cos().into()).collect()
 }
 
 #[cfg(test)]

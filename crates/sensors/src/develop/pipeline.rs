@@ -6,7 +6,7 @@ use super::bayer::Pattern;
 use super::defocus::Defocus;
 use super::dust::Dust;
 use super::exposure::Exposure;
-use super::flare::FlareSpec;
+use super::flare::Flare;
 use super::intensity_noise::IntensityNoiseSpec;
 use super::jpeg::JpegSpec;
 use super::noise::Noise;
@@ -17,6 +17,7 @@ use super::response::ResponseSpec;
 use super::shot::{Chance, RowWork, Shot, SunSight};
 use super::stage::StageSpec;
 use super::vignetting::VignettingSpec;
+use super::wells::WellsSpec;
 use super::{DevelopError, DevelopedImage, Encoding, aggregator, bayer, first_plate, image, jpeg};
 use crate::camera::{CameraSpec, Intrinsics};
 
@@ -36,9 +37,10 @@ pub struct Pipeline {
 enum Stage {
     Defocus(Defocus),
     Vignetting(VignettingSpec),
-    Flare(FlareSpec),
+    Flare(Box<Flare>),
     Dust(Dust),
     Aggregator(Vec<f64>),
+    Wells(WellsSpec),
     Noise(Noise),
     Response(ResponseSpec),
     IntensityNoise(IntensityNoiseSpec),
@@ -86,9 +88,10 @@ impl Pipeline {
                 Stage::Defocus(Defocus::new(*defocus, spec))
             }
             StageSpec::Vignetting(vignetting) => Stage::Vignetting(*vignetting),
-            StageSpec::Flare(flare) => Stage::Flare(flare.clone()),
+            StageSpec::Flare(flare) => Stage::Flare(Box::new(Flare::new(flare, spec, channels))),
             StageSpec::Dust(dust) => Stage::Dust(Dust::new(*dust, name, self.seed, spec.size())),
             StageSpec::Aggregator(aggregator) => Stage::Aggregator(aggregator.electrons_per_s(spec)),
+            StageSpec::Wells(wells) => Stage::Wells(*wells),
             StageSpec::Noise(noise) => Stage::Noise(Noise::new(*noise, name, self.seed, channels, spec.size())),
             StageSpec::Response(response) => Stage::Response(*response),
             StageSpec::IntensityNoise(noise) => Stage::IntensityNoise(*noise),
@@ -204,14 +207,18 @@ impl Pipeline {
         let lens: Intrinsics = self.spec.intrinsics();
         match stage {
             Stage::Vignetting(spec) => Some(spec.rows(lens)),
-            Stage::Flare(spec) => Some(spec.rows(shot.sun, channels, lens, self.spec.size())),
             Stage::Dust(dust) => Some(dust.rows(shot.sun, channels)),
             Stage::Aggregator(electrons_per_s) => Some(aggregator::rows(electrons_per_s, shot.exposure_s)),
             Stage::Noise(noise) => Some(noise.rows(chance, shot.exposure_s)),
             Stage::Response(spec) => Some(spec.rows(shot.gain)),
             Stage::IntensityNoise(spec) => Some(spec.rows(chance)),
             Stage::Quantise(spec, from) => Some(spec.rows(*from)),
-            Stage::Defocus(_) | Stage::Bayer(_) | Stage::Jpeg(_) | Stage::Own(_) => None,
+            Stage::Defocus(_)
+            | Stage::Flare(_)
+            | Stage::Wells(_)
+            | Stage::Bayer(_)
+            | Stage::Jpeg(_)
+            | Stage::Own(_) => None,
         }
     }
 }
@@ -220,11 +227,12 @@ impl Pipeline {
 fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), DevelopError> {
     match stage {
         Stage::Defocus(defocus) => defocus.blur(plate, &shot.frame.depth_m),
+        Stage::Flare(flare) => flare.add(plate, shot),
+        Stage::Wells(wells) => wells.fill(plate),
         Stage::Bayer(pattern) => bayer::mosaic(plate, *pattern),
         Stage::Jpeg(spec) => jpeg::lose(plate, spec.quality)?,
         Stage::Own(own) => own.apply(plate, shot)?,
         Stage::Vignetting(_)
-        | Stage::Flare(_)
         | Stage::Dust(_)
         | Stage::Aggregator(_)
         | Stage::Noise(_)

@@ -18,6 +18,7 @@ use super::plate::Quantity;
 use super::quantise::QuantiseSpec;
 use super::response::ResponseSpec;
 use super::vignetting::VignettingSpec;
+use super::wells::WellsSpec;
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -27,12 +28,14 @@ pub enum StageSpec {
     Defocus(DefocusSpec),
     /// Darker corners.
     Vignetting(VignettingSpec),
-    /// Bloom, streaks and ghosts of the Sun.
+    /// Light that goes astray: bloom, veil, streaks and ghosts.
     Flare(FlareSpec),
     /// Spots on the lens.
     Dust(DustSpec),
     /// Light to electrons.
     Aggregator(AggregatorSpec),
+    /// Wells that hold no more, and blooming.
+    Wells(WellsSpec),
     /// Noise of the detector.
     Noise(NoiseSpec),
     /// Electrons to signal.
@@ -58,6 +61,7 @@ struct StageKeys {
     flare: Option<FlareSpec>,
     dust: Option<DustSpec>,
     aggregator: Option<AggregatorSpec>,
+    wells: Option<WellsSpec>,
     noise: Option<NoiseSpec>,
     response: Option<ResponseSpec>,
     intensity_noise: Option<IntensityNoiseSpec>,
@@ -77,6 +81,7 @@ impl TryFrom<StageKeys> for StageSpec {
             ("flare", keys.flare.map(Self::Flare)),
             ("dust", keys.dust.map(Self::Dust)),
             ("aggregator", keys.aggregator.map(Self::Aggregator)),
+            ("wells", keys.wells.map(Self::Wells)),
             ("noise", keys.noise.map(Self::Noise)),
             ("response", keys.response.map(Self::Response)),
             ("intensity_noise", keys.intensity_noise.map(Self::IntensityNoise)),
@@ -100,6 +105,7 @@ impl StageSpec {
             Self::Flare(_) => "flare",
             Self::Dust(_) => "dust",
             Self::Aggregator(_) => "aggregator",
+            Self::Wells(_) => "wells",
             Self::Noise(_) => "noise",
             Self::Response(_) => "response",
             Self::IntensityNoise(_) => "intensity_noise",
@@ -116,7 +122,7 @@ impl StageSpec {
             Self::Defocus(_) | Self::Vignetting(_) | Self::Flare(_) | Self::Dust(_) | Self::Aggregator(_) => {
                 &[Quantity::Irradiance]
             }
-            Self::Noise(_) | Self::Response(_) => &[Quantity::Electrons],
+            Self::Wells(_) | Self::Noise(_) | Self::Response(_) => &[Quantity::Electrons],
             Self::IntensityNoise(_) => &[Quantity::Signal],
             Self::Bayer(_) | Self::Quantise(_) => &[Quantity::Electrons, Quantity::Signal],
             Self::Jpeg(_) => &[Quantity::Numbers],
@@ -134,6 +140,7 @@ impl StageSpec {
             | Self::Vignetting(_)
             | Self::Flare(_)
             | Self::Dust(_)
+            | Self::Wells(_)
             | Self::Noise(_)
             | Self::IntensityNoise(_)
             | Self::Bayer(_)
@@ -156,6 +163,7 @@ impl Validate for StageSpec {
             Self::Flare(spec) => spec.validate_into(&(), &mut path, report),
             Self::Dust(spec) => spec.validate_into(&(), &mut path, report),
             Self::Aggregator(spec) => spec.validate_into(&(), &mut path, report),
+            Self::Wells(spec) => spec.validate_into(&(), &mut path, report),
             Self::Noise(spec) => spec.validate_into(&(), &mut path, report),
             Self::Response(spec) => spec.validate_into(&(), &mut path, report),
             Self::IntensityNoise(spec) => spec.validate_into(&(), &mut path, report),

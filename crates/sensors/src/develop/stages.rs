@@ -6,7 +6,7 @@
 //! | --- | --- | --- |
 //! | `defocus`, `vignetting`, `flare`, `dust` | irradiance | irradiance |
 //! | `aggregator` | irradiance | electrons |
-//! | `noise` | electrons | electrons |
+//! | `wells`, `noise` | electrons | electrons |
 //! | `bayer` | electrons or signal, in colour | the same, in one plane |
 //! | `response` | electrons | signal |
 //! | `intensity_noise` | signal | signal |

@@ -30,10 +30,14 @@ impl VignettingSpec {
             let b2 = ((row as f64 - lens.cy_px) / lens.fy_px).powi(2);
             for (column, value) in values.iter_mut().enumerate() {
                 let a = (column as f64 - lens.cx_px) / lens.fx_px;
-                let cos4 = (1.0 + a * a + b2).powi(-2);
-                *value *= (1.0 - self.gain * (1.0 - cos4)) as f32;
+                *value *= self.left(1.0 + a * a + b2) as f32;
             }
         })
+    }
+
+    /// What is left of the light where 1 + tan²θ is `secant2`.
+    pub(super) fn left(self, secant2: f64) -> f64 {
+        1.0 - self.gain * (1.0 - secant2.powi(-2))
     }
 }
 

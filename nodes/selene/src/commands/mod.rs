@@ -12,6 +12,7 @@ mod render;
 mod rig;
 mod run;
 mod sky;
+mod study;
 mod terrain;
 mod validate;
 
@@ -48,6 +49,7 @@ pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> 
         Command::Fit(args) => fit::fit(&args),
         Command::Calibrate(command) => calibrate::calibrate(&command),
         Command::Validate(args) => validate::validate(&args),
+        Command::Study(command) => study::study(&command),
         Command::Hash(args) => hash::hash(&args),
         Command::Conformance(args) => conformance::conformance(&args),
         Command::Bench(args) => bench::bench(&args),
@@ -72,6 +74,7 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Navigation(_)
         | Command::Render(_)
         | Command::Hash(_)
+        | Command::Study(_)
         | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
         Command::Check(_)

@@ -1,0 +1,159 @@
+//! Images of all cameras of a rover at even times along a drive, each with what the inertial unit says and what is
+//! true.
+
+use std::sync::Arc;
+
+use image::GrayImage;
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::{Pose, SimTime, frames};
+use selene_observe::{CameraSample, Device, Feed, Imus, Interval, RoverCameras};
+use selene_scene::CameraView;
+use selene_sensors::{CameraSpec, OwnStages, Sample};
+use selene_sim::{Command, EntityId, Model, Mounted, RoverSetup, World};
+use selene_sky::solar_irradiance_w_m2;
+use selene_vehicle::BodyTwist;
+
+use super::compass::Gravity;
+use super::detector::small;
+use crate::Failure;
+
+/// The Sun is in an image where so much of its disc is in sight.
+const SEEN_SHARE: f64 = 0.5;
+
+/// When images are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How often each camera takes one.
+    pub instants: usize,
+    /// From one to the next; the first comes after one.
+    pub period: SimTime,
+    /// How the rover is driven; along its route where this is none.
+    pub twist: Option<BodyTwist>,
+}
+
+/// An image with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Which camera.
+    pub camera: String,
+    /// Simulated time.
+    pub stamp: SimTime,
+    /// As the detector takes it.
+    pub small: GrayImage,
+    /// The camera's projection.
+    pub view: CameraView,
+    /// How the camera sits on the rover.
+    pub body_from_optical: UnitQuaternion<f64>,
+    /// Up, by the inertial unit.
+    pub up_in_body: Vector3<f64>,
+    /// Toward the Sun: east, north, up.
+    pub sun_enu: Vector3<f64>,
+    /// Where the Sun is, column and row; none where it is not in the image.
+    pub sun_px: Option<[f64; 2]>,
+    /// The true heading, from east, counter-clockwise, rad.
+    pub heading_rad: f64,
+}
+
+/// Drives, and takes the images; fewer where a route ends before.
+///
+/// # Errors
+/// When the world has no rover with cameras and an inertial unit, cannot go on, or cannot be traced.
+pub fn shots(model: &Arc<Model>, device: &Device, plan: &Plan) -> Result<Vec<Shot>, Failure> {
+    let mut world = World::begin(Arc::clone(model), None)?;
+    let mut feed = Feed::begin(&mut world)?;
+    let mut watch = Watch::new(&world, &feed, device)?;
+    let mut shots = Vec::new();
+    let mut taken = 0;
+    while taken < plan.instants && (plan.twist.is_some() || !world.routes_done()) {
+        if let Some(twist) = plan.twist {
+            world.drive(watch.rover, Command::Body(twist))?;
+        }
+        let interval = feed.heartbeat(&mut world)?;
+        watch.see(&interval)?;
+        let instant = plan.period * (taken as i64 + 1);
+        let sample = Sample { index: taken as u64, instant };
+        if interval.next.time >= instant + watch.longest(sample) {
+            shots.extend(watch.take(sample)?);
+            taken += 1;
+        }
+    }
+    Ok(shots)
+}
+
+/// One rover's cameras and inertial unit.
+struct Watch {
+    rover: EntityId,
+    setup: RoverSetup,
+    model: Arc<Model>,
+    cameras: RoverCameras,
+    imus: Imus,
+    gravity: Gravity,
+    /// The unit's axes in the rover's.
+    body_from_imu: UnitQuaternion<f64>,
+}
+
+impl Watch {
+    fn new(world: &World, feed: &Feed, device: &Device) -> Result<Self, Failure> {
+        let model = Arc::clone(world.model());
+        let (rover, kind) = model.rovers().first_key_value().ok_or("the scenario has no rover")?;
+        let (rover, setup) = (*rover, kind.setup().clone());
+        let imu = setup.imus().next().ok_or("the rover has no IMU")?.link;
+        let body_from_imu = setup.model.base_from_links_at_zero()[imu].rotation;
+        let cameras = RoverCameras::new(&model, rover, feed.last(), &world.state().ruts, device, &OwnStages::new())?;
+        let (imus, gravity) = (Imus::default(), Gravity::default());
+        Ok(Self { rover, setup, model, cameras, imus, gravity, body_from_imu })
+    }
+
+    fn see(&mut self, interval: &Interval) -> Result<(), Failure> {
+        let imu = self.setup.imus().next().map(|imu| imu.spec.name.clone());
+        for reading in self.imus.take(interval).iter().filter(|of| Some(&of.sensor.name) == imu.as_ref()) {
+            self.gravity.take(reading.stamp, reading.angular_velocity_rad_s, reading.linear_acceleration_m_s2);
+        }
+        Ok(self.cameras.see(interval)?)
+    }
+
+    /// From an instant to the end of the longest exposure.
+    fn longest(&self, sample: Sample) -> SimTime {
+        let ends = self.setup.cameras().map(|camera| self.cameras.exposed_at(&camera.spec.name, sample));
+        ends.max().unwrap_or(sample.instant) - sample.instant
+    }
+
+    /// An image of each camera.
+    fn take(&mut self, sample: Sample) -> Result<Vec<Shot>, Failure> {
+        let base = self.cameras.history().link_at(self.rover, 0, sample.instant).ok_or("the rover is gone")?;
+        let up_in_body = self.body_from_imu * self.gravity.up().ok_or("the IMU has told nothing yet")?;
+        let setup = self.setup.clone();
+        let shot = |Mounted { spec, link }: Mounted<'_, CameraSpec>| {
+            let image = self.cameras.expose(&spec.name, sample)?;
+            let body_from_optical = setup.model.base_from_links_at_zero()[link].rotation;
+            self.shot(spec, body_from_optical, up_in_body, &base, &image)
+        };
+        setup.cameras().map(shot).collect()
+    }
+
+    fn shot(
+        &self,
+        spec: &CameraSpec,
+        body_from_optical: UnitQuaternion<f64>,
+        up_in_body: Vector3<f64>,
+        base: &Pose,
+        image: &CameraSample,
+    ) -> Result<Shot, Failure> {
+        let sun = self.model.scenario().sun(image.stamp)?;
+        let whole_w_m2 = solar_irradiance_w_m2(sun.distance_m);
+        let size = [f64::from(spec.width), f64::from(spec.height)];
+        let inside = |at: [f64; 2]| (0..2).all(|axis| at[axis] > -0.5 && at[axis] < size[axis] - 0.5);
+        let seen = image.sun.filter(|sight| sight.irradiance_w_m2 >= SEEN_SHARE * whole_w_m2 && inside(sight.at_px));
+        Ok(Shot {
+            camera: spec.name.clone(),
+            stamp: image.stamp,
+            small: small(&image.image)?,
+            view: spec.view(Pose::identity()),
+            body_from_optical,
+            up_in_body,
+            sun_enu: sun.unit_enu,
+            sun_px: seen.map(|sight| sight.at_px),
+            heading_rad: frames::yaw_rad(base),
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! The study's figures beside the paper's, as text, table and chart.
+
+use std::fmt::Write;
+
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
+
+use super::{DISCS_PX, Judged, Loop};
+
+/// Part of the images in which the paper finds the Sun, whatever the disc (table 2, column Gazebo).
+const PAPER_FOUND: f64 = 1.0;
+/// The disc whose errors are drawn: the paper takes 11 to 15 px for the best.
+const DRAWN_PX: f64 = 15.0;
+/// First line of the table of every image.
+const COLUMNS: &str = "sun_elevation_deg,camera,stamp_s,sun_column_px,sun_row_px,off_axis_deg,disc_px,found,\
+                       direction_error_deg,heading_error_deg";
+
+/// What one disc made of some images in which the Sun is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Images.
+    pub images: usize,
+    /// Those in which it was found.
+    pub found: usize,
+    /// Mean of the absolute heading error where it was found, degrees.
+    pub mean_deg: f64,
+    /// Its standard deviation, degrees.
+    pub deviation_deg: f64,
+    /// Its largest, degrees.
+    pub largest_deg: f64,
+    /// Its mean over all images, misses too, degrees.
+    pub mean_of_all_deg: f64,
+}
+
+impl Figures {
+    /// Of what was judged by one disc; errors are not a number where there are no images.
+    #[must_use]
+    pub fn of<'a>(judged: impl Iterator<Item = &'a Judged>, disc_px: f64) -> Self {
+        let judged: Vec<&Judged> = judged.filter(|of| of.disc_px == disc_px).collect();
+        let error_deg = |of: &&Judged| of.heading_error_rad.abs().to_degrees();
+        let found: Vec<f64> = judged.iter().filter(|of| of.is_found()).map(error_deg).collect();
+        let all: Vec<f64> = judged.iter().map(error_deg).collect();
+        let mean_deg = mean(&found);
+        let squares: Vec<f64> = found.iter().map(|error| (error - mean_deg).powi(2)).collect();
+        Self {
+            images: judged.len(),
+            found: found.len(),
+            mean_deg,
+            deviation_deg: mean(&squares).sqrt(),
+            largest_deg: found.iter().copied().fold(f64::NAN, f64::max),
+            mean_of_all_deg: mean(&all),
+        }
+    }
+
+    /// Part of the images in which the Sun was found.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.found as f64 / self.images as f64
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A text with a line for each loop and disc, beside the paper's.
+#[must_use]
+pub fn table(loops: &[Loop]) -> String {
+    let mut text =
+        String::from("Sun       disc   images  with Sun  found   rate  heading error where found, °     of all\n");
+    text.push_str("                                                 mean    s.d.  largest           mean\n");
+    for of in loops {
+        for disc_px in DISCS_PX {
+            push_line(&mut text, &format!("{:.1}°", of.sun_elevation_deg), of.images, of.judged.iter(), disc_px);
+        }
+    }
+    let images = loops.iter().map(|of| of.images).sum();
+    for disc_px in DISCS_PX {
+        push_line(&mut text, "all", images, loops.iter().flat_map(|of| &of.judged), disc_px);
+    }
+    text.push_str("paper     any                         1.000    0.80    0.70   under 5\n");
+    text
+}
+
+fn push_line<'a>(text: &mut String, sun: &str, images: usize, of: impl Iterator<Item = &'a Judged>, disc_px: f64) {
+    let figures = Figures::of(of, disc_px);
+    let Figures { images: with_sun, found, mean_deg, deviation_deg, largest_deg, mean_of_all_deg } = figures;
+    let rate = figures.rate();
+    // A text takes all that is written to it.
+    let _ = writeln!(
+        text,
+        "{sun:<9} {disc_px:>4}  {images:>7} {with_sun:>9} {found:>6}  {rate:.3}  {mean_deg:>6.2}  {deviation_deg:>6.2}  \
+         {largest_deg:>7.2}        {mean_of_all_deg:>7.2}"
+    );
+}
+
+/// Every image in which the Sun is, by every disc.
+#[must_use]
+pub fn csv(loops: &[Loop]) -> String {
+    let mut text = format!("{COLUMNS}\n");
+    for of in loops {
+        for judged in &of.judged {
+            let Judged { camera, stamp, sun_px: [u, v], disc_px, .. } = judged;
+            let [off, direction, heading] =
+                [judged.off_axis_rad, judged.direction_error_rad, judged.heading_error_rad].map(f64::to_degrees);
+            let (sun, stamp_s, found) = (of.sun_elevation_deg, stamp.secs_f64(), u8::from(judged.is_found()));
+            let _ = writeln!(
+                text,
+                "{sun},{camera},{stamp_s:.3},{u:.3},{v:.3},{off:.4},{disc_px},{found},{direction:.4},{heading:.4}"
+            );
+        }
+    }
+    text
+}
+
+/// Detection over the disc, and heading errors over the angle from the optical axis.
+#[must_use]
+pub fn chart(loops: &[Loop]) -> Chart {
+    let rates = |(colour, of): (usize, &Loop)| {
+        let rate = |disc_px: &f64| (*disc_px, Figures::of(of.judged.iter(), *disc_px).rate());
+        line(of, colour, Mark::Line, DISCS_PX.iter().map(rate).collect())
+    };
+    let errors = |(colour, of): (usize, &Loop)| {
+        let drawn = of.judged.iter().filter(|judged| judged.disc_px == DRAWN_PX && judged.is_found());
+        let point = |of: &Judged| (of.off_axis_rad.to_degrees(), of.heading_error_rad.to_degrees());
+        let mut points: Vec<_> = drawn.map(point).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line(of, colour, Mark::Dots, points)
+    };
+    let mut found: Vec<Line> = loops.iter().enumerate().map(rates).collect();
+    found.push(Line {
+        name: "paper".to_owned(),
+        colour: loops.len(),
+        mark: Mark::Dashes,
+        points: DISCS_PX.map(|disc_px| (disc_px, PAPER_FOUND)).to_vec(),
+    });
+    let panel = |x: &str, y: &str, lines| Panel { x: x.to_owned(), y: y.to_owned(), lines };
+    Chart {
+        title: "Heading from the Sun in the side cameras".to_owned(),
+        columns: 2,
+        panels: vec![
+            panel("diameter of the disc, px", "part of the images in which the Sun is found", found),
+            panel(
+                "Sun from the optical axis, °",
+                "heading error with a disc of 15 px, °",
+                loops.iter().enumerate().map(errors).collect(),
+            ),
+        ],
+    }
+}
+
+fn line(of: &Loop, colour: usize, mark: Mark, points: Vec<(f64, f64)>) -> Line {
+    Line { name: format!("Sun at {:.1}°", of.sun_elevation_deg), colour, mark, points }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Figures, csv, table};
+    use crate::heading::{Judged, Loop};
+    use selene_base::SimTime;
+
+    fn judged(direction_deg: f64, heading_deg: f64) -> Judged {
+        Judged {
+            camera: "side".to_owned(),
+            stamp: SimTime::from_secs_f64(1.5),
+            sun_px: [10.0, 20.0],
+            off_axis_rad: 0.5,
+            disc_px: 15.0,
+            direction_error_rad: f64::to_radians(direction_deg),
+            heading_error_rad: f64::to_radians(heading_deg),
+        }
+    }
+
+    #[test]
+    fn misses_count_as_misses_and_not_as_errors_of_what_was_found() {
+        let all = [judged(0.5, -0.4), judged(0.7, 0.6), judged(60.0, 50.0)];
+        let figures = Figures::of(all.iter(), 15.0);
+        assert_eq!([figures.images, figures.found], [3, 2]);
+        for (value, expected) in [
+            (figures.mean_deg, 0.5),
+            (figures.deviation_deg, 0.1),
+            (figures.largest_deg, 0.6),
+            (figures.mean_of_all_deg, 17.0),
+            (figures.rate(), 2.0 / 3.0),
+        ] {
+            assert!((value - expected).abs() < 1e-9, "{figures:?}");
+        }
+        assert_eq!(Figures::of(all.iter(), 5.0).images, 0);
+    }
+
+    #[test]
+    fn every_image_has_its_row() {
+        let utc = "2026-11-16T00:00:00Z".parse().expect("an instant");
+        let of = Loop { sun_elevation_deg: 8.6, utc, images: 9, judged: vec![judged(0.5, -0.4), judged(60.0, 50.0)] };
+        let rows: Vec<String> = csv(std::slice::from_ref(&of)).lines().map(str::to_owned).collect();
+        assert_eq!(rows.len(), 3);
+        assert_eq!(rows[1], "8.6,side,1.500,10.000,20.000,28.6479,15,1,0.5000,-0.4000");
+        assert!(table(&[of]).lines().any(|line| line.starts_with("8.6°") && line.contains("0.500")));
+    }
+}
