@@ -28,7 +28,7 @@ pub struct DivergenceSpec {
     #[garde(custom(within(0.0, 200.0)))]
     pub vertical_mrad: f64,
     /// Rays of one beam, 1 to 256; more than one needs some divergence.
-    #[garde(custom(samples(self.horizontal_mrad + self.vertical_mrad)))]
+    #[garde(custom(sample_count(self.horizontal_mrad + self.vertical_mrad)))]
     pub samples: u32,
     /// How the light is spread over the beam.
     #[garde(skip)]
@@ -113,7 +113,7 @@ fn ring_counts(rays: usize) -> Vec<usize> {
 }
 
 /// A garde check: rays of a beam of this width, mrad.
-fn samples(width_mrad: f64) -> impl FnOnce(&u32, &()) -> garde::Result {
+fn sample_count(width_mrad: f64) -> impl FnOnce(&u32, &()) -> garde::Result {
     move |samples, ()| {
         count_within(1, SAMPLES_MAX, *samples as usize)?;
         if *samples > 1 && width_mrad == 0.0 {

@@ -915,7 +915,12 @@ impl Discovery {
           }
           SPDP_LIVENESS_TOKEN => {
             while let Ok(guid_prefix) = self.spdp_liveness_receiver.try_recv() {
-              discovery_db_write(&self.discovery_db).participant_is_alive(guid_prefix);
+              let returned = discovery_db_write(&self.discovery_db).participant_is_alive(guid_prefix);
+              if let Some(participant_data) = returned {
+                info!("participant {guid_prefix:?} is heard again after its lease ran out");
+                self.process_discovered_participant_data(&participant_data);
+                self.match_again(guid_prefix);
+              }
             }
           }
           P2P_PARTICIPANT_STATELESS_MESSAGE_TOKEN => {
@@ -1098,6 +1103,22 @@ impl Discovery {
       self.sedp_receive_subscription(Some(guid_prefix));
       self.sedp_receive_publication(Some(guid_prefix));
       debug!("Participant rediscovery finished");
+    }
+  }
+
+  // Endpoints of a participant that returned are matched again. It may not tell of them
+  // once more.
+  fn match_again(&self, guid_prefix: GuidPrefix) {
+    let (readers, writers) = discovery_db_read(&self.discovery_db).endpoints_of(guid_prefix);
+    for discovered_reader_data in readers {
+      self.send_discovery_notification(DiscoveryNotificationType::ReaderUpdated {
+        discovered_reader_data,
+      });
+    }
+    for discovered_writer_data in writers {
+      self.send_discovery_notification(DiscoveryNotificationType::WriterUpdated {
+        discovered_writer_data,
+      });
     }
   }
 

@@ -51,6 +51,9 @@ pub(crate) struct DiscoveryDB {
   my_guid: GUID,
   participant_proxies: BTreeMap<GuidPrefix, SpdpDiscoveredParticipantData>,
   participant_last_life_signs: BTreeMap<GuidPrefix, Instant>,
+  // What participants told of themselves whose lease ran out: such a peer may never
+  // have lost us, and then it does not introduce itself again.
+  participant_attic: BTreeMap<GuidPrefix, SpdpDiscoveredParticipantData>,
 
   // Authentication statuses of participants
   #[cfg(feature = "security")]
@@ -129,6 +132,7 @@ impl DiscoveryDB {
       my_guid,
       participant_proxies: BTreeMap::new(),
       participant_last_life_signs: BTreeMap::new(),
+      participant_attic: BTreeMap::new(),
       #[cfg(feature = "security")]
       authentication_statuses: BTreeMap::new(),
       local_topic_writers: BTreeMap::new(),
@@ -196,6 +200,8 @@ impl DiscoveryDB {
       );
     }
 
+    self.participant_attic.remove(&guid.prefix);
+
     // In any case:
     // Update SpdpDiscoveredParticipantData to DB
     self.participant_proxies.insert(guid.prefix, data.clone());
@@ -207,19 +213,43 @@ impl DiscoveryDB {
     new_participant
   }
 
-  pub fn participant_is_alive(&mut self, guid_prefix: GuidPrefix) {
+  /// Returns what a participant told of itself that was lost by timeout and is heard again.
+  pub fn participant_is_alive(
+    &mut self,
+    guid_prefix: GuidPrefix,
+  ) -> Option<SpdpDiscoveredParticipantData> {
     if let Some(ts) = self.participant_last_life_signs.get_mut(&guid_prefix) {
       let now = Instant::now();
       if now.duration_since(*ts) > std::time::Duration::from_secs(1) {
         debug!("Participant alive update for {guid_prefix:?}, but no full update.");
       }
       *ts = now;
-    } else {
-      info!(
-        "Participant alive update for unknown {guid_prefix:?}. This is normal, if the message \
-         does not repeat."
-      );
+      return None;
     }
+    let returned = self.participant_attic.remove(&guid_prefix);
+    if returned.is_none() {
+      debug!("Participant alive update for unknown {guid_prefix:?}, which is not known yet.");
+    }
+    returned
+  }
+
+  /// Known endpoints of a participant.
+  pub fn endpoints_of(
+    &self,
+    guid_prefix: GuidPrefix,
+  ) -> (Vec<DiscoveredReaderData>, Vec<DiscoveredWriterData>) {
+    (
+      self
+        .external_topic_readers
+        .range(guid_prefix.range())
+        .map(|(_, reader)| reader.clone())
+        .collect(),
+      self
+        .external_topic_writers
+        .range(guid_prefix.range())
+        .map(|(_, writer)| writer.clone())
+        .collect(),
+    )
   }
 
   // active_disposal means that we received a discovery message announcing the
@@ -227,7 +257,15 @@ impl DiscoveryDB {
   // participant timed out.
   pub fn remove_participant(&mut self, guid_prefix: GuidPrefix, active_disposal: bool) {
     info!("removing participant {guid_prefix:?}");
-    self.participant_proxies.remove(&guid_prefix);
+    let proxy = self.participant_proxies.remove(&guid_prefix);
+    match proxy {
+      Some(proxy) if !active_disposal => {
+        self.participant_attic.insert(guid_prefix, proxy);
+      }
+      _ => {
+        self.participant_attic.remove(&guid_prefix);
+      }
+    }
     self.participant_last_life_signs.remove(&guid_prefix);
     #[cfg(feature = "security")]
     self.authentication_statuses.remove(&guid_prefix);

@@ -3,6 +3,7 @@ use std::{
   collections::{btree_map::Entry, BTreeMap},
   rc::Rc,
   sync::mpsc::TrySendError,
+  time::{Duration, Instant},
 };
 
 use enumflags2::BitFlags;
@@ -37,6 +38,11 @@ use crate::dds::ddsdata::DDSData;
 use crate::structure::sequence_number::SequenceNumber;
 
 const RTPS_MESSAGE_HEADER_SIZE: usize = 20;
+
+// How often Discovery is told that a remote participant is heard.
+const LIFE_SIGN_PERIOD: Duration = Duration::from_secs(1);
+// Participants remembered for that.
+const LIFE_SIGNS_MAX: usize = 1024;
 
 // Secure submessage receiving state machine:
 //
@@ -117,6 +123,8 @@ pub(crate) struct MessageReceiver {
   // bypass Reader, DDSCache, DatasampleCache, and DataReader, because these will drop
   // repeated messages with duplicate SequenceNumbers, but Discovery needs to see them.
   spdp_liveness_sender: WakeSender<GuidPrefix>,
+  // When Discovery was last told that a remote participant was heard.
+  life_signs_told: BTreeMap<GuidPrefix, Instant>,
   security_plugins: Option<SecurityPluginsHandle>,
 
   // Per-remote-participant record of which local interface / source address we
@@ -155,6 +163,7 @@ impl MessageReceiver {
       available_readers: BTreeMap::new(),
       acknack_sender,
       spdp_liveness_sender,
+      life_signs_told: BTreeMap::new(),
       security_plugins,
       interface_observations,
       own_guid_prefix: participant_guid_prefix,
@@ -284,8 +293,36 @@ impl MessageReceiver {
     // resolution can later narrow sends to the observed interface/address.
     self.record_observation(rtps_message.header.guid_prefix, origin);
 
+    self.tell_life_sign(rtps_message.header.guid_prefix);
+
     // And process message
     self.handle_parsed_message(rtps_message);
+  }
+
+  /// Whatever a remote participant sends shows that it is alive, as other
+  /// implementations have it: its announcements alone are few, and one that is lost
+  /// would end a short lease.
+  fn tell_life_sign(&mut self, source_prefix: GuidPrefix) {
+    if source_prefix == GuidPrefix::UNKNOWN || source_prefix == self.own_guid_prefix {
+      return;
+    }
+    let now = Instant::now();
+    let told = self.life_signs_told.get(&source_prefix);
+    if told.is_some_and(|told| now.duration_since(*told) < LIFE_SIGN_PERIOD) {
+      return;
+    }
+    if self.life_signs_told.len() >= LIFE_SIGNS_MAX {
+      self
+        .life_signs_told
+        .retain(|_, told| now.duration_since(*told) < LIFE_SIGN_PERIOD);
+    }
+    self.life_signs_told.insert(source_prefix, now);
+    self
+      .spdp_liveness_sender
+      .try_send(source_prefix)
+      .unwrap_or_else(|e| {
+        debug!("spdp_liveness_sender.try_send(): {e:?}. Is Discovery alive?");
+      });
   }
 
   /// Note the interface/source a packet from `source_prefix` arrived on.
