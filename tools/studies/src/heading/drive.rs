@@ -6,7 +6,7 @@ use std::sync::Arc;
 use image::GrayImage;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, frames};
-use selene_observe::{CameraSample, Device, Feed, Imus, Interval, RoverCameras};
+use selene_observe::{CameraSample, Device, Feed, Instruments, Interval, Measured, RoverCameras};
 use selene_scene::CameraView;
 use selene_sensors::{CameraSpec, OwnStages, Sample};
 use selene_sim::{Command, EntityId, Model, Mounted, RoverSetup, World};
@@ -86,7 +86,7 @@ struct Watch {
     setup: RoverSetup,
     model: Arc<Model>,
     cameras: RoverCameras,
-    imus: Imus,
+    instruments: Instruments,
     gravity: Gravity,
     /// The unit's axes in the rover's.
     body_from_imu: UnitQuaternion<f64>,
@@ -100,14 +100,16 @@ impl Watch {
         let imu = setup.imus().next().ok_or("the rover has no IMU")?.link;
         let body_from_imu = setup.model.base_from_links_at_zero()[imu].rotation;
         let cameras = RoverCameras::new(&model, rover, feed.last(), &world.state().ruts, device, &OwnStages::new())?;
-        let (imus, gravity) = (Imus::default(), Gravity::default());
-        Ok(Self { rover, setup, model, cameras, imus, gravity, body_from_imu })
+        let (instruments, gravity) = (Instruments::default(), Gravity::default());
+        Ok(Self { rover, setup, model, cameras, instruments, gravity, body_from_imu })
     }
 
     fn see(&mut self, interval: &Interval) -> Result<(), Failure> {
         let imu = self.setup.imus().next().map(|imu| imu.spec.name.clone());
-        for reading in self.imus.take(interval).iter().filter(|of| Some(&of.sensor.name) == imu.as_ref()) {
-            self.gravity.take(reading.stamp, reading.angular_velocity_rad_s, reading.linear_acceleration_m_s2);
+        for reading in self.instruments.take(interval).iter().filter(|of| Some(&of.sensor.name) == imu.as_ref()) {
+            if let Measured::Imu(motion) = &reading.measured {
+                self.gravity.take(reading.stamp, motion.angular_velocity_rad_s, motion.linear_acceleration_m_s2);
+            }
         }
         Ok(self.cameras.see(interval)?)
     }
