@@ -145,3 +145,30 @@ fn at_rest_it_reads_the_reaction_to_gravity_along_its_own_axes() {
     assert!((felt - reaction).norm() < 1e-2, "{felt} not {reaction}");
     assert!(run[399].0.next.time > SimTime::from_secs_f64(3.9));
 }
+
+#[test]
+fn who_joins_late_reads_the_same_bits() {
+    let files = ["adis16495", "icm20948", "icm20948_mag", "inclinometer"].map(|name| format!("../sensor/{name}.yaml"));
+    let mut world = world(&format!(
+        "rover: {{ file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0 }}\nsensors: [{}]\n\
+         route: {{ speed_m_s: 0.2, waypoints_m: [[4, 0]] }}\n",
+        files.join(", ")
+    ));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let (mut whole, mut late) = (Instruments::default(), Instruments::default());
+    let mut compared = 0;
+    for heartbeat in 0..100 {
+        let interval = feed.heartbeat(&mut world).expect("heartbeat");
+        let all = whole.take(&interval);
+        if heartbeat < 40 {
+            continue;
+        }
+        let known = late.take(&interval);
+        // Before, the inclinometer has not yet seen its whole window of 0.1 s.
+        if heartbeat >= 52 {
+            assert_eq!(known, all, "heartbeat {heartbeat}");
+            compared += all.len();
+        }
+    }
+    assert!(compared > 150, "{compared} readings");
+}
