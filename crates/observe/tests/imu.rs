@@ -50,7 +50,7 @@ fn watch(world: &mut World, heartbeats: usize) -> Vec<(Interval, Vec<ImuSample>)
                 other => panic!("{other:?}"),
             }
         });
-        let read = read.collect();
+        let read: Vec<ImuSample> = read.collect();
         (interval, read)
     };
     (0..heartbeats).map(heartbeat).collect()
