@@ -73,8 +73,7 @@ impl Onward {
     fn carry(&self, parent: &Motion, between: &Between<'_>) -> Option<Motion> {
         let pose = between.link(self.child)?;
         let arm = pose.translation.vector - parent.world_from_body.translation.vector;
-        let mut child =
-            Motion { world_from_body: pose, linear_acceleration: parent.acceleration_at(arm), ..*parent };
+        let mut child = Motion { world_from_body: pose, linear_acceleration: parent.acceleration_at(arm), ..*parent };
         let Some(place) = self.place else { return Some(child) };
         let (rate, gain) = between.joint(place)?;
         let axis = pose.rotation * self.axis;

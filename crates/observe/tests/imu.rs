@@ -50,7 +50,7 @@ fn watch(world: &mut World, heartbeats: usize) -> Vec<(Interval, Vec<ImuSample>)
                 other => panic!("{other:?}"),
             }
         });
-        let read = read.collect();
+        let read: Vec<ImuSample> = read.collect();
         (interval, read)
     };
     (0..heartbeats).map(heartbeat).collect()
@@ -62,19 +62,25 @@ fn place(interval: &Interval) -> (Vector3<f64>, UnitQuaternion<f64>) {
     (pose.translation.vector, pose.rotation)
 }
 
+/// How fast the unit's place truly moves at an interval's end.
+fn velocity_m_s(interval: &Interval) -> Vector3<f64> {
+    let rover = &interval.next.rovers[0];
+    let arm = place(interval).0 - rover.world_from_base().translation.vector;
+    rover.base_twist.linear + rover.base_twist.angular.cross(&arm)
+}
+
 #[test]
 fn integrating_a_unit_without_faults_gives_the_way_that_it_went() {
-    // Dead reckoning by trapezoids from the end of the first second on. What is left is that motion within a
-    // heartbeat is told by its mean.
+    // Dead reckoning by trapezoids over three seconds of driving. What is left is that motion within a heartbeat is
+    // told by its mean.
     const POSITION_M: f64 = 0.02;
+    const VELOCITY_M_S: f64 = 0.02;
     const ATTITUDE_RAD: f64 = 2e-3;
     let mount = "  mount: {at_m: [0.4, -0.2, 0.3], rpy_deg: [10, -20, 130]}\n";
     let mut world = world_with(&sensor("integrated", "base_link", mount), 0.4);
-    let run = watch(&mut world, 600);
+    let run = watch(&mut world, 400);
     let (begin_m, mut attitude) = place(&run[100].0);
-    // The velocity at the beginning, by what the unit's place does around it.
-    let around = [&run[99].0, &run[101].0].map(place);
-    let mut velocity = (around[1].0 - around[0].0) / 0.02;
+    let mut velocity = velocity_m_s(&run[100].0);
     let mut position = begin_m;
     let mut last = run[100].1.last().expect("read").clone();
     for sample in run[101..].iter().flat_map(|(_, read)| read) {
@@ -86,9 +92,11 @@ fn integrating_a_unit_without_faults_gives_the_way_that_it_went() {
         velocity += acceleration * DT_S;
         (attitude, last) = (after, sample.clone());
     }
-    let (end_m, end) = place(&run[599].0);
+    let (end_m, end) = place(&run[399].0);
+    let off_m_s = (velocity - velocity_m_s(&run[399].0)).norm();
     assert!((end_m - begin_m).norm() > 0.8, "it stands: {begin_m} to {end_m}");
     assert!(attitude.angle_to(&end) < ATTITUDE_RAD, "{} rad off", attitude.angle_to(&end));
+    assert!(off_m_s < VELOCITY_M_S, "{off_m_s} m/s off");
     assert!((position - end_m).norm() < POSITION_M, "{} m off", (position - end_m).norm());
 }
 
@@ -136,4 +144,31 @@ fn at_rest_it_reads_the_reaction_to_gravity_along_its_own_axes() {
     let reaction = mean(&|(attitude, _)| attitude.inverse() * -GRAVITY);
     assert!((felt - reaction).norm() < 1e-2, "{felt} not {reaction}");
     assert!(run[399].0.next.time > SimTime::from_secs_f64(3.9));
+}
+
+#[test]
+fn who_joins_late_reads_the_same_bits() {
+    let files = ["adis16495", "icm20948", "icm20948_mag", "inclinometer"].map(|name| format!("../sensor/{name}.yaml"));
+    let mut world = world(&format!(
+        "rover: {{ file: ../rover/rassor.yaml, namespace: \"\", x_m: 0, y_m: 0, yaw_deg: 0 }}\nsensors: [{}]\n\
+         route: {{ speed_m_s: 0.2, waypoints_m: [[4, 0]] }}\n",
+        files.join(", ")
+    ));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let (mut whole, mut late) = (Instruments::default(), Instruments::default());
+    let mut compared = 0;
+    for heartbeat in 0..100 {
+        let interval = feed.heartbeat(&mut world).expect("heartbeat");
+        let all = whole.take(&interval);
+        if heartbeat < 40 {
+            continue;
+        }
+        let known = late.take(&interval);
+        // Before, the inclinometer has not yet seen its whole window of 0.1 s.
+        if heartbeat >= 52 {
+            assert_eq!(known, all, "heartbeat {heartbeat}");
+            compared += all.len();
+        }
+    }
+    assert!(compared > 150, "{compared} readings");
 }

@@ -97,7 +97,9 @@ fn returns_from_the_rover_itself_are_kept_or_dropped() {
     let drop = ["  lag_s: 0\n", "  lag_s: 0\n  self_hits: drop\n"];
     let (kept, dropped) = (changed("kept", &[down, near]), changed("dropped", &[down, near, drop]));
     let [with, without] = [&kept, &dropped].map(classes);
-    [kept, dropped].map(|file| std::fs::remove_file(file).expect("clean"));
+    for file in [kept, dropped] {
+        std::fs::remove_file(file).expect("clean");
+    }
     assert!(own(&with) >= 180, "{} points on the post", own(&with));
     assert_eq!(own(&without), 0);
     assert_eq!(without.len(), with.len() - own(&with), "what is behind stays unseen");

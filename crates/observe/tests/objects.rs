@@ -72,7 +72,7 @@ impl Drop for Boulder {
 /// What a beam from 10 m over the ground at (`x_m`, 0) straight down meets.
 fn from_above(scene: &TracedScene, x_m: f64) -> BeamReturn {
     let height_m = scene.clipmap().height_m(x_m, 0.0).expect("on the site");
-    let beam = Beam { origin_m: [x_m, 0.0, height_m + 10.0], direction: [0.0, 0.0, -1.0] };
+    let beam = Beam::new([x_m, 0.0, height_m + 10.0], [0.0, 0.0, -1.0]);
     let mut returns = Vec::new();
     CpuTracer.beams(scene.scene(), &[beam], &mut returns).expect("traced");
     returns[0]

@@ -9,9 +9,7 @@ use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
-use crate::{
-    CameraSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, PositionSpec, Schedule,
-};
+use crate::{CameraSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, PositionSpec, Schedule};
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
@@ -236,7 +234,8 @@ mod tests {
     const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
     const TURNED_TOO_FAR: &str = "rate_hz: 200\n  mount: {at_m: [0, 0, 1], rpy_deg: [0, 400, 0]}";
-    const TWO_FAMILIES: &str = "  gyro_rad_s:\n    sensor: {offset: 0, white_sigma: 0, walk_mean: 0, walk_sigma: 0, walk_time_s: 1}\n";
+    const TWO_FAMILIES: &str =
+        "  gyro_rad_s:\n    sensor: {offset: 0, white_sigma: 0, walk_mean: 0, walk_sigma: 0, walk_time_s: 1}\n";
     const TWO_BIASES: &str = "  gyro_rad_s:\n    turn_on_bias: {given: [1, 2]}\n";
     const NEGATIVE_STEP: &str = "  gyro_rad_s:\n    resolution: -0.1\n";
 
@@ -388,7 +387,12 @@ mod tests {
             ),
             ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
             ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  window_s: 0.01", vec!["line 7", "window_s", "0.01", "0.005"]),
-            ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  attitude: guessed", vec!["line 7", "guessed", "truth", "none"]),
+            (
+                "imu.yaml",
+                "rate_hz: 200",
+                "rate_hz: 200\n  attitude: guessed",
+                vec!["line 7", "guessed", "truth", "none"],
+            ),
             ("imu.yaml", "rate_hz: 200", TURNED_TOO_FAR, vec!["line 7", "rpy_deg", "400", "-360 to 360"]),
             ("imu.yaml", "  gyro_rad_s:\n", TWO_FAMILIES, vec!["gyro_rad_s", "exactly one of allan, sensor"]),
             ("imu.yaml", "  gyro_rad_s:\n", TWO_BIASES, vec!["line 10", "turn_on_bias", "must be 3", "2 numbers"]),

@@ -58,7 +58,7 @@ impl Opening<'_> {
     ) -> Result<OpenTopic, TransportError> {
         let header = self.spec.header();
         let name = self.setup.topic(&format!("{}{}/{end}", self.prefix, header.name));
-        let publisher = Publisher::new(self.transport, &name, qos_of(header.qos))?;
+        let publisher = Publisher::<M>::new(self.transport, &name, qos_of(header.qos))?;
         let publish = move |header: Header, measured: &Measured, stamp: SimTime| match message(header, measured) {
             Some(message) => publisher.publish(&message, stamp),
             None => Ok(()),
