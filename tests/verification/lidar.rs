@@ -130,7 +130,10 @@ fn cylinders_that_the_beam_passes_along_with_the_drive_come_out_shorter() {
         let got = [length_m(&points, 3), length_m(&points, 10)];
         let expected = [expected_m(right), expected_m(left)];
         for (got, expected) in got.into_iter().zip(expected) {
-            assert!((0.0..ENDS_M).contains(&(expected - got)), "{spin:?}: {got} m, and {expected} m by the closed form");
+            assert!(
+                (0.0..ENDS_M).contains(&(expected - got)),
+                "{spin:?}: {got} m, and {expected} m by the closed form"
+            );
         }
         let [shorter, by_form] = [got, expected].map(|[right, left]| left - right);
         assert!((shorter - by_form).abs() < DIFFERENCE_M, "{spin:?}: {shorter} m shorter, not {by_form} m");
@@ -147,7 +150,8 @@ fn a_sensor_that_passes_and_a_scene_that_passes_give_the_same_points() {
     let at_rest = |_| Pose::translation(0.0, 0.0, SENSOR_M);
     let passed = scan(&lidar, &mut scene, at_rest, |scene, span| {
         let back_m = span.map(|time| SPEED_M_S * time.secs_f64());
-        let moves: Vec<_> = instances.iter().zip(&places).map(|(id, at)| (*id, back_m.map(|m| cylinder_at(*at, m)))).collect();
+        let moves: Vec<_> =
+            instances.iter().zip(&places).map(|(id, at)| (*id, back_m.map(|m| cylinder_at(*at, m)))).collect();
         scene.sweep_instances(&moves);
     });
     let of_cylinders = |points: &[LidarPoint]| {

@@ -188,13 +188,8 @@ fn samples_in_space_and_time_are_the_same() {
 fn lamps_gloss_and_detail_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
-    let gold = PrincipledParams {
-        base: [0.8, 0.6, 0.2],
-        metallic: 0.8,
-        roughness: 0.4,
-        specular: 0.5,
-        near_infrared: None,
-    };
+    let gold =
+        PrincipledParams { base: [0.8, 0.6, 0.2], metallic: 0.8, roughness: 0.4, specular: 0.5, near_infrared: None };
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
     let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
     scene.add_instance(ball, &pose, Class::Rover.numbered(PART + 1), &Material::Principled(gold)).expect("room");

@@ -63,15 +63,14 @@ impl HapkeParams {
 
     /// Rock: regolith's numbers with a brighter grain, a smoother, closed surface and half
     /// the colour, which weathering gives. A choice, not a measurement.
-    pub const ROCK: Self =
-        Self {
-            w: 0.42,
-            filling: 0.6,
-            theta_rad: 15.0 * PI / 180.0,
-            tint: [1.1, 1.0, 0.9],
-            near_infrared: [1.23, 1.6],
-            ..Self::REGOLITH
-        };
+    pub const ROCK: Self = Self {
+        w: 0.42,
+        filling: 0.6,
+        theta_rad: 15.0 * PI / 180.0,
+        tint: [1.1, 1.0, 0.9],
+        near_infrared: [1.23, 1.6],
+        ..Self::REGOLITH
+    };
 
     /// These, but for what a site's file gives.
     #[must_use]

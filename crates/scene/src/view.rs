@@ -241,8 +241,7 @@ impl BeamReturn {
     /// `VISIBLE_NM`, and `NEAR_INFRARED_NM`; constant outside.
     #[must_use]
     pub fn reflectance_at(&self, wavelength_nm: f64) -> f64 {
-        let [visible, near, far] =
-            [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);
+        let [visible, near, far] = [self.reflectance, self.near_infrared[0], self.near_infrared[1]].map(f64::from);
         let [near_nm, far_nm] = NEAR_INFRARED_NM;
         let between = |[a_nm, b_nm]: [f64; 2], [a, b]: [f64; 2]| {
             a + (b - a) * ((wavelength_nm - a_nm) / (b_nm - a_nm)).clamp(0.0, 1.0)

@@ -17,7 +17,8 @@ const FURNACE_SLACK: f64 = 2e-3;
 const RECIPROCITY_TOLERANCE: f32 = 1e-4;
 
 fn paint(metallic: f64, roughness: f64, specular: f64) -> MaterialRecord {
-    Material::Principled(PrincipledParams { base: [1.0; 3], metallic, roughness, specular, near_infrared: None }).record()
+    Material::Principled(PrincipledParams { base: [1.0; 3], metallic, roughness, specular, near_infrared: None })
+        .record()
 }
 
 fn toward(cos: f64, azimuth: f64) -> Vector3<f32> {

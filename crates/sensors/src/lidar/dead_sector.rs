@@ -44,9 +44,8 @@ mod tests {
     #[test]
     fn a_window_goes_counter_clockwise_across_what_is_behind() {
         let behind = DeadSector { azimuth_deg: [170.0, -170.0], elevation_deg: [-90.0, 0.0] };
-        let holds = |azimuth_deg: f64, elevation_deg: f64| {
-            behind.holds(azimuth_deg.to_radians(), elevation_deg.to_radians())
-        };
+        let holds =
+            |azimuth_deg: f64, elevation_deg: f64| behind.holds(azimuth_deg.to_radians(), elevation_deg.to_radians());
         assert!(holds(175.0, -1.0) && holds(-175.0, -1.0) && holds(180.0, -80.0) && holds(-185.0, -1.0));
         assert!(!holds(175.0, 1.0) && !holds(165.0, -1.0) && !holds(0.0, -1.0));
         let ahead = DeadSector { azimuth_deg: [-10.0, 20.0], ..behind };

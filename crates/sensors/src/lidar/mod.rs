@@ -160,8 +160,7 @@ impl Lidar {
     #[must_use]
     pub fn scan(&self, start: SimTime) -> Scan<'_> {
         let goes_on = self.spec.scanner.rosette.is_some();
-        let firings =
-            if goes_on { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
+        let firings = if goes_on { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
         Scan { lidar: self, start, firings }
     }
 
@@ -274,7 +273,8 @@ impl Scan<'_> {
             }
             Some(beams)
         };
-        let blocks: Option<Vec<Vec<Beam>>> = self.firings[slice.firings.clone()].par_chunks(BLOCK).map(of_block).collect();
+        let blocks: Option<Vec<Vec<Beam>>> =
+            self.firings[slice.firings.clone()].par_chunks(BLOCK).map(of_block).collect();
         Some(blocks?.concat())
     }
 
@@ -340,8 +340,11 @@ fn share([from, to]: [SimTime; 2], at: SimTime) -> f32 {
 fn beam(world_from_lidar: &Pose, firing: &Firing, ray: &BeamSample, share: f32) -> Beam {
     let [axis, along_azimuth, along_elevation] = directions(firing.azimuth_rad, firing.elevation_rad);
     let [beside, above] = ray.off_axis;
-    let direction: Vector3<f64> =
-        if beside == 0.0 && above == 0.0 { axis } else { (axis + along_azimuth * beside + along_elevation * above).normalize() };
+    let direction: Vector3<f64> = if beside == 0.0 && above == 0.0 {
+        axis
+    } else {
+        (axis + along_azimuth * beside + along_elevation * above).normalize()
+    };
     Beam {
         origin_m: world_from_lidar.translation.vector.into(),
         direction: (world_from_lidar.rotation * direction).map(|c| c as f32).into(),

@@ -315,7 +315,8 @@ pub(super) fn fits(rate_hz: f64, samples: u32) -> impl FnOnce(&ScannerSpec, &())
             && scan_s * rate_hz > 1.0 + ROUNDING
         {
             let period_s = 1.0 / rate_hz;
-            let what = format!("scan_s: value {scan_s} is not allowed: must be {period_s:.4e} or less, a scan's period");
+            let what =
+                format!("scan_s: value {scan_s} is not allowed: must be {period_s:.4e} or less, a scan's period");
             return Err(garde::Error::new(what));
         }
         if let Some(rosette) = scanner.rosette

@@ -204,9 +204,9 @@ fn above_threshold(saturation: &f64, (): &()) -> garde::Result {
 /// A garde check: Autoware's points have one byte for the intensity, which a raw one would leave.
 fn holds(intensity: IntensityScale) -> impl FnOnce(&CloudLayout, &()) -> garde::Result {
     move |layout, ()| match (layout, intensity) {
-        (CloudLayout::Autoware, IntensityScale::Raw) => {
-            Err(garde::Error::new("value autoware is not allowed: its intensity is one byte; with raw use another layout"))
-        }
+        (CloudLayout::Autoware, IntensityScale::Raw) => Err(garde::Error::new(
+            "value autoware is not allowed: its intensity is one byte; with raw use another layout",
+        )),
         _ => Ok(()),
     }
 }
@@ -231,6 +231,8 @@ fn is_ring(scanner: &ScannerSpec) -> impl FnOnce(&Option<u16>, &()) -> garde::Re
             Err(garde::Error::new(format!("value {ring} is not allowed: only spinning lidars have planar scans")))
         }
         (Some(ring), rings) if usize::from(*ring) < rings => Ok(()),
-        (Some(ring), rings) => Err(garde::Error::new(format!("value {ring} is not allowed: must be 0 to {}", rings - 1))),
+        (Some(ring), rings) => {
+            Err(garde::Error::new(format!("value {ring} is not allowed: must be 0 to {}", rings - 1)))
+        }
     }
 }

@@ -157,7 +157,8 @@ fn a_rosette_fills_its_field_of_view_and_goes_on_from_scan_to_scan() {
     let lidar = Lidar::new(preset("lidar/livox_like.yaml"));
     let (first, second) = (lidar.scan(SimTime::ZERO), lidar.scan(SimTime::from_secs_f64(0.1)));
     assert_eq!(first.firings().len(), 10_000);
-    let off_axis_deg = |firing: &super::Firing| (firing.azimuth_rad.cos() * firing.elevation_rad.cos()).acos().to_degrees();
+    let off_axis_deg =
+        |firing: &super::Firing| (firing.azimuth_rad.cos() * firing.elevation_rad.cos()).acos().to_degrees();
     assert!(first.firings().iter().all(|firing| off_axis_deg(firing) < 19.2 + 1e-6));
     let beyond = first.firings().iter().filter(|firing| off_axis_deg(firing) > 19.0).count();
     assert!(beyond > 100, "{beyond} near the edge");
@@ -283,12 +284,8 @@ fn noise_is_on_range_angles_and_intensity_as_told() {
 
 #[test]
 fn returns_too_near_too_far_too_faint_or_absent_are_left_out() {
-    let lidar = Lidar::new(LidarSpec {
-        min_range_m: 1.0,
-        max_range_m: 100.0,
-        range_at_10_percent_m: 50.0,
-        ..exact(spec())
-    });
+    let lidar =
+        Lidar::new(LidarSpec { min_range_m: 1.0, max_range_m: 100.0, range_at_10_percent_m: 50.0, ..exact(spec()) });
     let seen = |met| points(&lidar, &[met], 1, 0).len();
     assert_eq!([seen(white_at(0.9)), seen(white_at(1.1)), seen(white_at(99.0)), seen(white_at(101.0))], [0, 1, 1, 0]);
     assert_eq!([seen(met(49.0, 0.1, 1.0)), seen(met(51.0, 0.1, 1.0)), seen(met(30.0, 0.1, 0.3))], [1, 0, 0]);
@@ -299,7 +296,8 @@ fn returns_too_near_too_far_too_faint_or_absent_are_left_out() {
 fn intensity_is_the_signal_by_the_inverse_square_law_until_the_detector_saturates() {
     let base = LidarSpec { range_at_10_percent_m: 60.0, max_range_m: 1000.0, ..exact(spec()) };
     let raw = LidarSpec { intensity: IntensityScale::Raw, saturation: Some(40.0), ..base.clone() };
-    let intensity = |spec: &LidarSpec, met| points(&Lidar::new(spec.clone()), &[met], 1, 0).first().map(|p| p.intensity);
+    let intensity =
+        |spec: &LidarSpec, met| points(&Lidar::new(spec.clone()), &[met], 1, 0).first().map(|p| p.intensity);
     // ρ cos i / 0.1 · (60/r)²: 0.3 · 0.5 / 0.1 · 4 = 6 at 30 m.
     let close = |got: Option<f32>, expected: f32| got.is_some_and(|got| (got / expected - 1.0).abs() < 1e-5);
     assert!(close(intensity(&raw, met(30.0, 0.3, 0.5)), 6.0));
