@@ -15,7 +15,8 @@ const TOLERANCE: f64 = 1e-9;
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = repository_file(&format!("config/{folder}"));
-    std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect()
+    let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
+    entries.filter(|path| path.is_file()).collect()
 }
 
 fn rovers() -> Vec<RoverModel> {

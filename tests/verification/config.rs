@@ -21,6 +21,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     let folder = repository_file(&format!("config/{folder}"));
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect();
+    files.retain(|file| file.is_file());
     files.sort();
     assert!(!files.is_empty());
     files
@@ -31,7 +32,8 @@ fn every_file_of_config_loads() {
     let told = |error: &dyn std::fmt::Display| -> ! { panic!("{error}") };
     files("site").iter().for_each(|file| drop(load_yaml::<SiteSpec>(file).unwrap_or_else(|e| told(&e))));
     files("soil").iter().for_each(|file| drop(load_yaml::<SoilSpec>(file).unwrap_or_else(|e| told(&e))));
-    files("sensor").iter().for_each(|file| drop(SensorSpec::load(file).unwrap_or_else(|e| told(&e))));
+    let sensors = [files("sensor"), files("sensor/lidar")].concat();
+    sensors.iter().for_each(|file| drop(SensorSpec::load(file).unwrap_or_else(|e| told(&e))));
     files("rover").iter().for_each(|file| drop(RoverModel::load(file).unwrap_or_else(|e| told(&e))));
     let options = LoadOptions::default();
     files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
