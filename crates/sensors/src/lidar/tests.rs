@@ -422,3 +422,32 @@ fn uniform_channels_run_from_the_lowest_to_the_highest() {
     let channels = UniformChannels { count: 5, lowest_deg: -10.0, highest_deg: 10.0 };
     assert_eq!(channels.elevations_deg(), [-10.0, -5.0, 0.0, 5.0, 10.0]);
 }
+
+#[test]
+fn a_pattern_beside_the_sensors_file_says_when_and_where_beams_go() {
+    let folder = std::env::temp_dir().join(format!("selene-pattern-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let rosette = "rosette: {points_per_s: 100000, prisms_hz: [121.57, -77.73], half_angle_deg: 19.2}";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/sensor/lidar/livox_like.yaml");
+    let good = std::fs::read_to_string(file).expect("text");
+    assert_eq!(good.matches(rosette).count(), 1);
+    std::fs::write(folder.join("lidar.yaml"), good.replace(rosette, "pattern: {file: beams.csv}")).expect("written");
+    let load = |beams: &str| {
+        std::fs::write(folder.join("beams.csv"), beams).expect("written");
+        SensorSpec::load(&folder.join("lidar.yaml"))
+    };
+    let header = "time_s,azimuth_deg,elevation_deg,channel\n";
+    let loaded = load(&format!("{header}0,10,-5,2\n0.05,-20,5,1\n"));
+    let refused = load(&format!("{header}0.05,10,-5,2\n0,-20,5,1\n"));
+    std::fs::remove_dir_all(&folder).expect("clean");
+    let SensorSpec::Lidar(spec) = loaded.expect("good") else { panic!("a lidar") };
+    let lidar = Lidar::new(spec);
+    let scan = lidar.scan(SimTime::ZERO);
+    let [first, second] = scan.firings() else { panic!("two beams") };
+    assert_eq!((first.ring, second.ring, second.after_start), (2, 1, SimTime::from_secs_f64(0.05)));
+    assert!(
+        (second.azimuth_rad.to_degrees() + 20.0).abs() < 1e-9 && (first.elevation_rad.to_degrees() + 5.0).abs() < 1e-9
+    );
+    let message = refused.expect_err("times fall").to_string();
+    assert!(message.contains("beams.csv") && message.contains("line 3") && message.contains("never fall"), "{message}");
+}
