@@ -100,7 +100,10 @@ fn a_half_earth_shines_from_its_lit_side() {
 
 #[test]
 fn one_sample_keeps_shadows_sharp() {
-    let shares: Vec<_> = under_an_edge(-Vector3::z(), 1).into_iter().map(|(_, share)| share).collect();
+    // Straight under the edge rounding decides.
+    let beside = under_an_edge(-Vector3::z(), 1).into_iter().filter(|(x_m, _)| x_m.abs() > 1e-6);
+    let shares: Vec<_> = beside.map(|(_, share)| share).collect();
+    assert!(shares.contains(&0.0) && shares.iter().any(|share| *share > 0.5), "{shares:?}");
     assert!(shares.iter().all(|share| share.abs() < 1e-3 || (share - 1.0).abs() < 1e-3), "{shares:?}");
 }
 
