@@ -4,9 +4,12 @@
 //! Chance enters only through named streams of the scenario's seed, one a sample, so a
 //! reading depends on its index alone and not on the threads or processes at work.
 
+pub mod body;
 pub mod calibrate;
 pub mod camera;
 pub mod develop;
+mod figure;
+mod gauss_markov;
 pub mod imu;
 pub mod inclinometer;
 pub mod lens;
@@ -14,6 +17,7 @@ pub mod lidar;
 pub mod magnetometer;
 pub mod mount;
 mod noise;
+mod outages;
 pub mod position;
 mod process;
 mod rectification;
@@ -24,8 +28,15 @@ mod spec;
 pub mod triad;
 pub mod truth;
 
+pub use body::battery::{BatteryHealth, BatteryReading, BatterySpec};
+pub use body::encoder::EncoderSpec;
+pub use body::odometry::{OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};
+pub use body::temperature::TemperatureSpec;
+pub use body::torque::TorqueSpec;
+pub use body::{Beat, BodyPlan, BodyReading, BodySensor, JointAngles, Posture, Read, SensorMemory};
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
+pub use figure::{Coordinates, Figure};
 pub use imu::{AttitudeSource, Imu, ImuReading, ImuSpec, Motion};
 pub use inclinometer::{Inclinometer, InclinometerSpec};
 pub use lens::{LensName, LensSpec};
@@ -33,7 +44,8 @@ pub use lidar::{Lidar, LidarPoint, LidarSpec, ReturnKind};
 pub use magnetometer::{Magnetometer, MagnetometerSpec};
 pub use mount::{MountSpec, PlacementSpec};
 pub use noise::DriftSpec;
-pub use position::{Fix, PositionSpec};
+pub use outages::{OutageSpec, RandomOutageSpec};
+pub use position::{AntennaMotion, Fix, PositionDriftSpec, PositionSpec, VelocitySpec};
 pub use rectification::{PairError, Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};

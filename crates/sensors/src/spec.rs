@@ -9,7 +9,10 @@ use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
-use crate::{CameraSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, PositionSpec, Schedule};
+use crate::{
+    BatterySpec, CameraSpec, EncoderSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, OdometrySpec,
+    PositionSpec, Schedule, TemperatureSpec, TorqueSpec,
+};
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
 pub(crate) const RATE_MAX_HZ: f64 = 1000.0;
@@ -117,6 +120,16 @@ sensor_kinds! {
     magnetometer: Magnetometer(MagnetometerSpec),
     /// Tilt against gravity.
     inclinometer: Inclinometer(InclinometerSpec),
+    /// Encoders on joints.
+    encoders: Encoders(EncoderSpec),
+    /// Dead reckoning from wheels.
+    odometry: Odometry(OdometrySpec),
+    /// Torque sensors on joints.
+    joint_torques: Torques(TorqueSpec),
+    /// A battery's telemetry.
+    battery: Battery(BatterySpec),
+    /// The temperature of a plate.
+    temperature: Temperature(TemperatureSpec),
 }
 
 impl SensorSpec {
@@ -149,7 +162,10 @@ impl SensorSpec {
         match self {
             Self::Imu(imu) => imu.window_s,
             Self::Inclinometer(inclinometer) => inclinometer.window_s,
-            Self::Camera(_) | Self::Lidar(_) | Self::Position(_) | Self::Magnetometer(_) => 0.0,
+            Self::Position(position) => position.window_s,
+            Self::Camera(_) | Self::Lidar(_) | Self::Magnetometer(_) => 0.0,
+            // Their memories reach back for them.
+            Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) | Self::Temperature(_) => 0.0,
         }
     }
 
@@ -161,7 +177,12 @@ impl SensorSpec {
             Self::Position(position) => position.truth,
             Self::Magnetometer(magnetometer) => magnetometer.truth,
             Self::Inclinometer(inclinometer) => inclinometer.truth,
-            Self::Camera(_) | Self::Lidar(_) => false,
+            Self::Encoders(encoders) => encoders.truth,
+            Self::Torques(torques) => torques.truth,
+            Self::Battery(battery) => battery.truth,
+            Self::Temperature(temperature) => temperature.truth,
+            // The rover's true odometry is told in any case.
+            Self::Camera(_) | Self::Lidar(_) | Self::Odometry(_) => false,
         }
     }
 
@@ -174,7 +195,10 @@ impl SensorSpec {
             Self::Position(position) => ("frame", position.mount.take()?.link_from_frame()),
             Self::Magnetometer(magnetometer) => ("frame", magnetometer.mount.take()?.link_from_frame()),
             Self::Inclinometer(inclinometer) => ("frame", inclinometer.mount.take()?.link_from_frame()),
-            Self::Lidar(_) => return None,
+            Self::Temperature(temperature) => ("frame", temperature.mount.take()?.link_from_frame()),
+            Self::Lidar(_) | Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) => {
+                return None;
+            }
         };
         let frame = format!("{}_{end}", self.header().name);
         self.link_mut().clone_from(&frame);
