@@ -19,6 +19,7 @@ use selene_base::{Pose, SimTime};
 use selene_sensors::{Sample, Schedule, SensorSpec};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup};
 
+use crate::body::BodyObserver;
 use crate::history::History;
 use crate::imu::ImuObserver;
 use crate::inclinometer::InclinometerObserver;
@@ -59,9 +60,10 @@ struct Instrument {
 #[derive(Debug)]
 enum Kind {
     Imu(Box<ImuObserver>),
-    Position(PositionObserver),
+    Position(Box<PositionObserver>),
     Magnetometer(Box<MagnetometerObserver>),
     Inclinometer(Box<InclinometerObserver>),
+    Body(Box<BodyObserver>),
 }
 
 /// What an instrument looks at when it measures.
@@ -95,15 +97,23 @@ pub(crate) struct Told {
 
 impl Kind {
     /// That of a sensor; none for those that look at the scene.
-    fn of(MountedSensor { spec, link }: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
+    fn of(mounted: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
+        let MountedSensor { spec, link } = mounted;
         match spec {
             SensorSpec::Imu(spec) => Some(Self::Imu(Box::new(ImuObserver::new(spec, *link, setup)))),
-            SensorSpec::Position(spec) => Some(Self::Position(PositionObserver::new(spec, *link, setup))),
+            SensorSpec::Position(spec) => Some(Self::Position(Box::new(PositionObserver::new(spec, *link, setup)))),
             SensorSpec::Magnetometer(spec) => {
                 Some(Self::Magnetometer(Box::new(MagnetometerObserver::new(spec, *link, setup))))
             }
             SensorSpec::Inclinometer(spec) => {
                 Some(Self::Inclinometer(Box::new(InclinometerObserver::new(spec, *link, setup))))
+            }
+            SensorSpec::Encoders(_)
+            | SensorSpec::Odometry(_)
+            | SensorSpec::Torques(_)
+            | SensorSpec::Battery(_)
+            | SensorSpec::Temperature(_) => {
+                Some(Self::Body(Box::new(BodyObserver::new(mounted, setup)?)))
             }
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
         }
@@ -116,6 +126,7 @@ impl Kind {
             Self::Position(position) => position.measure(view, sample),
             Self::Magnetometer(magnetometer) => magnetometer.measure(view, sample),
             Self::Inclinometer(inclinometer) => inclinometer.measure(view, sample),
+            Self::Body(body) => body.measure(view, sample),
         }
     }
 }

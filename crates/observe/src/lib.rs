@@ -7,6 +7,7 @@
 //! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
 //! same bytes, whether from the start on or from any instant after it.
 
+mod body;
 mod boxes;
 mod camera;
 mod device;
@@ -46,7 +47,8 @@ pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
     Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,
-    JointReadings, LidarSample, Measured, PlanarScan, PointCloud, PointField, Reading, SensorId, TiltSample,
+    JointReadings, JointSample, LidarSample, Measured, OdometrySample, PlanarScan, PointCloud, PointField, Reading, SensorId,
+    TemperatureSample, TiltSample,
 };
 
 /// Why nothing could be observed.

@@ -232,6 +232,47 @@ pub enum Measured {
     MagneticField(FieldSample),
     /// Of an inclinometer.
     Tilt(TiltSample),
+    /// Of sensors on joints.
+    Joints(JointSample),
+    /// Of dead reckoning.
+    Odometry(OdometrySample),
+    /// Of a battery.
+    Battery(selene_sensors::BatteryReading),
+    /// A temperature, °C.
+    Temperature(TemperatureSample),
+}
+
+/// What sensors on joints tell; a list is empty where they tell no such thing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JointSample {
+    /// Names of the joints.
+    pub names: Vec<String>,
+    /// Positions, rad.
+    pub position: Vec<f64>,
+    /// Rates, rad/s.
+    pub velocity: Vec<f64>,
+    /// Efforts, N m.
+    pub effort: Vec<f64>,
+}
+
+/// What dead reckoning tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OdometrySample {
+    /// The frame that the pose is in.
+    pub odom_frame: String,
+    /// The frame whose pose it is, and in whose axes the twist is.
+    pub base_frame: String,
+    /// Pose, twist and covariances.
+    pub reading: selene_sensors::OdometryReading,
+}
+
+/// A temperature and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TemperatureSample {
+    /// °C.
+    pub celsius: f64,
+    /// Variance, K².
+    pub variance_k2: f64,
 }
 
 /// What an inertial unit tells.

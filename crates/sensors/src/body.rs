@@ -28,6 +28,8 @@ use torque::TorqueSensor;
 pub struct SensorMemory {
     /// The sensor's name.
     pub name: String,
+    /// A hash of the sensor's spec: with another one it begins anew.
+    pub spec: u64,
     /// What the sensor's kind makes of it.
     pub numbers: Vec<f64>,
 }
@@ -151,6 +153,7 @@ pub struct Read {
 #[derive(Clone, Debug)]
 pub struct BodySensor {
     name: String,
+    spec: u64,
     schedule: Schedule,
     kind: Kind,
 }
@@ -177,11 +180,10 @@ impl BodySensor {
             SensorSpec::Torques(spec) => Kind::Torques(TorqueSensor::new(spec.clone(), plan, seed)?),
             SensorSpec::Battery(spec) => Kind::Battery(Battery::new(spec.clone(), plan, seed)),
             SensorSpec::Temperature(spec) => Kind::Temperature(Thermometer::new(spec.clone(), link, seed)),
-            SensorSpec::Camera(_) | SensorSpec::Lidar(_) | SensorSpec::Imu(_) | SensorSpec::Position(_) => {
-                return Ok(None);
-            }
+            _ => return Ok(None),
         };
-        Ok(Some(Self { name: spec.header().name.to_owned(), schedule: spec.schedule(), kind }))
+        let name = spec.header().name.to_owned();
+        Ok(Some(Self { name, spec: hash(&format!("{spec:?}")), schedule: spec.schedule(), kind }))
     }
 
     /// Its name.
@@ -207,10 +209,10 @@ impl BodySensor {
     }
 
     /// Takes in a heartbeat: gives `told` the readings that fall into it, in order, and returns what is remembered
-    /// at its end. `memories` are those at its beginning; a sensor that is not among them, or whose numbers are
-    /// those of another kind, begins anew.
+    /// at its end. `memories` are those at its beginning; a sensor that is not among them as it is now begins anew.
     pub fn take(&self, memories: &[SensorMemory], beat: &Beat, told: impl FnMut(Read)) -> Option<SensorMemory> {
-        let known = memories.iter().find(|memory| memory.name == self.name).map(|memory| &memory.numbers[..]);
+        let is_own = |memory: &&SensorMemory| memory.name == self.name && memory.spec == self.spec;
+        let known = memories.iter().find(is_own).map(|memory| &memory.numbers[..]);
         let samples = self.schedule.measured_in(beat.after, beat.until);
         let numbers = match &self.kind {
             Kind::Encoders(encoders) => encoders.take(known, beat, samples, told),
@@ -222,6 +224,11 @@ impl BodySensor {
                 return None;
             }
         };
-        Some(SensorMemory { name: self.name.clone(), numbers })
+        Some(SensorMemory { name: self.name.clone(), spec: self.spec, numbers })
     }
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -44,7 +44,7 @@ fn add_all(world: &mut World) {
     let folders = AllowedFolders::new([config(), config().join("../urdf")]);
     let place = |x_m, y_m| SpawnPlace { x_m, y_m, ..SpawnPlace::default() };
     let (name, file) = ("late".to_owned(), config().join("rover/rassor.yaml"));
-    let sensors = vec![config().join("sensor/imu.yaml")];
+    let sensors = ["imu", "battery"].map(|name| config().join(format!("sensor/{name}.yaml"))).to_vec();
     let rover = Spawn::Rover { name, namespace: "far".to_owned(), file, sensors, place: place(6.0, -6.0) };
     let (name, file) = ("lander".to_owned(), config().join("../urdf/lander/lander.urdf"));
     let lander = Spawn::Object { name, file, place: place(-7.0, -7.0) };

@@ -2,6 +2,7 @@
 
 use selene_base::{SimTime, Twist, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
+use selene_sensors::SensorMemory;
 use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use selene_terrain::Edit;
 
@@ -72,6 +73,7 @@ fn rover_to_message(rover: &RoverSnapshot, name: &str) -> selene_msgs::RoverStat
         base_acceleration: to_vector(&rover.base_acceleration),
         wheels: rover.wheels.iter().map(|wheel| wheel_to_message("", wheel)).collect(),
         lamp_levels: rover.lamp_levels.clone(),
+        sensor_memories: rover.memories.iter().map(memory_to_message).collect(),
     }
 }
 
@@ -90,7 +92,18 @@ fn rover_from_message(message: &selene_msgs::RoverState) -> RoverSnapshot {
         base_acceleration: from_vector(&message.base_acceleration),
         wheels: message.wheels.iter().map(wheel_from_message).collect(),
         lamp_levels: message.lamp_levels.clone(),
+        memories: message.sensor_memories.iter().map(memory_from_message).collect(),
     }
+}
+
+fn memory_to_message(memory: &SensorMemory) -> selene_msgs::SensorMemory {
+    let SensorMemory { name, spec, numbers } = memory;
+    selene_msgs::SensorMemory { name: name.clone(), spec: *spec, numbers: numbers.clone() }
+}
+
+fn memory_from_message(message: &selene_msgs::SensorMemory) -> SensorMemory {
+    let selene_msgs::SensorMemory { name, spec, numbers } = message;
+    SensorMemory { name: name.clone(), spec: *spec, numbers: numbers.clone() }
 }
 
 fn rock_to_message(rock: &RockPose) -> selene_msgs::LooseRock {
@@ -164,6 +177,7 @@ mod tests {
     use super::{state_from_message, state_to_message};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist};
+    use selene_sensors::SensorMemory;
     use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
     use selene_terrain::Edit;
 
@@ -181,6 +195,7 @@ mod tests {
             base_acceleration: Vector3::new(0.0, -0.1, 1.62),
             wheels: vec![WheelTruth { slip_ratio: 0.25, in_contact: true, ..Default::default() }],
             lamp_levels: vec![0.0, 1.0 / 3.0],
+            memories: vec![SensorMemory { name: "odom".to_owned(), spec: u64::MAX, numbers: vec![-0.0, 0.1] }],
         };
         let state = Snapshot {
             time: SimTime::from_nanos(1_234_567_891),

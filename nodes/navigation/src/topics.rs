@@ -18,9 +18,18 @@ use crate::messages;
 fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, TransportError> {
     match spec {
         SensorSpec::Imu(_) => Ok(vec![of.topic("data", messages::imu)?]),
-        SensorSpec::Position(_) => Ok(vec![of.topic("fix", messages::fix)?]),
         SensorSpec::Magnetometer(_) => Ok(vec![of.topic("mag", messages::magnetic_field)?]),
         SensorSpec::Inclinometer(_) => Ok(vec![of.topic("tilt", messages::tilt)?]),
+        SensorSpec::Position(position) => {
+            let fix = of.topic("fix", messages::fix)?;
+            let velocity = position.velocity.map(|_| of.topic("vel", messages::velocity)).transpose()?;
+            Ok(std::iter::once(fix).chain(velocity).collect())
+        }
+        SensorSpec::Encoders(_) => Ok(vec![of.topic("joint_states", messages::joints)?]),
+        SensorSpec::Odometry(_) => Ok(vec![of.topic("odom", messages::odometry)?]),
+        SensorSpec::Torques(_) => Ok(vec![of.topic("joint_torques", messages::joints)?]),
+        SensorSpec::Battery(_) => Ok(vec![of.topic("state", messages::battery)?]),
+        SensorSpec::Temperature(_) => Ok(vec![of.topic("temperature", messages::temperature)?]),
         SensorSpec::Camera(_) | SensorSpec::Lidar(_) => Ok(Vec::new()),
     }
 }

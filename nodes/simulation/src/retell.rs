@@ -167,7 +167,7 @@ impl Retelling {
 
     /// Tells a snapshot and what follows from it. Those that a simulation said again, and those from before the
     /// ground was asked for, are passed over.
-    fn tell(&mut self, snapshot: Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
+    fn tell(&mut self, mut snapshot: Snapshot, stop: &AtomicBool) -> Result<(), NodeError> {
         let Some(Ground { edits, .. }) = self.ground else { return Ok(()) };
         let follows = self.last.as_ref().map(|last| last.sequence + 1);
         let is_old = follows.is_some_and(|follows| snapshot.sequence < follows);
@@ -177,6 +177,10 @@ impl Retelling {
         if snapshot.terrain_sequence != edits || follows.is_some_and(|follows| snapshot.sequence != follows) {
             let what = format!("snapshots before heartbeat {} are missing", snapshot.sequence);
             return Err(fault(format!("{what}; the recording was damaged, or does not begin with the run")));
+        }
+        if let Some(last) = &self.last {
+            // Sensors may be others than those of the recording: they remember what they would have.
+            self.model.remember(last, &mut snapshot);
         }
         self.tell_public(&snapshot)?;
         let name = |id| name_of(&self.model, id);

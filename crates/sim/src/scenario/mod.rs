@@ -3,6 +3,7 @@
 //! Loading reads and checks every one of them, so that a run that starts has all it
 //! needs.
 
+mod body_plan;
 mod lockstep;
 mod loose;
 mod object;

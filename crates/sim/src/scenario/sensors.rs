@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use selene_base::InputError;
-use selene_sensors::SensorSpec;
+use selene_sensors::{BodySensor, SensorSpec};
 use selene_vehicle::RoverModel;
 
+use crate::scenario::body_plan::body_plan;
 use crate::scenario::rover::MountedSensor;
 
 /// Reads sensors' files, named relative to `folder`, and adds the frames that they need to the
@@ -50,6 +51,7 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
         return Err(InputError::content(path, what));
     };
     let link = mount(&mut sensor, link, rover, path)?;
+    BodySensor::new(&sensor, link, &body_plan(rover), 0).map_err(|what| InputError::content(path, what))?;
     Ok(MountedSensor { spec: sensor, link })
 }
 

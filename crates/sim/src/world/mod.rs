@@ -10,6 +10,7 @@ mod model;
 mod names;
 mod place;
 mod prefetch;
+mod remember;
 mod reset;
 mod resume;
 mod snapshot;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
+use selene_sensors::BodySensor;
 use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
@@ -42,6 +43,8 @@ pub struct RoverKind {
     pub(crate) reach_m: f64,
     /// The box about each link, in the link's frame.
     pub(crate) link_bounds: Vec<Option<Bounds>>,
+    /// What it senses its own body with.
+    pub(crate) body_sensors: Vec<BodySensor>,
 }
 
 /// What an object is, and where it stands.
@@ -194,6 +197,7 @@ impl RoverKind {
             contact_shapes: ContactShapes::new(&setup.model),
             reach_m: setup.model.reach_m(),
             link_bounds: link_bounds(&setup.model),
+            body_sensors: setup.sensors.iter().filter_map(|sensor| setup.body_sensor(sensor)).collect(),
             setup,
         }
     }
@@ -237,6 +241,7 @@ impl RoverKind {
             route: RouteProgress::default(),
             clipmap_centre: model.terrain.plan().map_or([0, 0], |plan| plan.centre_of(x_m, y_m)),
             notices: Notices::default(),
+            memories: Vec::new(),
         })
     }
 

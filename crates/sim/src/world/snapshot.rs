@@ -3,6 +3,7 @@
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, frames};
+use selene_sensors::{Beat, Posture, SensorMemory};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,8 @@ pub struct RoverSnapshot {
     /// How bright each lamp is, 0 to 1, in the order of the rover's; since the heartbeat
     /// before.
     pub lamp_levels: Vec<f64>,
+    /// What sensors of its body remember at this heartbeat, in the order of the rover's sensors.
+    pub memories: Vec<SensorMemory>,
 }
 
 /// What one wheel and the ground do to each other.
@@ -129,13 +132,43 @@ impl Snapshot {
         Some(frames::interpolate(&find(self)?, &find(next)?, self.fraction(next, time)))
     }
 
+    /// What a rover's body did from this snapshot to the `next`; none when they do not both have the rover.
+    #[must_use]
+    pub fn beat<'a>(&'a self, next: &'a Self, rover: EntityId) -> Option<Beat<'a>> {
+        Some(Beat {
+            after: samples_after(self.sequence, self.time),
+            from: self.time,
+            until: next.time,
+            before: self.rover(rover)?.posture(),
+            now: next.rover(rover)?.posture(),
+            sun: next.sun_direction,
+        })
+    }
+
     fn fraction(&self, next: &Self, time: SimTime) -> f64 {
         let span = (next.time - self.time).secs_f64();
         if span > 0.0 { ((time - self.time).secs_f64() / span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
 
+/// The instant after which samples belong to the heartbeat that begins with heartbeat `sequence` at `time`; the very
+/// first one has the scenario's start as well.
+pub(crate) fn samples_after(sequence: u64, time: SimTime) -> SimTime {
+    if sequence == 0 { time - SimTime::from_nanos(1) } else { time }
+}
+
 impl RoverSnapshot {
+    /// Its body, as sensors see it.
+    #[must_use]
+    pub fn posture(&self) -> Posture<'_> {
+        Posture {
+            world_from_links: &self.world_from_links,
+            position: &self.joint_position,
+            velocity: &self.joint_velocity,
+            effort: &self.joint_effort,
+        }
+    }
+
     /// Pose of `base_link` in the map frame: the first link.
     #[must_use]
     pub fn world_from_base(&self) -> Pose {

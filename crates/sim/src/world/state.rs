@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use selene_base::SimTime;
+use selene_sensors::SensorMemory;
 use selene_soil::{SoilMemory, WheelContact, WheelMemory};
 use selene_terrain::{ClipmapCentre, Ruts};
 use selene_vehicle::RoverState;
@@ -65,6 +66,8 @@ pub struct RoverEntityState {
     pub clipmap_centre: ClipmapCentre,
     /// What left its valid range so far.
     pub notices: Notices,
+    /// What sensors of its body remember, in the order of the rover's sensors; nothing before the first heartbeat.
+    pub memories: Vec<SensorMemory>,
 }
 
 /// What left its valid range so far: said in diagnostics instead of going quiet.

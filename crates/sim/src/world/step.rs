@@ -21,6 +21,7 @@ use crate::world::exchange::{Share, Written};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
+use crate::world::remember::SensedBodies;
 use crate::world::snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use crate::world::state::{RoverEntityState, State};
 
@@ -114,13 +115,23 @@ impl Model {
             }
         }
         self.prepare(state, scratch)?;
+        let before = self.sensed_bodies(state, scratch);
         let edits = self.advance(state, inputs, scratch);
         state.time += self.scenario().heartbeat;
         state.sequence += 1;
         self.check(state)?;
         self.move_windows(state);
         scratch.prefetch.look_ahead(self, state);
-        self.snapshot(state, scratch, edits)
+        let mut snapshot = self.snapshot(state, scratch, edits)?;
+        self.remember_step(state, &before, &mut snapshot);
+        Ok(snapshot)
+    }
+
+    /// Bodies of rovers that carry sensors of their own body, before a step.
+    fn sensed_bodies(&self, state: &State, scratch: &Scratch) -> SensedBodies {
+        let is_sensed = |id: &EntityId| self.rovers().get(id).is_some_and(|kind| !kind.body_sensors.is_empty());
+        let at_hand = scratch.rovers.iter().filter(|(id, _)| is_sensed(id));
+        SensedBodies::new(state, at_hand.map(|(id, at_hand)| (*id, &at_hand.rover)))
     }
 
     /// The snapshot of a state that no step led to: nothing acts on anything yet.
@@ -408,6 +419,7 @@ fn rover_snapshot(
         base_acceleration: (rover.base_twist().linear - at_hand.before_m_s) / heartbeat_s,
         wheels: wheel_truth(kind, at_hand),
         lamp_levels: of.driver.lamp_levels().to_vec(),
+        memories: of.memories.clone(),
     }
 }
 

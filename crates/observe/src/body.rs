@@ -1,0 +1,86 @@
+//! Sensors of rovers' own bodies: their readings follow from what they remembered at the snapshot before and from the
+//! body's motion since.
+
+use selene_base::{SimTime, frames};
+use selene_sensors::{BodyReading, BodySensor, Read, Sample, SensorSpec};
+use selene_sim::{MountedSensor, RoverSetup};
+
+use crate::instruments::{Told, View};
+use crate::values::{JointSample, Measured, OdometrySample, TemperatureSample};
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct BodyObserver {
+    sensor: BodySensor,
+    odom_frame: String,
+    base_frame: String,
+    temperature_variance_k2: f64,
+    /// Readings of the interval that ends then.
+    until: Option<SimTime>,
+    reads: Vec<Read>,
+}
+
+impl BodyObserver {
+    /// None for a sensor of another kind.
+    pub(crate) fn new(mounted: &MountedSensor, setup: &RoverSetup) -> Option<Self> {
+        let temperature_variance_k2 = match &mounted.spec {
+            SensorSpec::Temperature(spec) => spec.white_sigma_c.powi(2),
+            _ => 0.0,
+        };
+        Some(Self {
+            sensor: setup.body_sensor(mounted)?,
+            odom_frame: setup.frame(frames::ODOM),
+            base_frame: setup.frame(frames::BASE_LINK),
+            temperature_variance_k2,
+            until: None,
+            reads: Vec::new(),
+        })
+    }
+
+    pub(crate) fn measure(&mut self, view: &View<'_>, sample: Sample) -> Option<Told> {
+        let until = view.interval.next.time;
+        if self.until.replace(until) != Some(until) {
+            self.reads = self.reads_in(view).unwrap_or_default();
+        }
+        let read = self.reads.iter().find(|read| read.sample == sample)?;
+        let truth = read.truth.as_ref().unwrap_or(&read.told);
+        Some(Told {
+            measured: self.measured(&read.told, self.temperature_variance_k2),
+            truth: self.measured(truth, 0.0),
+        })
+    }
+
+    /// All readings of an interval; none where a snapshot does not have the rover.
+    fn reads_in(&self, view: &View<'_>) -> Option<Vec<Read>> {
+        let (previous, next) = (&view.interval.previous, &view.interval.next);
+        let mut reads = Vec::new();
+        self.sensor.take(&previous.rover(view.rover)?.memories, &previous.beat(next, view.rover)?, |read| {
+            reads.push(read);
+        });
+        Some(reads)
+    }
+
+    fn measured(&self, reading: &BodyReading, temperature_variance_k2: f64) -> Measured {
+        let names = || self.sensor.joints().to_vec();
+        match reading {
+            BodyReading::Encoders(angles) => Measured::Joints(JointSample {
+                names: names(),
+                position: angles.position.clone(),
+                velocity: angles.velocity.clone(),
+                effort: Vec::new(),
+            }),
+            BodyReading::Torques(effort) => {
+                Measured::Joints(JointSample { names: names(), effort: effort.clone(), ..JointSample::default() })
+            }
+            BodyReading::Odometry(reading) => Measured::Odometry(OdometrySample {
+                odom_frame: self.odom_frame.clone(),
+                base_frame: self.base_frame.clone(),
+                reading: reading.clone(),
+            }),
+            BodyReading::Battery(reading) => Measured::Battery(*reading),
+            BodyReading::Temperature(celsius) => {
+                Measured::Temperature(TemperatureSample { celsius: *celsius, variance_k2: temperature_variance_k2 })
+            }
+        }
+    }
+}
