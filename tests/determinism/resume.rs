@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use selene_base::SimTime;
 use selene_dem::{Compression, Crs, Dem, GeoTransform, MOON_RADIUS_M, write_geotiff};
 use selene_observe::Device;
-use selene_sim::{Checkpoint, Fingerprint, Model, Scenario};
+use selene_sim::{Checkpoint, Fingerprint, LoadOptions, Model, Scenario};
 use selene_simulation::{Begin, CheckpointOptions, SimulationOptions, file_at};
 use selene_terrain::{ElevationSpec, FileSpec};
 use selene_tests::witness::{Published, Witness};
@@ -91,6 +91,15 @@ fn so_it_does_where_cameras_fly_along() {
     for name in ["viper_views", "rassor_views", "viper_spotlight"] {
         is_the_same_in_two_runs(name);
     }
+}
+
+#[test]
+fn so_it_does_with_sensors_that_count_and_integrate() {
+    let file = |name: &str| selene_tests::repository_file(&format!("config/sensor/{name}.yaml"));
+    let names = ["lunanet", "wheel_encoders", "wheel_odometry", "drive_torques", "battery", "deck"];
+    let options = LoadOptions { sensors: names.map(file).to_vec(), ..LoadOptions::default() };
+    let polar = selene_tests::repository_file("config/scenario/polar.yaml");
+    scenario_is_the_same_in_two_runs("polar_body", Scenario::load(&polar, &options).expect("scenario"));
 }
 
 /// Hadley's scenario over hills that are made here, level and as high as the site says at its origin.

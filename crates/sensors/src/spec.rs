@@ -457,6 +457,26 @@ mod tests {
             ("gps.yaml", "qos: reliable", "qos: best", vec!["line 7", "best", "sensor_data", "reliable"]),
             ("gps.yaml", "lag_s:", "lagg_s:", vec!["line 6", "lagg_s"]),
             ("gps.yaml", "  lag_s: 0\n", "", vec!["line 8", "missing", "lag_s"]),
+            ("lunanet.yaml", "window_s: 0.5", "window_s: 11", vec!["line 13", "window_s", "11", "0 to 10"]),
+            ("lunanet.yaml", "time_s: 1800", "time_s: 0", vec!["line 17", "time_s", "more than 0"]),
+            (
+                "lunanet.yaml",
+                "  outages:\n",
+                "  outages:\n    windows_s: [[20, 10]]\n",
+                vec!["line 22", "[20, 10]", "from 0 s on"],
+            ),
+            (
+                "lunanet.yaml",
+                "mean_duration_s: 120",
+                "mean_duration_s: 1e9",
+                vec!["line 22", "mean_duration_s", "at most 100 mean_interval_s"],
+            ),
+            ("lunanet.yaml", "window_s: 0.5", "figure: mars", vec!["line 13", "mars", "moon", "earth"]),
+            ("battery.yaml", "full_v: 33.6", "full_v: 20", vec!["line 11", "value 20", "at least empty_v (24)"]),
+            ("battery.yaml", "initial_charge: 0.9", "initial_charge: 2", vec!["line 9", "value 2", "0 to 1"]),
+            ("wheel_odometry.yaml", "variance: 1.0e+6", "variance: 0", vec!["line 15", "more than 0"]),
+            ("drive_torques.yaml", "range_nm: 400", "range_nm: -1", vec!["line 11", "-1", "more than 0"]),
+            ("deck.yaml", "dark_c: -120", "dark_c: -300", vec!["line 9", "-300", "-273.15 to 1000"]),
         ] {
             let good = std::fs::read_to_string(config().join(file)).expect("file");
             assert_eq!(good.matches(from).count(), 1, "{from} in {file}");
