@@ -9,7 +9,6 @@ pub mod calibrate;
 pub mod camera;
 pub mod develop;
 mod figure;
-mod gauss_markov;
 pub mod imu;
 pub mod inclinometer;
 pub mod lens;

@@ -3,7 +3,7 @@
 //! The place is the mean over the collection window that ends at the stamp (SENSOR §3.3), in the site's map frame: a
 //! plane that touches the Moon (x east, y north, z up). So altitude grows with the square of the distance from the
 //! map's origin (0.29 m at 1 km), as a straight line does over a round Moon. To it are added, in metres east, north
-//! and up, white noise and a slow drift: first-order Gauss–Markov on each axis (`gauss_markov`), as orbits and clocks
+//! and up, white noise and a slow drift: first-order Gauss–Markov on each axis (`process`), as orbits and clocks
 //! of a navigation service leave it. The velocity has white noise alone.
 //!
 //! While there is no service (`outages`), fixes go on without a place, as the drivers of receivers send them.
@@ -16,9 +16,9 @@ use selene_dem::MapFrame;
 use serde::Deserialize;
 
 use crate::figure::{Coordinates, Figure};
-use crate::gauss_markov::unit_gauss_markov;
 use crate::noise::gaussian3;
 use crate::outages::OutageSpec;
+use crate::process::{Law, Process};
 use crate::spec::{lag, rate, ros_name, schedule};
 use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 
@@ -165,10 +165,8 @@ impl PositionSpec {
     }
 
     fn drift_m(&self, drift: &PositionDriftSpec, seed: u64, sample: Sample) -> Vector3<f64> {
-        let name = format!("{}/drift", self.name);
-        let step_over_time = 1.0 / (self.rate_hz * drift.time_s);
-        let draws = |number| gaussian3(&mut stream_at(seed, &name, number));
-        let unit = unit_gauss_markov(sample.index, step_over_time, draws);
+        let law = Law::GaussMarkov { time_steps: drift.time_s * self.rate_hz };
+        let unit = Process::new(law, seed, format!("{}/drift", self.name)).at(sample.index);
         axes(drift.horizontal_sigma_m, drift.vertical_sigma_m).component_mul(&unit)
     }
 
