@@ -210,7 +210,7 @@ impl Odometer {
             twist: movement * per_s,
             pose_covariance: memory.covariance,
             twist_covariance: (noise + self.tick_noise()) * (per_s * per_s),
-            unmeasured_variance: self.spec.unmeasured_variance,
+            unmeasured_variance: self.spec.uncertainty.unmeasured_variance,
         }
     }
 
