@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use nalgebra::Vector3;
-use selene_base::{Pose, Twist};
+use selene_base::{Pose, Twist, Wrench};
 
 use super::{JointState, Rover, WheelKinematics};
 use crate::contact::{ContactBody, Mobility};
@@ -91,6 +91,19 @@ impl Rover {
     fn joint_state(&self, joint: usize) -> JointState {
         let (position, velocity) = self.articulation.coordinate(joint);
         JointState { position, velocity, effort: self.articulation.effort(joint) }
+    }
+
+    /// Has each step from now on find what joints carry, see [`Self::joint_load`].
+    pub fn find_joint_loads(&mut self) {
+        self.articulation.find_loads();
+    }
+
+    /// The wrench that the child link of a joint put on the link that carries it in the last step: in the child's
+    /// axes, about its origin. `None` for a joint that is fixed or not there, while loads are not asked for, and
+    /// before the first step after the rover was put somewhere.
+    #[must_use]
+    pub fn joint_load(&self, joint: usize) -> Option<Wrench> {
+        (joint < self.model.joints().len()).then(|| self.articulation.load_of_joint(joint)).flatten()
     }
 
     /// Torque of each wheel's drive during the last step, N m, forward positive.

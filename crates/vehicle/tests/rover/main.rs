@@ -10,6 +10,7 @@ mod driving;
 mod energy;
 mod ground;
 mod large;
+mod loads;
 mod motors;
 mod platform;
 mod refusal;
