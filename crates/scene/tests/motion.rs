@@ -10,8 +10,8 @@ use nalgebra::{Unit, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::frames::interpolate;
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, InstanceId, LightSampling, Material, Scene, Sweep, Tracer, panchromatic,
-    primitives,
+    Beam, CameraFrame, CameraView, Class, CpuTracer, HapkeParams, InstanceId, LightSampling, Material,
+    PrincipledParams, Scene, Sweep, Tracer, panchromatic, primitives,
 };
 use selene_terrain::Clipmap;
 
@@ -202,4 +202,42 @@ fn many_samples_are_the_mean_of_a_finer_picture() {
     let error = (square / means.len() as f32).sqrt() / brightest;
     // Shadow edges: either mean of 64 errs by some 0.02 of their step there.
     assert!(error < 0.01, "{error} of the brightest");
+}
+
+#[test]
+fn each_beam_meets_what_moves_at_its_own_share_of_the_span() {
+    let (mut scene, id, pose) = wall(-4.0);
+    // Two metres away from the sensor in the span; its face is `DISTANCE_M` ahead at first.
+    scene.sweep_instances(&[(id, [pose, Pose::translation(2.0, 0.0, 0.0) * pose])]);
+    for share in [0.0, 0.25, 0.5, 1.0] {
+        let mut met = Vec::new();
+        let beam = Beam { share, ..Beam::new([0.0, 0.0, 10.0], [1.0, 0.0, 0.0]) };
+        CpuTracer.beams(&scene, &[beam], &mut met).expect("traced");
+        let expected_m = DISTANCE_M + 2.0 * f64::from(share);
+        assert!((f64::from(met[0].range_m) - expected_m).abs() < 1e-4, "{share}: {} m", met[0].range_m);
+        assert_eq!((met[0].class, met[0].reflectance, met[0].near_infrared), (Class::Rover as u16, 0.5, [0.5; 2]));
+    }
+}
+
+#[test]
+fn beams_tell_the_reflectance_at_each_wavelength_of_what_they_meet() {
+    let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
+    let mesh = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 1.0])).expect("a mesh");
+    let paint = |near_infrared| {
+        let look = PrincipledParams { base: [0.2; 3], metallic: 0.0, roughness: 0.5, specular: 0.5, near_infrared };
+        Material::Principled(look)
+    };
+    let looks = [paint(None), paint(Some([0.6, 0.7]))];
+    for (number, look) in (PART..).zip(&looks) {
+        let place = Pose::translation(3.0 * f64::from(number - PART), 0.0, 0.5);
+        scene.add_instance(mesh, &place, Class::Rover.numbered(number), look).expect("room");
+    }
+    let down = |x: f64| Beam::new([x, 0.0, 5.0], [0.0, 0.0, -1.0]);
+    let mut met = Vec::new();
+    CpuTracer.beams(&scene, &[down(0.0), down(3.0), down(-3.0)], &mut met).expect("traced");
+    assert_eq!([met[0].near_infrared, met[1].near_infrared], [[0.2; 2], [0.6, 0.7]]);
+    assert!((met[1].reflectance_at(905.0) - 0.6).abs() < 1e-6 && (met[1].reflectance_at(550.0) - 0.2).abs() < 1e-6);
+    let regolith = met[2];
+    let over_visible = regolith.near_infrared.map(|part| f64::from(part / regolith.reflectance));
+    assert!(over_visible.iter().zip(HapkeParams::REGOLITH.near_infrared).all(|(a, b)| (a - b).abs() < 1e-5));
 }
