@@ -221,7 +221,8 @@ fn lamps_gloss_and_detail_are_the_same() {
 fn ground_and_rocks_of_every_reflectance_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
-    let paint = PrincipledParams { base: [0.3, 0.2, 0.15], metallic: 0.3, roughness: 0.4, specular: 0.5 };
+    let paint =
+        PrincipledParams { base: [0.3, 0.2, 0.15], metallic: 0.3, roughness: 0.4, specular: 0.5, near_infrared: None };
     let [matt, glossy] = [Material::Lambert { albedo: 0.3 }, Material::Principled(paint)];
     let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
     let usual = Material::Hapke(HapkeParams::REGOLITH);

@@ -112,9 +112,7 @@ impl Kind {
             | SensorSpec::Odometry(_)
             | SensorSpec::Torques(_)
             | SensorSpec::Battery(_)
-            | SensorSpec::Temperature(_) => {
-                Some(Self::Body(Box::new(BodyObserver::new(mounted, setup)?)))
-            }
+            | SensorSpec::Temperature(_) => Some(Self::Body(Box::new(BodyObserver::new(mounted, setup)?))),
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
         }
     }

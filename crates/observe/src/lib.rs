@@ -47,8 +47,8 @@ pub use scene::TracedScene;
 pub use sun_sight::sun_in_sight;
 pub use values::{
     Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,
-    JointReadings, JointSample, LidarSample, Measured, OdometrySample, PlanarScan, PointCloud, PointField, Reading, SensorId,
-    TemperatureSample, TiltSample,
+    JointReadings, JointSample, LidarSample, Measured, OdometrySample, PlanarScan, PointCloud, PointField, Reading,
+    SensorId, TemperatureSample, TiltSample,
 };
 
 /// Why nothing could be observed.

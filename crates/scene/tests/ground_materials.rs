@@ -18,7 +18,8 @@ use selene_terrain::{Clipmap, DetailSpec, LambertSpec, PrincipledSpec, Reflectan
 const EXACT: f64 = 1e-5;
 const ELEVATION_RAD: f64 = 0.7;
 const AZIMUTH_RAD: f64 = 0.3;
-const PAINT: PrincipledSpec = PrincipledSpec { base: [0.3, 0.2, 0.1], metallic: 0.2, roughness: 0.5, specular: 0.5, near_infrared: None };
+const PAINT: PrincipledSpec =
+    PrincipledSpec { base: [0.3, 0.2, 0.1], metallic: 0.2, roughness: 0.5, specular: 0.5, near_infrared: None };
 const SMOOTH: DetailSpec = DetailSpec { strength: 0.0, mottle: 0.0 };
 
 /// The default site with this surface.

@@ -319,8 +319,7 @@ mod tests {
         // Var b = b0² t/t_b on each axis; 600 walks × 3 axes: one sigma of the estimate is 3.3 %.
         const TOLERANCE: f64 = 0.12;
         let drift = DriftSpec { offset: 0.0, white_sigma: 1e-4, walk_mean: 0.0, walk_sigma: 4e-6, walk_time_s: 100.0 };
-        let spec =
-            ImuSpec { gyro_rad_s: TriadSpec { sensor: Some(drift), ..TriadSpec::default() }, ..spec() };
+        let spec = ImuSpec { gyro_rad_s: TriadSpec { sensor: Some(drift), ..TriadSpec::default() }, ..spec() };
         let walks = 600;
         let variance_after = |steps: u64| {
             let squares = (0..walks)
@@ -339,7 +338,8 @@ mod tests {
     fn a_window_is_the_mean_of_four_instants_within_it() {
         let spec = ImuSpec { window_s: 0.004, ..spec() };
         let imu = Imu::new(spec, Pose::identity(), 1);
-        let at = |index: u64, milliseconds: i64| Sample { index, instant: SimTime::from_nanos(1_000_000 * milliseconds) };
+        let at =
+            |index: u64, milliseconds: i64| Sample { index, instant: SimTime::from_nanos(1_000_000 * milliseconds) };
         let instants: Vec<i64> = imu.window(at(3, 20)).map(SimTime::nanos).collect();
         assert_eq!(instants, [16_500_000, 17_500_000, 18_500_000, 19_500_000]);
         let reading = |rate: f64| ImuReading {

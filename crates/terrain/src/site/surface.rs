@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn ground_and_rocks_have_any_of_the_reflectances() {
         let yaml = "regolith: {lambert: {albedo: 0.12}}\nrock: {principled: {base: [0.2, 0.1, 0], roughness: 0.9}}";
-        let paint = PrincipledSpec { base: [0.2, 0.1, 0.0], metallic: 0.0, roughness: 0.9, specular: 0.5, near_infrared: None };
+        let paint =
+            PrincipledSpec { base: [0.2, 0.1, 0.0], metallic: 0.0, roughness: 0.9, specular: 0.5, near_infrared: None };
         let expected = SurfaceSpec {
             regolith: ReflectanceSpec::Lambert(LambertSpec { albedo: 0.12 }),
             rock: ReflectanceSpec::Principled(paint),
