@@ -59,6 +59,12 @@ impl History {
         self.snapshots.back()
     }
 
+    /// The snapshots of (`after`, `until`].
+    pub fn within(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = &Snapshot> {
+        let is_within = move |snapshot: &&Arc<Snapshot>| after < snapshot.time && snapshot.time <= until;
+        self.snapshots.iter().filter(is_within).map(|snapshot| &**snapshot)
+    }
+
     /// Pose of a rover's link in the map frame at `time`, interpolated; the nearest known one outside. None
     /// where no snapshot has the rover.
     #[must_use]

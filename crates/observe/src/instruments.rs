@@ -24,6 +24,7 @@ use crate::history::History;
 use crate::imu::ImuObserver;
 use crate::inclinometer::InclinometerObserver;
 use crate::interval::Interval;
+use crate::loads::{ContactObserver, ForceTorqueObserver};
 use crate::magnetometer::MagnetometerObserver;
 use crate::outbox::Outbox;
 use crate::per_rover::PerRover;
@@ -64,6 +65,8 @@ enum Kind {
     Magnetometer(Box<MagnetometerObserver>),
     Inclinometer(Box<InclinometerObserver>),
     Body(Box<BodyObserver>),
+    Contact(Box<ContactObserver>),
+    ForceTorque(Box<ForceTorqueObserver>),
 }
 
 /// What an instrument looks at when it measures.
@@ -113,7 +116,13 @@ impl Kind {
             | SensorSpec::Torques(_)
             | SensorSpec::Battery(_)
             | SensorSpec::Temperature(_) => Some(Self::Body(Box::new(BodyObserver::new(mounted, setup)?))),
+            SensorSpec::Contact(spec) => Some(Self::Contact(Box::new(ContactObserver::new(spec, *link, setup)))),
+            SensorSpec::ForceTorque(spec) => {
+                Some(Self::ForceTorque(Box::new(ForceTorqueObserver::new(spec, *link, setup))))
+            }
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
+            // They look at the sky: see `sky_instruments`.
+            SensorSpec::SunSensor(_) | SensorSpec::StarTracker(_) => None,
         }
     }
 
@@ -125,6 +134,8 @@ impl Kind {
             Self::Magnetometer(magnetometer) => magnetometer.measure(view, sample),
             Self::Inclinometer(inclinometer) => inclinometer.measure(view, sample),
             Self::Body(body) => body.measure(view, sample),
+            Self::Contact(contact) => contact.measure(view, sample),
+            Self::ForceTorque(force_torque) => force_torque.measure(view, sample),
         }
     }
 }
@@ -170,7 +181,7 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
         let header = sensor.spec.header();
         Some(Instrument {
             sensor: SensorId { rover, name: header.name.to_owned() },
-            frame: setup.frame(header.link),
+            frame: setup.frame(&setup.model.links()[sensor.link].name),
             schedule: sensor.spec.schedule(),
             tells_truth: sensor.spec.tells_truth(),
             kind,

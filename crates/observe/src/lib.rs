@@ -22,6 +22,7 @@ mod instruments;
 mod interval;
 mod lidar;
 mod link_motion;
+mod loads;
 mod magnetometer;
 mod outbox;
 mod per_rover;
@@ -29,6 +30,8 @@ mod position;
 mod prefetch;
 mod recall;
 mod scene;
+mod sky_instruments;
+mod star_tracker;
 mod sun_sight;
 mod values;
 
@@ -44,6 +47,7 @@ pub use interval::Interval;
 pub use lidar::Lidars;
 pub use recall::{Recorder, recall_span};
 pub use scene::TracedScene;
+pub use sky_instruments::SkyInstruments;
 pub use sun_sight::sun_in_sight;
 pub use values::{
     Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,

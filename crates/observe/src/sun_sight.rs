@@ -1,5 +1,5 @@
-//! How much of the Sun a lens has in sight, in the frame or outside it: rays from the lens
-//! to points of the disc, evenly spread; those that meet nothing are in sight.
+//! How much of the Sun is in sight from a place, a lens's or a Sun sensor's: rays from there to points of the
+//! disc, evenly spread; those that meet nothing are in sight.
 
 use nalgebra::Vector3;
 use selene_scene::{Beam, CameraView, Scene, TraceError, Tracer};
@@ -17,15 +17,24 @@ pub fn sun_in_sight(tracer: &mut dyn Tracer, scene: &Scene, view: &CameraView) -
     let sun = scene.sun();
     let towards = view.world_from_optical.rotation.inverse() * sun.direction_to_sun;
     let Some(at_px) = view.project(towards) else { return Ok(None) };
-    let origin_m = view.world_from_optical.translation.vector.into();
+    let share = sun_share(tracer, scene, view.world_from_optical.translation.vector)?;
+    let sight = SunSight { at_px, irradiance_w_m2: share * sun.irradiance_w_m2, cos_axis: towards.z };
+    Ok((share > 0.0).then_some(sight))
+}
+
+/// The part of the Sun's disc that is in sight from a place of the map frame, 0 to 1.
+///
+/// # Errors
+/// When nothing can be traced.
+pub(crate) fn sun_share(tracer: &mut dyn Tracer, scene: &Scene, place_m: Vector3<f64>) -> Result<f64, TraceError> {
+    let sun = scene.sun();
+    let origin_m = place_m.into();
     let point = |direction: Vector3<f64>| Beam::new(origin_m, direction.cast().into());
     let beams: Vec<Beam> = points(sun.direction_to_sun, sun.angular_radius_rad).map(point).collect();
     let mut returns = Vec::new();
     tracer.beams(scene, &beams, &mut returns)?;
     let free = returns.iter().filter(|beam| beam.range_m.is_infinite()).count();
-    let share = free as f64 / f64::from(POINTS);
-    let sight = SunSight { at_px, irradiance_w_m2: share * sun.irradiance_w_m2, cos_axis: towards.z };
-    Ok((free > 0).then_some(sight))
+    Ok(free as f64 / f64::from(POINTS))
 }
 
 /// Directions to a disc by Vogel's spiral: each point has the same part of its area.

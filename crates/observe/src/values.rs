@@ -2,7 +2,7 @@
 //! every frame the name of a TF frame.
 
 use nalgebra::{UnitQuaternion, Vector3};
-use selene_base::{Pose, SimTime};
+use selene_base::{Pose, SimTime, Wrench};
 use selene_sensors::{SunSight, TruthImage};
 use selene_sim::EntityId;
 
@@ -224,6 +224,8 @@ pub struct Reading {
 /// What an instrument tells, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
+    /// It saw nothing to measure: no datum is told, and none was lost.
+    Nothing,
     /// Of an inertial unit.
     Imu(ImuSample),
     /// Of a position receiver.
@@ -240,6 +242,14 @@ pub enum Measured {
     Battery(selene_sensors::BatteryReading),
     /// A temperature, °C.
     Temperature(TemperatureSample),
+    /// Of a Sun sensor: toward the Sun, unit, in the sensor's frame.
+    SunDirection(Vector3<f64>),
+    /// Of a star tracker.
+    StarAttitude(selene_sensors::StarAttitude),
+    /// Of a wheel's contact sensor.
+    Contact(selene_sensors::Contact),
+    /// Of a force–torque sensor: what the link puts on its carrier, in the sensor's frame.
+    Load(Wrench),
 }
 
 /// What sensors on joints tell; a list is empty where they tell no such thing.

@@ -10,8 +10,9 @@ use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
 use crate::{
-    BatterySpec, CameraSpec, EncoderSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec, MagnetometerSpec, OdometrySpec,
-    PositionSpec, Schedule, TemperatureSpec, TorqueSpec,
+    BatterySpec, CameraSpec, ContactSpec, EncoderSpec, ForceTorqueSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec,
+    MagnetometerSpec, OdometrySpec, PositionSpec, Schedule, StarTrackerSpec, SunSensorSpec, TemperatureSpec,
+    TorqueSpec,
 };
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
@@ -130,6 +131,14 @@ sensor_kinds! {
     battery: Battery(BatterySpec),
     /// The temperature of a plate.
     temperature: Temperature(TemperatureSpec),
+    /// The direction of the Sun.
+    sun_sensor: SunSensor(SunSensorSpec),
+    /// Attitude against the stars.
+    star_tracker: StarTracker(StarTrackerSpec),
+    /// A wheel's contact and load.
+    contact: Contact(ContactSpec),
+    /// The wrench between a link and its carrier.
+    force_torque: ForceTorque(ForceTorqueSpec),
 }
 
 impl SensorSpec {
@@ -163,7 +172,9 @@ impl SensorSpec {
             Self::Imu(imu) => imu.window_s,
             Self::Inclinometer(inclinometer) => inclinometer.window_s,
             Self::Position(position) => position.window_s,
+            Self::ForceTorque(sensor) => sensor.window_s,
             Self::Camera(_) | Self::Lidar(_) | Self::Magnetometer(_) => 0.0,
+            Self::SunSensor(_) | Self::StarTracker(_) | Self::Contact(_) => 0.0,
             // Their memories reach back for them.
             Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) | Self::Temperature(_) => 0.0,
         }
@@ -175,6 +186,10 @@ impl SensorSpec {
         match self {
             Self::Imu(imu) => imu.truth,
             Self::Position(position) => position.truth,
+            Self::SunSensor(sensor) => sensor.truth,
+            Self::StarTracker(tracker) => tracker.truth,
+            Self::Contact(sensor) => sensor.truth,
+            Self::ForceTorque(sensor) => sensor.truth,
             Self::Magnetometer(magnetometer) => magnetometer.truth,
             Self::Inclinometer(inclinometer) => inclinometer.truth,
             Self::Encoders(encoders) => encoders.truth,
@@ -196,9 +211,13 @@ impl SensorSpec {
             Self::Magnetometer(magnetometer) => ("frame", magnetometer.mount.take()?.link_from_frame()),
             Self::Inclinometer(inclinometer) => ("frame", inclinometer.mount.take()?.link_from_frame()),
             Self::Temperature(temperature) => ("frame", temperature.mount.take()?.link_from_frame()),
+            Self::SunSensor(sensor) => ("frame", sensor.mount.take()?.link_from_frame()),
+            Self::StarTracker(tracker) => ("frame", tracker.mount.take()?.link_from_frame()),
             Self::Lidar(_) | Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) => {
                 return None;
             }
+            // That of a force–torque sensor depends on the joint that it measures: the scenario gives it.
+            Self::Contact(_) | Self::ForceTorque(_) => return None,
         };
         let frame = format!("{}_{end}", self.header().name);
         self.link_mut().clone_from(&frame);
@@ -452,6 +471,33 @@ mod tests {
             ("imu.yaml", "  gyro_rad_s:\n", TWO_BIASES, vec!["line 10", "turn_on_bias", "must be 3", "2 numbers"]),
             ("imu.yaml", "  gyro_rad_s:\n", NEGATIVE_STEP, vec!["line 10", "resolution", "-0.1", "more than 0"]),
             ("icm20948_mag.yaml", "field_nt: [", "field_nt: [1e9, 0, 0] # [", vec!["field_nt", "-5000000 to 5000000"]),
+            ("sun_sensor.yaml", "half_angle_deg: 70", "half_angle_deg: 85", vec!["line 12", "85", "0.1 to 80"]),
+            (
+                "sun_sensor.yaml",
+                "noise_deg: 0.05 ",
+                "noise_deg: -0.05 ",
+                vec!["line 13", "noise_deg", "-0.05", "0 to 1"],
+            ),
+            ("sun_sensor.yaml", "[0.05, -0.04]", "[0.05, -4]", vec!["line 14", "bias_deg", "-4", "-1 to 1"]),
+            ("sun_sensor.yaml", "sun_share_min: 0.5", "sun_share_min: 0", vec!["line 16", "value 0", "0.01 to 1"]),
+            (
+                "star_tracker.yaml",
+                "roll_sigma_arcsec: 16",
+                "roll_sigma_arcsec: .nan",
+                vec!["line 13", "NaN", "0 to 3600"],
+            ),
+            ("star_tracker.yaml", "slew_max_rad_s: 0.01", "slew_max_rad_s: 0", vec!["line 15", "more than 0"]),
+            ("star_tracker.yaml", "horizon_exclusion_deg: 25", "horizon_exclusion_deg: 91", vec!["line 17", "0 to 90"]),
+            (
+                "contact_front_left.yaml",
+                "resolution: 0.25",
+                "resolution: 501",
+                vec!["line 9", "resolution", "501", "the range (500)"],
+            ),
+            ("contact_front_left.yaml", "threshold_n: 10 ", "threshold_n: -1 ", vec!["line 10", "-1", "0 or more"]),
+            ("hub_front_left.yaml", "window_s: 0.01", "window_s: 2", vec!["line 11", "window_s", "0 to 1"]),
+            ("hub_front_left.yaml", "range: [500, 900, 500]", "range: [500, 0, 500]", vec!["line 12", "more than 0"]),
+            ("hub_front_left.yaml", "[0.1, 0.2, 0.1]", "[0.1, 1000, 0.1]", vec!["line 12", "1000", "range"]),
             ("gps.yaml", "name: gps", "name: 9gps", vec!["line 3", "name", "9gps", "beginning with a letter"]),
             ("gps.yaml", "position:", "sonar:", vec!["line 2", "sonar", "camera", "lidar", "imu", "position"]),
             ("gps.yaml", "qos: reliable", "qos: best", vec!["line 7", "best", "sensor_data", "reliable"]),

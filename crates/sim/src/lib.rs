@@ -24,7 +24,7 @@ pub use scenario::{
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
-    AllowedFolders, DrivenGround, Entity, EntityId, Inputs, Model, NoSuchRover, Notices, ObjectKind, ObjectPose, Part,
-    Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot, Scratch, Share, Snapshot,
-    Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth, World, WorldError,
+    AllowedFolders, DrivenGround, Entity, EntityId, Inputs, LinkLoad, Model, NoSuchRover, Notices, ObjectKind,
+    ObjectPose, Part, Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot,
+    Scratch, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth, World, WorldError,
 };

@@ -31,6 +31,10 @@ struct Count {
 impl Count {
     fn take(&mut self, index: u64) {
         self.published += 1;
+        self.pass(index);
+    }
+
+    fn pass(&mut self, index: u64) {
         if let Some(latest) = self.latest {
             self.dropped += index.saturating_sub(latest + 1);
         }
@@ -49,12 +53,18 @@ impl SensorDiagnostics {
 
     /// Counts datum `index` of a sensor, which was published on `topic`.
     pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64) {
-        if let Some(count) = self.sensors.get_mut(sensor) {
-            return count.take(index);
-        }
-        let mut count = Count { topic: topic.to_owned(), ..Count::default() };
-        count.take(index);
-        self.sensors.insert(sensor.clone(), count);
+        self.of(sensor, topic).take(index);
+    }
+
+    /// Notes that a sensor saw nothing to measure at `index`: nothing was published on `topic`, and nothing left
+    /// out.
+    pub fn pass(&mut self, sensor: &SensorId, topic: &str, index: u64) {
+        self.of(sensor, topic).pass(index);
+    }
+
+    fn of(&mut self, sensor: &SensorId, topic: &str) -> &mut Count {
+        let new = || Count { topic: topic.to_owned(), ..Count::default() };
+        self.sensors.entry(sensor.clone()).or_insert_with(new)
     }
 
     /// Tells how the node does, if that is due in the interval; `device` is what it traces on.
@@ -110,5 +120,14 @@ mod tests {
         // One that joins late left nothing out.
         [7, 8, 11, 12].into_iter().for_each(|index| count.take(index));
         assert_eq!((count.published, count.dropped), (4, 2));
+    }
+
+    #[test]
+    fn a_sensor_that_saw_nothing_left_nothing_out() {
+        let mut count = Count::default();
+        count.take(3);
+        [4, 5, 6].into_iter().for_each(|index| count.pass(index));
+        count.take(7);
+        assert_eq!((count.published, count.dropped), (2, 0));
     }
 }

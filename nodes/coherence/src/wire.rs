@@ -1,9 +1,9 @@
 //! The world's snapshot as a message and back, bit for bit.
 
-use selene_base::{SimTime, Twist, frames};
+use selene_base::{SimTime, Twist, Wrench, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
 use selene_sensors::SensorMemory;
-use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
@@ -74,6 +74,7 @@ fn rover_to_message(rover: &RoverSnapshot, name: &str) -> selene_msgs::RoverStat
         wheels: rover.wheels.iter().map(|wheel| wheel_to_message("", wheel)).collect(),
         lamp_levels: rover.lamp_levels.clone(),
         sensor_memories: rover.memories.iter().map(memory_to_message).collect(),
+        link_loads: rover.link_loads.iter().map(load_to_message).collect(),
     }
 }
 
@@ -93,7 +94,19 @@ fn rover_from_message(message: &selene_msgs::RoverState) -> RoverSnapshot {
         wheels: message.wheels.iter().map(wheel_from_message).collect(),
         lamp_levels: message.lamp_levels.clone(),
         memories: message.sensor_memories.iter().map(memory_from_message).collect(),
+        link_loads: message.link_loads.iter().map(load_from_message).collect(),
     }
+}
+
+fn load_to_message(load: &LinkLoad) -> selene_msgs::LinkLoad {
+    let Wrench { force, torque } = &load.wrench;
+    let wrench = geometry_msgs::Wrench { force: to_vector(force), torque: to_vector(torque) };
+    selene_msgs::LinkLoad { link: load.link, wrench }
+}
+
+fn load_from_message(message: &selene_msgs::LinkLoad) -> LinkLoad {
+    let geometry_msgs::Wrench { force, torque } = &message.wrench;
+    LinkLoad { link: message.link, wrench: Wrench { force: from_vector(force), torque: from_vector(torque) } }
 }
 
 fn memory_to_message(memory: &SensorMemory) -> selene_msgs::SensorMemory {
@@ -176,9 +189,9 @@ pub fn edits_from_message(messages: &[selene_msgs::TerrainEdit]) -> Vec<Edit> {
 mod tests {
     use super::{state_from_message, state_to_message};
     use nalgebra::{UnitQuaternion, Vector3};
-    use selene_base::{Pose, SimTime, Twist};
+    use selene_base::{Pose, SimTime, Twist, Wrench};
     use selene_sensors::SensorMemory;
-    use selene_sim::{EntityId, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+    use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
     use selene_terrain::Edit;
 
     #[test]
@@ -196,6 +209,10 @@ mod tests {
             wheels: vec![WheelTruth { slip_ratio: 0.25, in_contact: true, ..Default::default() }],
             lamp_levels: vec![0.0, 1.0 / 3.0],
             memories: vec![SensorMemory { name: "odom".to_owned(), spec: u64::MAX, numbers: vec![-0.0, 0.1] }],
+            link_loads: vec![LinkLoad {
+                link: 5,
+                wrench: Wrench { force: Vector3::new(0.1, -7.0, 180.0), torque: Vector3::new(1e-9, 3.0, -0.7) },
+            }],
         };
         let state = Snapshot {
             time: SimTime::from_nanos(1_234_567_891),

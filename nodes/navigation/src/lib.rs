@@ -1,5 +1,5 @@
-//! The navigation node: publishes what every rover's instruments tell, those that look at no scene (inertial
-//! units, position receivers and the like). `topics.rs` lists which topics a kind of sensor has, `messages.rs`
+//! The navigation node: publishes what every rover's instruments tell (inertial units, position receivers, Sun
+//! sensors and the like). `topics.rs` lists which topics a kind of sensor has, `messages.rs`
 //! makes the messages.
 
 mod messages;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
-use selene_observe::{Instruments, Interval, SensorId};
+use selene_observe::{Instruments, Interval, Measured, SensorId, SkyInstruments};
 use selene_sim::{EntityId, Model};
 
 use crate::topics::SensorTopics;
@@ -21,11 +21,11 @@ pub const PARTICIPANT: &str = "navigation";
 /// Runs until the simulation ends its run or `stop` is set.
 ///
 /// # Errors
-/// When a topic cannot be opened.
+/// When a topic cannot be opened, or what instruments see of the sky not be found.
 pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
-    let mut instruments = Instruments::default();
+    let (mut instruments, mut of_sky) = (Instruments::default(), SkyInstruments::default());
     let mut topics = Topics::default();
     let mut there = RoversThere::of(&context.model);
     for rover in context.model.rovers().keys() {
@@ -33,9 +33,12 @@ pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     }
     while let Some(interval) = watcher.next(stop)? {
         topics.follow(context, &interval, &there.gone(&interval))?;
-        for reading in instruments.take(&interval) {
+        for reading in instruments.take(&interval).into_iter().chain(of_sky.take(&interval)?) {
             if let Some(of_sensor) = topics.of_sensors.get(&reading.sensor) {
-                diagnostics.count(&reading.sensor, of_sensor.name(), reading.index);
+                match reading.measured {
+                    Measured::Nothing => diagnostics.pass(&reading.sensor, of_sensor.name(), reading.index),
+                    _ => diagnostics.count(&reading.sensor, of_sensor.name(), reading.index),
+                }
                 of_sensor.publish(&reading)?;
             }
         }

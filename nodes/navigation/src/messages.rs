@@ -9,9 +9,11 @@ use selene_base::frames;
 use selene_coherence::{to_pose, to_quaternion, to_vector};
 use selene_observe::Measured;
 use selene_ros::geometry_msgs::{
-    PoseWithCovariance, Quaternion, Twist, TwistStamped, TwistWithCovariance, Vector3, Vector3Stamped,
+    PoseWithCovariance, Quaternion, QuaternionStamped, Twist, TwistStamped, TwistWithCovariance, Vector3,
+    Vector3Stamped, Wrench, WrenchStamped,
 };
 use selene_ros::nav_msgs::Odometry;
+use selene_ros::selene_msgs::WheelContact;
 use selene_ros::sensor_msgs::{BatteryState, Imu, JointState, MagneticField, NavSatFix, NavSatStatus, Temperature};
 use selene_ros::std_msgs::Header;
 use selene_sensors::BatteryHealth;
@@ -160,6 +162,42 @@ pub(crate) fn battery(header: Header, measured: &Measured) -> Option<BatteryStat
 pub(crate) fn temperature(header: Header, measured: &Measured) -> Option<Temperature> {
     let Measured::Temperature(of) = measured else { return None };
     Some(Temperature { header, temperature: of.celsius, variance: of.variance_k2 })
+}
+
+/// A unit vector and no pose or pair of angles: TF turns it into any other frame as it is, and a fusion filter
+/// takes it as it is. The frame is the sensor's, z the boresight.
+pub(crate) fn sun_direction(header: Header, measured: &Measured) -> Option<Vector3Stamped> {
+    let Measured::SunDirection(direction) = measured else { return None };
+    Some(Vector3Stamped { header, vector: to_vector(direction) })
+}
+
+/// The attitude of the sensor's frame in the ICRF: the quaternion turns vectors of the sensor's frame into `icrf`,
+/// which is the header's frame and none of TF's.
+pub(crate) fn attitude_in_icrf(header: Header, measured: &Measured) -> Option<QuaternionStamped> {
+    let Measured::StarAttitude(attitude) = measured else { return None };
+    Some(attitude_in("icrf", header, to_quaternion(&attitude.icrf_from_sensor)))
+}
+
+/// The same in the map frame.
+pub(crate) fn attitude_in_map(header: Header, measured: &Measured) -> Option<QuaternionStamped> {
+    let Measured::StarAttitude(attitude) = measured else { return None };
+    Some(attitude_in(frames::MAP, header, to_quaternion(&attitude.map_from_sensor)))
+}
+
+fn attitude_in(frame: &str, header: Header, quaternion: Quaternion) -> QuaternionStamped {
+    let header = Header { frame_id: frame.to_owned(), ..header };
+    QuaternionStamped { header, quaternion }
+}
+
+pub(crate) fn contact(header: Header, measured: &Measured) -> Option<WheelContact> {
+    let Measured::Contact(contact) = measured else { return None };
+    Some(WheelContact { header, in_contact: contact.in_contact, load: contact.load_n })
+}
+
+pub(crate) fn wrench(header: Header, measured: &Measured) -> Option<WrenchStamped> {
+    let Measured::Load(load) = measured else { return None };
+    let wrench = Wrench { force: to_vector(&load.force), torque: to_vector(&load.torque) };
+    Some(WrenchStamped { header, wrench })
 }
 
 fn diagonal(variance: f64) -> [f64; 9] {

@@ -30,6 +30,13 @@ fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, Transpo
         SensorSpec::Torques(_) => Ok(vec![of.topic("joint_torques", messages::joints)?]),
         SensorSpec::Battery(_) => Ok(vec![of.topic("state", messages::battery)?]),
         SensorSpec::Temperature(_) => Ok(vec![of.topic("temperature", messages::temperature)?]),
+        SensorSpec::SunSensor(_) => Ok(vec![of.topic("direction", messages::sun_direction)?]),
+        SensorSpec::StarTracker(_) => Ok(vec![
+            of.topic("attitude", messages::attitude_in_icrf)?,
+            of.topic("attitude_in_map", messages::attitude_in_map)?,
+        ]),
+        SensorSpec::Contact(_) => Ok(vec![of.topic("contact", messages::contact)?]),
+        SensorSpec::ForceTorque(_) => Ok(vec![of.topic("wrench", messages::wrench)?]),
         SensorSpec::Camera(_) | SensorSpec::Lidar(_) => Ok(Vec::new()),
     }
 }

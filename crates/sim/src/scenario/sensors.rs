@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use selene_base::InputError;
+use nalgebra::UnitQuaternion;
+use selene_base::{InputError, Pose};
 use selene_sensors::{BodySensor, SensorSpec};
 use selene_vehicle::RoverModel;
 
@@ -50,7 +51,11 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
         let what = format!("link: '{named}' is no link of the rover; it has {}", links.join(", "));
         return Err(InputError::content(path, what));
     };
-    let link = mount(&mut sensor, link, rover, path)?;
+    let link = match &sensor {
+        SensorSpec::Contact(_) => wheel(link, rover, path)?,
+        SensorSpec::ForceTorque(spec) => between(&spec.frame(), link, rover, path)?,
+        _ => mount(&mut sensor, link, rover, path)?,
+    };
     BodySensor::new(&sensor, link, &body_plan(rover), 0).map_err(|what| InputError::content(path, what))?;
     Ok(MountedSensor { spec: sensor, link })
 }
@@ -60,6 +65,37 @@ fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Pa
     let Some((frame, link_from_frame)) = sensor.take_frame() else { return Ok(link) };
     if !rover.add_frame(&frame, link, link_from_frame) {
         let what = format!("mount: its frame would be '{frame}', but the rover has a link of that name already");
+        return Err(InputError::content(path, what));
+    }
+    Ok(rover.links().len() - 1)
+}
+
+/// Refuses a link that is no wheel's.
+fn wheel(link: usize, rover: &RoverModel, path: &Path) -> Result<usize, InputError> {
+    let mut wheels = rover.wheels().iter().map(|wheel| wheel.link);
+    if wheels.any(|wheel| wheel == link) {
+        return Ok(link);
+    }
+    let names: Vec<_> = rover.wheels().iter().map(|wheel| rover.links()[wheel.link].name.as_str()).collect();
+    let named = &rover.links()[link].name;
+    let what = format!("link: '{named}' is no wheel; a contact sensor is in one of {}", names.join(", "));
+    Err(InputError::content(path, what))
+}
+
+/// Gives a force–torque sensor its frame on what carries `link`, where the joint between them is: the axes are the
+/// carrier's. The frame's index.
+fn between(frame: &str, link: usize, rover: &mut RoverModel, path: &Path) -> Result<usize, InputError> {
+    let joint = rover.links()[link].joint.map(|joint| &rover.joints()[joint]).filter(|joint| joint.moves());
+    let Some(joint) = joint else {
+        let moving = rover.moving_joints().iter().map(|joint| rover.joints()[*joint].child);
+        let names: Vec<_> = moving.map(|child| rover.links()[child].name.as_str()).collect();
+        let named = &rover.links()[link].name;
+        let allowed = format!("a force–torque sensor's link is one of {}", names.join(", "));
+        return Err(InputError::content(path, format!("link: '{named}' hangs from no joint that moves; {allowed}")));
+    };
+    let (carrier, at) = (joint.parent, joint.parent_from_child_at_zero.translation);
+    if !rover.add_frame(frame, carrier, Pose::from_parts(at, UnitQuaternion::identity())) {
+        let what = format!("name: its frame would be '{frame}', but the rover has a link of that name already");
         return Err(InputError::content(path, what));
     }
     Ok(rover.links().len() - 1)
@@ -92,6 +128,44 @@ mod tests {
         let widths: Vec<_> = rover.cameras().map(|camera| camera.spec.width).collect();
         assert_eq!(widths[..2], [320, 640]);
         assert_eq!(rover.model.added_frames().len(), 1, "that camera has a frame of its own");
+    }
+
+    /// The refusal of a sensor of `config/sensor` on another link, for VIPER.
+    fn refusal_on(sensor: &str, link: &str, other: &str) -> String {
+        let text = std::fs::read_to_string(config("sensor").join(sensor)).expect("text");
+        let line = format!("  link: {link}\n");
+        assert_eq!(text.matches(&line).count(), 1, "{link} in {sensor}");
+        let file = std::env::temp_dir().join(format!("selene-on-{other}-{}-{sensor}", std::process::id()));
+        std::fs::write(&file, text.replace(&line, &format!("  link: {other}\n"))).expect("written");
+        let refusal = with("scenario/polar.yaml", vec![file.clone()]).expect_err("refused").to_string();
+        std::fs::remove_file(file).expect("clean");
+        refusal
+    }
+
+    #[test]
+    fn contact_sensors_are_in_wheels_and_force_torque_sensors_at_joints_that_move() {
+        let no_wheel = refusal_on("contact_front_left.yaml", "front_left_wheel", "mast");
+        for part in ["contact_front_left.yaml", "'mast' is no wheel", "front_left_wheel, front_right_wheel"] {
+            assert!(no_wheel.contains(part), "'{part}' is missing in: {no_wheel}");
+        }
+        for link in ["mast", "base_link"] {
+            let fixed = refusal_on("hub_front_left.yaml", "front_left_wheel", link);
+            for part in [format!("'{link}' hangs from no joint").as_str(), "front_left_wheel", "mast_turret"] {
+                assert!(fixed.contains(part), "'{part}' is missing in: {fixed}");
+            }
+        }
+        let nowhere = refusal_on("sun_sensor.yaml", "mast", "attic");
+        assert!(nowhere.contains("'attic' is no link of the rover; it has base_link"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_force_torque_sensor_has_a_frame_on_what_carries_its_link() {
+        let scenario = with("scenario/polar.yaml", vec![config("sensor/hub_front_left.yaml")]).expect("good");
+        let rover = &scenario.rovers[0];
+        let [frame] = rover.model.added_frames() else { panic!("one frame") };
+        let name = |link: usize| rover.model.links()[link].name.as_str();
+        assert_eq!([name(frame.child), name(frame.parent)], ["hub_front_left_frame", "front_left_upright"]);
+        assert_eq!(rover.sensors.last().map(|sensor| sensor.link), Some(frame.child));
     }
 
     #[test]

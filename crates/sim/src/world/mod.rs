@@ -27,7 +27,7 @@ pub use model::{Model, ObjectKind, RoverKind};
 pub use place::Placement;
 pub use reset::ResetScope;
 pub use resume::ResumeError;
-pub use snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+pub use snapshot::{LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 pub use spawn::SpawnError;
 pub use state::{Notices, RoverEntityState, State};
 pub use step::{Inputs, Scratch, WorldError};

@@ -1,12 +1,12 @@
 //! What does not change while a world runs: the scenario, its ground before anybody came, and what
 //! rovers, objects and rocks are. It is shared; a copy with one rover more costs a list of pointers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
-use selene_sensors::BodySensor;
+use selene_sensors::{BodySensor, ForceTorqueSpec};
 use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
@@ -45,6 +45,8 @@ pub struct RoverKind {
     pub(crate) link_bounds: Vec<Option<Bounds>>,
     /// What it senses its own body with.
     pub(crate) body_sensors: Vec<BodySensor>,
+    /// Links whose load on their carriers is measured, ascending.
+    pub(crate) loaded_links: Vec<usize>,
 }
 
 /// What an object is, and where it stands.
@@ -198,6 +200,7 @@ impl RoverKind {
             reach_m: setup.model.reach_m(),
             link_bounds: link_bounds(&setup.model),
             body_sensors: setup.sensors.iter().filter_map(|sensor| setup.body_sensor(sensor)).collect(),
+            loaded_links: loaded_links(&setup),
             setup,
         }
     }
@@ -285,6 +288,14 @@ impl ObjectKind {
             world_from_object,
         }
     }
+}
+
+/// The links of a rover that force–torque sensors measure, ascending.
+fn loaded_links(setup: &RoverSetup) -> Vec<usize> {
+    let sensors = setup.sensors_of::<ForceTorqueSpec>();
+    let named = sensors.filter_map(|sensor| setup.model.link_index(&sensor.spec.link));
+    let links: BTreeSet<usize> = named.collect();
+    links.into_iter().collect()
 }
 
 /// The box about each link of a rover, wheels with their treads.

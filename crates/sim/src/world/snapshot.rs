@@ -2,7 +2,7 @@
 //! world between two snapshots.
 
 use nalgebra::Vector3;
-use selene_base::{Pose, SimTime, Twist, frames};
+use selene_base::{Pose, SimTime, Twist, Wrench, frames};
 use selene_sensors::{Beat, Posture, SensorMemory};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,17 @@ pub struct RoverSnapshot {
     pub lamp_levels: Vec<f64>,
     /// What sensors of its body remember at this heartbeat, in the order of the rover's sensors.
     pub memories: Vec<SensorMemory>,
+    /// What the links with a force–torque sensor carry, ascending by link; none before the first step.
+    pub link_loads: Vec<LinkLoad>,
+}
+
+/// What a link put on the link that carries it, across the joint between them, in the last step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkLoad {
+    /// Index of the link among the rover's.
+    pub link: u32,
+    /// Force and torque in the link's own axes, about its origin.
+    pub wrench: Wrench,
 }
 
 /// What one wheel and the ground do to each other.
@@ -173,6 +184,12 @@ impl RoverSnapshot {
     #[must_use]
     pub fn world_from_base(&self) -> Pose {
         self.world_from_links.first().copied().unwrap_or_else(Pose::identity)
+    }
+
+    /// What a link puts on its carrier, in its own axes about its origin; `None` where nobody measures it.
+    #[must_use]
+    pub fn load_of(&self, link: usize) -> Option<Wrench> {
+        self.link_loads.iter().find(|load| load.link as usize == link).map(|load| load.wrench)
     }
 
     /// Velocity of `base_link` in its own axes, as odometry reports it.

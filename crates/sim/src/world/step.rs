@@ -22,7 +22,7 @@ use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
 use crate::world::remember::SensedBodies;
-use crate::world::snapshot::{ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use crate::world::snapshot::{LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use crate::world::state::{RoverEntityState, State};
 
 /// How near the ground's border a rover may come, m.
@@ -160,7 +160,11 @@ impl Model {
                 std::collections::btree_map::Entry::Vacant(free) => {
                     let pose = of.body.world_from_base;
                     let dt_s = self.conditions().dt_s;
-                    free.insert(RoverScratch::new(Rover::new(kind.model(), pose, self.gravity_m_s2(), dt_s)?))
+                    let mut rover = Rover::new(kind.model(), pose, self.gravity_m_s2(), dt_s)?;
+                    if !kind.loaded_links.is_empty() {
+                        rover.find_joint_loads();
+                    }
+                    free.insert(RoverScratch::new(rover))
                 }
             };
             at_hand.rover.set_state(&of.body);
@@ -420,7 +424,17 @@ fn rover_snapshot(
         wheels: wheel_truth(kind, at_hand),
         lamp_levels: of.driver.lamp_levels().to_vec(),
         memories: of.memories.clone(),
+        link_loads: link_loads(kind, rover),
     }
+}
+
+/// What the links with a force–torque sensor carry.
+fn link_loads(kind: &RoverKind, rover: &Rover) -> Vec<LinkLoad> {
+    let load = |&link: &usize| {
+        let wrench = rover.joint_load(kind.model().links()[link].joint?)?;
+        Some(LinkLoad { link: link as u32, wrench })
+    };
+    kind.loaded_links.iter().filter_map(load).collect()
 }
 
 fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &RoverScratch) -> Vec<WheelTruth> {

@@ -1,0 +1,236 @@
+//! Instruments that look at the sky: Sun sensors and star trackers. They tell `Reading`s like those of
+//! `instruments`, but can fail: when a scenario's kernels do not cover an instant, or when a ray cannot be traced.
+//!
+//! A Sun sensor sees the Sun as far as no ground, rock, object or part of a rover is between: by rays on the CPU
+//! through the scene around its rover, as a camera's flare does (`sun_sight`). A rover without Sun sensors keeps
+//! no scene.
+
+use std::sync::Arc;
+
+use selene_base::Pose;
+use selene_sensors::{Sample, Schedule, SensorSpec, StarTrackerSpec, SunSensorSpec};
+use selene_sim::{EntityId, Model, MountedSensor, RoverSetup, Snapshot};
+use selene_terrain::Ruts;
+
+use crate::ObserveError;
+use crate::device::{Device, SteadyTracer};
+use crate::history::History;
+use crate::instruments::Told;
+use crate::interval::Interval;
+use crate::outbox::Outbox;
+use crate::per_rover::PerRover;
+use crate::recall::rover_span;
+use crate::scene::TracedScene;
+use crate::star_tracker::star_view;
+use crate::sun_sight::sun_share;
+use crate::values::{Measured, Reading, SensorId};
+
+/// The instruments of all rovers that look at the sky.
+#[derive(Debug)]
+pub struct SkyInstruments {
+    /// None for a rover without any.
+    rovers: PerRover<Option<OfRover>>,
+}
+
+/// Those of one rover.
+#[derive(Debug)]
+struct OfRover {
+    rover: EntityId,
+    history: History,
+    /// None where no Sun sensor looks at it.
+    sight: Option<Sight>,
+    instruments: Vec<Instrument>,
+}
+
+/// What stands before the Sun.
+struct Sight {
+    scene: TracedScene,
+    tracer: SteadyTracer,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Instrument {
+    sensor: SensorId,
+    kind: Kind,
+    link: usize,
+    frame: String,
+    seed: u64,
+    schedule: Schedule,
+    tells_truth: bool,
+    outbox: Outbox<Reading>,
+}
+
+/// What it measures with.
+#[derive(Clone, Debug)]
+enum Kind {
+    Sun(SunSensorSpec),
+    Stars(StarTrackerSpec),
+}
+
+impl Default for SkyInstruments {
+    fn default() -> Self {
+        Self { rovers: PerRover::on_ground() }
+    }
+}
+
+impl SkyInstruments {
+    /// Takes in the world's next interval; the readings that are due in it, in the order of rovers and of each
+    /// one's sensors.
+    ///
+    /// # Errors
+    /// When a scene cannot be built, a ray not be traced, or the scenario's kernels do not cover an instant.
+    pub fn take(&mut self, interval: &Interval) -> Result<Vec<Reading>, ObserveError> {
+        let Interval { model, previous, .. } = interval;
+        self.rovers.follow(interval, |id, ruts| OfRover::new(model, id, previous, ruts))?;
+        let mut due = Vec::new();
+        for of_rover in self.rovers.values_mut().flatten() {
+            due.append(&mut of_rover.take(interval)?);
+        }
+        Ok(due)
+    }
+}
+
+impl OfRover {
+    fn new(model: &Arc<Model>, rover: EntityId, at: &Snapshot, ruts: &Ruts) -> Result<Option<Self>, ObserveError> {
+        let Some(setup) = model.rovers().get(&rover).map(|kind| kind.setup()) else { return Ok(None) };
+        let instruments = instruments(setup, rover);
+        if instruments.is_empty() {
+            return Ok(None);
+        }
+        let looks_at_sun = instruments.iter().any(|instrument| matches!(instrument.kind, Kind::Sun(_)));
+        let sight = looks_at_sun.then(|| Sight::new(model, rover, at, ruts)).transpose()?;
+        let history = History::new(rover_span(setup, model.scenario().heartbeat));
+        Ok(Some(Self { rover, history, sight, instruments }))
+    }
+
+    fn take(&mut self, interval: &Interval) -> Result<Vec<Reading>, ObserveError> {
+        self.history.take(interval, self.rover);
+        if let Some(sight) = &mut self.sight {
+            sight.scene.take(interval)?;
+        }
+        let mut due = Vec::new();
+        for instrument in &mut self.instruments {
+            instrument.take(interval, &self.history, self.sight.as_mut())?;
+            due.extend(instrument.due(interval));
+        }
+        Ok(due)
+    }
+}
+
+impl Sight {
+    fn new(model: &Arc<Model>, rover: EntityId, at: &Snapshot, ruts: &Ruts) -> Result<Self, ObserveError> {
+        Ok(Self { scene: TracedScene::new(model, rover, at, ruts)?, tracer: Device::cpu().tracer() })
+    }
+}
+
+impl std::fmt::Debug for Sight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Sight").field(&self.tracer.device()).finish()
+    }
+}
+
+fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
+    let instrument = |MountedSensor { spec, link }: &MountedSensor| {
+        Some(Instrument {
+            sensor: SensorId { rover, name: spec.header().name.to_owned() },
+            kind: Kind::of(spec)?,
+            link: *link,
+            frame: setup.frame(spec.header().link),
+            seed: setup.sensor_seed,
+            schedule: spec.schedule(),
+            tells_truth: spec.tells_truth(),
+            outbox: Outbox::default(),
+        })
+    };
+    setup.sensors.iter().filter_map(instrument).collect()
+}
+
+impl Kind {
+    /// That of a sensor; none for those that do not look at the sky.
+    fn of(spec: &SensorSpec) -> Option<Self> {
+        match spec {
+            SensorSpec::SunSensor(spec) => Some(Self::Sun(spec.clone())),
+            SensorSpec::StarTracker(spec) => Some(Self::Stars(spec.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl Instrument {
+    fn take(
+        &mut self,
+        interval: &Interval,
+        history: &History,
+        mut sight: Option<&mut Sight>,
+    ) -> Result<(), ObserveError> {
+        for sample in self.schedule.measured_in(interval.after(), interval.next.time) {
+            let told = match (&self.kind, sight.as_deref_mut()) {
+                (Kind::Sun(spec), Some(sight)) => self.sun(spec, interval, history, sight, sample)?,
+                (Kind::Sun(_), None) => None,
+                (Kind::Stars(spec), _) => self.stars(spec, interval, sample)?,
+            };
+            if let Some(Told { measured, truth }) = told {
+                let reading = Reading {
+                    sensor: self.sensor.clone(),
+                    frame: self.frame.clone(),
+                    stamp: sample.instant,
+                    index: sample.index,
+                    measured,
+                    truth: self.tells_truth.then_some(truth),
+                };
+                self.outbox.put(self.schedule.handed_over(sample.instant), reading);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a Sun sensor sees the Sun; none where its rover is not there.
+    fn sun(
+        &self,
+        spec: &SunSensorSpec,
+        interval: &Interval,
+        history: &History,
+        sight: &mut Sight,
+        sample: Sample,
+    ) -> Result<Option<Told>, ObserveError> {
+        let Interval { previous, next, .. } = interval;
+        let Some(pose) = previous.link_at(next, self.sensor.rover, self.link, sample.instant) else { return Ok(None) };
+        let scenario = interval.model.scenario();
+        let towards = pose.rotation.inverse() * scenario.sun(sample.instant)?.unit_enu;
+        // No ray is needed for a Sun that is behind the sensor.
+        let share = if spec.sees(&towards) { self.share_in_sight(&pose, history, sight, sample)? } else { 0.0 };
+        let told = spec.read(&towards, share, self.seed, sample);
+        let measured = told.map_or(Measured::Nothing, Measured::SunDirection);
+        Ok(Some(Told { measured, truth: Measured::SunDirection(towards) }))
+    }
+
+    fn share_in_sight(
+        &self,
+        pose: &Pose,
+        history: &History,
+        Sight { scene, tracer }: &mut Sight,
+        sample: Sample,
+    ) -> Result<f64, ObserveError> {
+        scene.move_to(history, sample.instant)?;
+        let name = &self.sensor.name;
+        let place_m = pose.translation.vector;
+        let share = tracer.trace(name, |tracer| sun_share(tracer, scene.scene(), place_m));
+        share.map_err(|error| ObserveError::of(name, &error))
+    }
+
+    /// The attitude that a star tracker finds; none where its rover is not there.
+    fn stars(&self, spec: &StarTrackerSpec, interval: &Interval, sample: Sample) -> Result<Option<Told>, ObserveError> {
+        let Some(view) = star_view(interval, self.sensor.rover, self.link, sample.instant)? else { return Ok(None) };
+        let told = spec.read(&view, self.seed, sample);
+        let measured = told.map_or(Measured::Nothing, Measured::StarAttitude);
+        Ok(Some(Told { measured, truth: Measured::StarAttitude(view.exact()) }))
+    }
+
+    /// What leaves by the interval's end and was not told before the run was resumed.
+    fn due(&mut self, interval: &Interval) -> impl Iterator<Item = Reading> {
+        let schedule = self.schedule;
+        let due = self.outbox.due(interval.next.time);
+        due.filter(move |reading| !interval.was_told(schedule.handed_over(reading.stamp)))
+    }
+}
