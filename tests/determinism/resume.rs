@@ -12,7 +12,7 @@ use selene_sim::{Checkpoint, Fingerprint, LoadOptions, Model, Scenario};
 use selene_simulation::{Begin, CheckpointOptions, SimulationOptions, file_at};
 use selene_terrain::{ElevationSpec, FileSpec};
 use selene_tests::witness::{Published, Witness};
-use selene_tests::{context, data_dir, model, options, scenario, skip_data};
+use selene_tests::{context, data_dir, model, options, repository_file, scenario, skip_data};
 
 /// Topics that tell of the process and not of the world, or are told to every newcomer.
 const OF_THE_RUN: [&str; 6] =
@@ -95,11 +95,20 @@ fn so_it_does_where_cameras_fly_along() {
 
 #[test]
 fn so_it_does_with_sensors_that_count_and_integrate() {
-    let file = |name: &str| selene_tests::repository_file(&format!("config/sensor/{name}.yaml"));
+    let file = |name: &str| repository_file(&format!("config/sensor/{name}.yaml"));
     let names = ["lunanet", "wheel_encoders", "wheel_odometry", "drive_torques", "battery", "deck"];
     let options = LoadOptions { sensors: names.map(file).to_vec(), ..LoadOptions::default() };
-    let polar = selene_tests::repository_file("config/scenario/polar.yaml");
+    let polar = repository_file("config/scenario/polar.yaml");
     scenario_is_the_same_in_two_runs("polar_body", Scenario::load(&polar, &options).expect("scenario"));
+}
+
+#[test]
+fn so_it_does_with_sensors_of_sky_and_loads() {
+    let names = ["sun_sensor", "star_tracker", "contact_front_left", "hub_front_left"];
+    let sensors = names.map(|name| repository_file(&format!("config/sensor/{name}.yaml"))).into();
+    let options = LoadOptions { sensors, ..LoadOptions::default() };
+    let scenario = Scenario::load(&repository_file("config/scenario/polar.yaml"), &options).expect("good");
+    scenario_is_the_same_in_two_runs("sky-and-loads", scenario);
 }
 
 /// Hadley's scenario over hills that are made here, level and as high as the site says at its origin.
@@ -137,7 +146,7 @@ fn no_scenario_is_left_out() {
     let others = ["sil", "two_rovers", "viper_spotlight", "viper_views"];
     let mut expected: Vec<_> = names.into_iter().chain(others).collect();
     expected.sort_unstable();
-    let folder = selene_tests::repository_file("config/scenario");
+    let folder = repository_file("config/scenario");
     let files = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
     let mut there: Vec<_> = files.map(|file| file.file_stem().expect("named").to_string_lossy().into_owned()).collect();
     there.sort();
