@@ -10,6 +10,9 @@ use garde::Validate;
 use selene_base::input::{finite, non_negative, positive};
 use serde::Deserialize;
 
+/// Rounding of range over step: a range of a whole number of steps keeps its last one.
+const STEP_ROUNDING: f64 = 1e-9;
+
 /// Errors of a channel, in its quantity's SI unit.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +40,7 @@ impl TransducerSpec {
         if self.resolution == 0.0 {
             return held;
         }
-        let last_step = (self.range / self.resolution).floor();
+        let last_step = (self.range / self.resolution + STEP_ROUNDING).floor();
         (held / self.resolution).round().clamp(-last_step, last_step) * self.resolution
     }
 }
@@ -66,13 +69,21 @@ mod tests {
     }
 
     #[test]
+    fn a_range_of_whole_steps_can_be_told() {
+        for [range, resolution] in [[500.0, 0.1], [20.0, 0.004], [900.0, 0.2], [0.3, 0.1]] {
+            let bridge = TransducerSpec { bias: 0.0, noise_sigma: 0.0, range, resolution };
+            assert!((bridge.tell(1e6, 0.0) - range).abs() < 1e-9 * range, "{range} by {resolution}");
+        }
+    }
+
+    #[test]
     fn values_come_in_whole_steps_none_of_them_beyond_the_range() {
         let bridge = TransducerSpec { bias: 0.0, resolution: 0.75, ..BRIDGE };
-        for tenths in -200..=200 {
+        for tenths in -200_i32..=200 {
             let told = bridge.tell(f64::from(tenths) / 10.0, 0.0);
             let steps = told / 0.75;
             assert!((steps - steps.round()).abs() < 1e-12 && told.abs() <= 10.0, "{tenths}: {told}");
-            if f64::from(tenths).abs() <= 90.0 {
+            if tenths.abs() <= 90 {
                 assert!((told - f64::from(tenths) / 10.0).abs() <= 0.375 + 1e-12, "{tenths}: {told}");
             }
         }
