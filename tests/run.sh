@@ -61,5 +61,5 @@ step "format"; cargo fmt --all --check
 step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
-step "build"; cargo build --release --workspace --quiet
+step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet

@@ -81,7 +81,7 @@ fn scenario_is_the_same_in_two_runs(name: &str, scenario: Scenario) {
 
 #[test]
 fn a_run_in_two_parts_tells_what_a_run_in_one_tells_in_every_scenario_without_data() {
-    for name in ["polar", "night", "curiosity_rocks", "ex1", "sorato", "convoy", "two_rovers"] {
+    for name in ["polar", "night", "curiosity_rocks", "ex1", "sorato", "sorato_loop", "convoy", "two_rovers"] {
         is_the_same_in_two_runs(name);
     }
 }
@@ -141,7 +141,8 @@ fn so_it_does_on_measured_ground() {
 /// Each scenario of the repository is in one of the tests above.
 #[test]
 fn no_scenario_is_left_out() {
-    let names = ["convoy", "curiosity_rocks", "ex1", "hadley", "night", "polar", "rassor_views", "sorato"];
+    let names =
+        ["convoy", "curiosity_rocks", "ex1", "hadley", "night", "polar", "rassor_views", "sorato", "sorato_loop"];
     // `sil` waits for a client: `closed_loop.rs` and tests/peers drive it.
     let others = ["sil", "two_rovers", "viper_spotlight", "viper_views"];
     let mut expected: Vec<_> = names.into_iter().chain(others).collect();

@@ -51,9 +51,8 @@ pub(crate) fn selene() -> Command {
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        // Of the whole workspace: of a package alone it would be built with other features, once more.
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--workspace", "--bin", "selene"]).current_dir(root());
+        build.args(["build", "--quiet", "-p", "selene"]).current_dir(root());
         if !cfg!(debug_assertions) {
             build.arg("--release");
         }

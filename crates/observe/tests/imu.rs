@@ -137,11 +137,9 @@ fn at_rest_it_reads_the_reaction_to_gravity_along_its_own_axes() {
     for (interval, read) in &run[300..] {
         settled.extend(read.iter().map(|sample| (place(interval).1, sample)));
     }
-    let mean = |of: &dyn Fn(&(UnitQuaternion<f64>, &ImuSample)) -> Vector3<f64>| {
-        settled.iter().map(of).sum::<Vector3<f64>>() / settled.len() as f64
-    };
-    let felt = mean(&|(_, sample)| sample.linear_acceleration_m_s2);
-    let reaction = mean(&|(attitude, _)| attitude.inverse() * -GRAVITY);
+    let readings = settled.len() as f64;
+    let felt = settled.iter().map(|(_, sample)| sample.linear_acceleration_m_s2).sum::<Vector3<f64>>() / readings;
+    let reaction = settled.iter().map(|(attitude, _)| attitude.inverse() * -GRAVITY).sum::<Vector3<f64>>() / readings;
     assert!((felt - reaction).norm() < 1e-2, "{felt} not {reaction}");
     assert!(run[399].0.next.time > SimTime::from_secs_f64(3.9));
 }
