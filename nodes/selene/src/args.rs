@@ -84,7 +84,7 @@ pub(crate) enum Command {
     /// Scan with the scenario's lidars from the world state on DDS: the lidar node alone
     #[command(after_long_help = nodes::LIDAR_EXAMPLES)]
     Lidar(TracingNodeArgs),
-    /// Sample IMU and position fix from the world state on DDS: the navigation node alone
+    /// Sample inertial units, position fixes and the other instruments from the world state on DDS: the navigation node alone
     #[command(after_long_help = nodes::NAVIGATION_EXAMPLES)]
     Navigation(NodeArgs),
     /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files

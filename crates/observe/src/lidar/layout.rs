@@ -104,7 +104,7 @@ fn autoware(bytes: &mut [u8], point: &LidarPoint) {
     put(bytes, 28, after_ns(point).to_le_bytes());
 }
 
-/// Autoware's `ReturnType`.
+/// Return types as Nebula, Autoware's lidar driver, numbers them.
 fn return_type(kind: ReturnKind) -> u8 {
     match kind {
         ReturnKind::Mean => 0,

@@ -34,12 +34,31 @@ pub(crate) enum Kind {
     Urdf,
 }
 
+/// Top-level keys of sensors' files.
+const SENSORS: [&str; 15] = [
+    "camera",
+    "lidar",
+    "imu",
+    "position",
+    "magnetometer",
+    "inclinometer",
+    "encoders",
+    "odometry",
+    "joint_torques",
+    "battery",
+    "temperature",
+    "sun_sensor",
+    "star_tracker",
+    "contact",
+    "force_torque",
+];
+
 /// Kinds by their folder under config/ and by top-level keys that no other has.
 const KINDS: [(Kind, &str, &[&str]); 5] = [
     (Kind::Scenario, "scenario", &["site", "rover", "route", "heartbeat_s"]),
     (Kind::Rover, "rover", &["urdf", "wheels", "suspension", "steering"]),
     (Kind::Soil, "soil", &["law", "bulldozing"]),
-    (Kind::Sensor, "sensor", &["camera", "lidar", "imu", "position"]),
+    (Kind::Sensor, "sensor", &SENSORS),
     (Kind::Site, "site", &["elevation", "levels", "latitude_deg", "craters"]),
 ];
 
