@@ -13,8 +13,8 @@ use selene_observe::{Feed, Instruments, Interval, Measured, Reading, SkyInstrume
 use selene_sim::{EntityId, LoadOptions, Scenario, World};
 
 const ROVER: EntityId = EntityId(1);
-/// Rounding of poses that are interpolated and multiplied.
-const ROUNDING: f64 = 1e-9;
+/// Rounding of poses that are interpolated: an angle by its cosine keeps half of the digits.
+const ROUNDING: f64 = 1e-8;
 const WHEELS: [&str; 4] = ["front_left", "front_right", "rear_left", "rear_right"];
 
 fn config() -> PathBuf {
