@@ -130,7 +130,7 @@ fn rows_of_an_ouster_fire_at_once_and_look_beside_one_another() {
     let column = &scan.firings()[64..128];
     assert!(column.iter().all(|firing| firing.after_start == column[0].after_start && firing.column == 1));
     let beside_deg = |row: usize| (column[row].azimuth_rad - column[0].azimuth_rad).to_degrees();
-    let expected = [0.0, 2.15, 4.31, 6.46, 0.0];
+    let expected = [0.0, -2.109, -4.219, -6.328, 0.0];
     for (row, expected_deg) in expected.into_iter().enumerate() {
         assert!((beside_deg(row) - expected_deg).abs() < 1e-9, "row {row}: {}", beside_deg(row));
     }
