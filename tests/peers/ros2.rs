@@ -104,14 +104,18 @@ fn a_real_ros_2_node_and_selene_meet_by_static_peers_where_there_is_no_multicast
     let _turn = alone();
     let folder = folder("ros2-static-peers");
     let Some(link) = Link::make(&folder, "1", "0", Some("unicast")) else { return };
-    let mut simulation = simulation(STATIC_PEERS_DOMAIN, &[]);
-    simulation.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_STATIC_PEERS", End::Stack.address());
-    let mut simulation = Logged::start("simulation", &folder, &mut link.at(End::Simulation, &simulation));
+    let mut calling = simulation(STATIC_PEERS_DOMAIN, &[]);
+    calling.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_STATIC_PEERS", End::Stack.address());
+    let mut calling = Logged::start("simulation", &folder, &mut link.at(End::Simulation, &calling));
     let peers = Some(End::Simulation.address());
     let Some(mut node) = at_the_other_end(&link, &folder, "node", &[], peers) else { return };
-    peer_succeeds(&mut node, FOUND_WITHIN, &mut simulation);
-    // Who calls nobody beyond its machine finds nobody there.
+    peer_succeeds(&mut node, FOUND_WITHIN, &mut calling);
+    drop(calling);
+    // Where neither calls the other they do not meet: the link itself tells nobody.
+    let mut silent = simulation(STATIC_PEERS_DOMAIN, &[]);
+    silent.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+    let mut silent = Logged::start("silent", &folder, &mut link.at(End::Simulation, &silent));
     let Some(mut alone) = at_the_other_end(&link, &folder, "alone", &["nobody", NOBODY_S], None) else { return };
-    peer_succeeds(&mut alone, FOUND_WITHIN, &mut simulation);
+    peer_succeeds(&mut alone, FOUND_WITHIN, &mut silent);
     std::fs::remove_dir_all(folder).expect("clean");
 }
