@@ -38,8 +38,8 @@ pub fn data_dir() -> Option<PathBuf> {
     std::env::var_os("SELENE_DATA").map(PathBuf::from).filter(|dir| dir.is_dir())
 }
 
-/// Says that a test was skipped for want of something this machine need not have.
-fn skip(why: &str) {
+/// Says that a test was skipped for want of something this machine need not have, such as network namespaces.
+pub fn skip(why: &str) {
     // Straight to the terminal: a passing test's own output is not shown.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
