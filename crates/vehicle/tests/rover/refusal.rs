@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selene_vehicle::RoverModel;
 
@@ -72,12 +73,15 @@ pub(crate) fn yaml_refusal(name: &str, from: &str, to: &str, parts: &[&str]) {
 /// Swaps `from` for `to` in another rover's YAML and expects a refusal with all `parts`
 /// that names the line of `to`, or of `at` when that is given.
 pub(crate) fn other_refusal(rover: &str, from: &str, to: &str, at: &str, parts: &[&str]) {
+    // Tests side by side swap things of the same rover.
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
     let yaml = fs::read_to_string(config.join(format!("{rover}.yaml"))).unwrap();
     assert!(yaml.contains(from), "{from}");
     let yaml = yaml.replacen(from, to, 1);
     let urdf = config.join(format!("../../urdf/{rover}/{rover}.urdf")).canonicalize().unwrap();
-    let file = std::env::temp_dir().join(format!("selene-other-{rover}-{}.yaml", std::process::id()));
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("selene-other-{rover}-{}-{number}.yaml", std::process::id()));
     let line = line_of(&yaml, if at.is_empty() { to } else { at });
     let yaml = yaml.replace(&format!("../../urdf/{rover}/{rover}.urdf"), urdf.to_str().unwrap());
     fs::write(&file, yaml).unwrap();
