@@ -1,7 +1,7 @@
 //! Every file in config/ loads.
 
 /// SPICE kernels that are made here.
-#[path = "../../crates/sky/tests/common/mod.rs"]
+#[path = "../../crates/sky/tests/sky/common/mod.rs"]
 mod made_kernels;
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The GPU against the CPU tracer on one scene: whatever device there is, a
 //! software one too. Skipped where there is none.
 
-#[path = "../../scene/tests/common/mod.rs"]
+#[path = "../../scene/tests/scene/common/mod.rs"]
 mod common;
 
 use std::io::Write;

@@ -5,6 +5,7 @@
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
 
+#[path = "sim/common/mod.rs"]
 mod common;
 
 use std::sync::Arc;

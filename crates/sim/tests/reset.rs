@@ -4,6 +4,7 @@
 // A test may unwrap.
 #![allow(clippy::unwrap_used)]
 
+#[path = "sim/common/mod.rs"]
 mod common;
 
 use common::{Rover, drive, world, yard};

@@ -1,0 +1,11 @@
+//! Sensor values read from a world, without ROS.
+
+mod body;
+mod common;
+mod imu;
+mod lidar;
+mod objects;
+mod reset;
+mod rovers;
+mod sky_and_loads;
+mod spawn;

@@ -1,0 +1,23 @@
+//! What the traced scene shows: light, shadows, lenses, motion and truth.
+
+mod bounce;
+mod bounces;
+mod colour;
+mod common;
+mod detail;
+mod earthlight;
+mod gnomon;
+mod ground_materials;
+mod hapke;
+mod heights;
+mod lamps;
+mod lens_pictures;
+mod lenses;
+mod motion;
+mod penumbra;
+mod picture;
+mod principled;
+mod shader;
+mod sky_lights;
+mod tiles;
+mod truth;

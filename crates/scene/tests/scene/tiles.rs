@@ -1,0 +1,82 @@
+//! Pictures are traced by tiles of pixels: what comes out is, bit for bit, what each pixel by
+//! itself gives, with all instances before its rays.
+
+use crate::common;
+
+use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::Pose;
+use selene_scene::kernel::FAR;
+use selene_scene::kernel::trace::camera_pixel;
+use selene_scene::record::CameraRecord;
+use selene_scene::{
+    CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Scene, Sweep, Tracer,
+    primitives,
+};
+
+/// Tiles are cut at the right and at the bottom.
+const SIZE: [u32; 2] = [163, 93];
+
+/// A site with more rocks than a tile's list takes, and a ball that moves by `shift_m`.
+fn scene(shift_m: f64, elevation_rad: f64) -> Scene {
+    let ground = bumpy_ground(&[(0.05, 150), (0.4, 60)], 600);
+    let mut scene = Scene::new(&ground, sun(elevation_rad, 1.0));
+    let ball = scene.add_mesh(&primitives::sphere(0.3)).expect("a mesh");
+    let pose = Pose::translation(-1.5, -0.3, 0.6);
+    let id =
+        scene.add_instance(ball, &pose, Class::Rover.numbered(PART), &Material::Lambert { albedo: 0.4 }).expect("room");
+    scene.sweep_instances(&[(id, [pose, Pose::translation(shift_m, 0.0, 0.0) * pose])]);
+    scene
+}
+
+fn view(sun_samples: u32) -> CameraView {
+    let eye = [-3.0, -1.0, bumpy_height_m(-3.0, -1.0) + 1.2];
+    let light = LightSampling { sun_samples, bounce_rays: 0, seed: 3, ..LightSampling::POINT };
+    CameraView { light, ..look(eye, [1.0, 0.5, 0.0], SIZE[0], SIZE[1]) }
+}
+
+fn assert_as_alone(scene: &Scene, view: &CameraView) {
+    let mut frame = CameraFrame::default();
+    CpuTracer.camera(scene, view, &mut frame).expect("traced");
+    let records = scene.records();
+    let camera = CameraRecord::new(view, records.middle_m);
+    for at in 0..frame.radiance.len() {
+        let [column, row] = [at as u32 % view.width, at as u32 / view.width];
+        let alone = camera_pixel(&records, &camera, column, row);
+        assert_eq!(frame.radiance[at].map(f32::to_bits), alone.radiance.map(f32::to_bits), "at {column}, {row}");
+        let depth_m = if alone.depth < FAR { alone.depth } else { f32::INFINITY };
+        assert_eq!(frame.depth_m[at].to_bits(), depth_m.to_bits(), "at {column}, {row}");
+        let label = scene.label(alone.code);
+        assert_eq!((frame.class[at], frame.instance[at]), (label.class as u16, label.number), "at {column}, {row}");
+    }
+    let rocks = frame.class.iter().filter(|class| **class == Class::Rock as u16).count();
+    assert!(rocks > 100 && rocks < frame.class.len() / 2, "{rocks} pixels of rocks");
+}
+
+#[test]
+fn a_tile_s_pixels_are_those_of_each_alone() {
+    for (sun_samples, elevation_rad) in [(1, 0.1), (8, 0.1), (8, 0.5)] {
+        assert_as_alone(&scene(0.0, elevation_rad), &view(sun_samples));
+    }
+}
+
+#[test]
+fn so_they_are_with_a_lens_that_sees_a_circle() {
+    let lens = Lens::new(LensModel::Equidistant([0.0; 4])).with_circle(0.8);
+    assert_as_alone(&scene(0.0, 0.3), &CameraView { lens, fx_px: 80.0, fy_px: 80.0, ..view(4) });
+}
+
+#[test]
+fn so_they_are_where_camera_and_ball_move_and_pixels_have_samples() {
+    for samples in [1, 3] {
+        let still = view(4);
+        let turned =
+            Pose::from_parts(Vector3::new(0.1, 0.0, 0.05).into(), UnitQuaternion::from_euler_angles(0.0, 0.02, 0.05));
+        let sweep = Sweep {
+            world_from_optical: [still.world_from_optical, still.world_from_optical * turned],
+            exposure_share: 0.4,
+            row_share: 0.6 / f64::from(SIZE[1]),
+        };
+        assert_as_alone(&scene(0.5, 0.3), &CameraView { sweep: Some(sweep), samples, ..still });
+    }
+}

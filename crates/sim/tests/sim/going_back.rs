@@ -1,0 +1,149 @@
+//! A reset of a part: what goes back and what stays.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use common::{Rover, config, drive, world, yard};
+use selene_base::SimTime;
+use selene_sim::{AllowedFolders, Command, Entity, EntityId, ResetScope, Spawn, SpawnPlace, World};
+use selene_vehicle::BodyTwist;
+
+const FIRST: EntityId = EntityId(1);
+const TIME: ResetScope = ResetScope { time: true, state: false, spawned: false };
+const STATE: ResetScope = ResetScope { time: false, state: true, spawned: false };
+const SPAWNED: ResetScope = ResetScope { time: false, state: false, spawned: true };
+
+fn one() -> World {
+    let first = Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[3.0, 0.0]] };
+    world(&yard("lunar", &[first], "loose_rocks: [{ x_m: 2.0, y_m: -4.0, diameter_m: 0.2 }]"))
+}
+
+fn folders() -> AllowedFolders {
+    AllowedFolders::new([config(), config().join("../urdf")])
+}
+
+fn second(x_m: f64, y_m: f64) -> Spawn {
+    Spawn::Rover {
+        name: "second".to_owned(),
+        namespace: "second".to_owned(),
+        file: config().join("rover/sorato.yaml"),
+        sensors: Vec::new(),
+        place: SpawnPlace { x_m, y_m, ..SpawnPlace::default() },
+    }
+}
+
+/// A world that ran for a second, with a rover more.
+fn ran() -> World {
+    let mut world = one();
+    world.spawn(&second(3.0, 3.0), &folders()).unwrap();
+    drive(&mut world, 100);
+    world
+}
+
+#[test]
+fn time_goes_back_alone() {
+    let mut world = ran();
+    let before = world.state().clone();
+    world.reset_in(TIME).unwrap();
+    assert_eq!((world.time(), world.state().sequence, world.epoch()), (SimTime::ZERO, 0, 1));
+    let after = world.state();
+    assert!(after.ruts == before.ruts && after.rocks == before.rocks && after.spawned == before.spawned);
+    assert_eq!(after.rovers[&FIRST].body, before.rovers[&FIRST].body);
+    assert_eq!(after.terrain_sequence, before.terrain_sequence);
+}
+
+/// A command holds for half a second, whatever the clock does.
+#[test]
+fn what_was_told_before_time_went_back_holds_as_long_as_it_would_have() {
+    let speeds = |resets: bool| {
+        let mut world = one();
+        drive(&mut world, 50);
+        world.drive(FIRST, Command::Body(BodyTwist::arc(0.1, 0.0))).unwrap();
+        drive(&mut world, 20);
+        if resets {
+            world.reset_in(TIME).unwrap();
+        }
+        let speed = |world: &World| world.state().rovers[&FIRST].body.base_twist.linear.x;
+        (0..60)
+            .map(|_| {
+                drive(&mut world, 1);
+                speed(&world)
+            })
+            .collect::<Vec<_>>()
+    };
+    let (plain, reset) = (speeds(false), speeds(true));
+    assert_eq!(plain, reset);
+    assert!(plain[0] > 0.02 && plain[59].abs() < 0.5 * plain[0], "{plain:?}");
+}
+
+#[test]
+fn the_state_goes_back_and_what_was_added_with_it_stays() {
+    let mut world = ran();
+    world.remove(Entity::Rock(7 << 29)).unwrap();
+    let (time, sequence) = (world.time(), world.state().sequence);
+    world.reset_in(STATE).unwrap();
+    assert_eq!((world.time(), world.state().sequence, world.epoch()), (time, sequence, 1));
+    let mut fresh = one();
+    fresh.spawn(&second(3.0, 3.0), &folders()).unwrap();
+    assert!(world.state().ruts == fresh.state().ruts && world.state().rocks == fresh.state().rocks);
+    for (id, rover) in &fresh.state().rovers {
+        assert_eq!(world.state().rovers[id].body, rover.body, "rover {id}");
+    }
+    assert_eq!(world.state().rovers.len(), 2);
+    let snapshot = world.first_snapshot().unwrap();
+    assert_eq!((snapshot.epoch, snapshot.rovers.len(), snapshot.loose_rocks.len()), (1, 2, 1));
+    drive(&mut world, 10);
+}
+
+#[test]
+fn what_was_added_goes_and_all_else_stays() {
+    let mut world = ran();
+    let before = world.state().clone();
+    world.reset_in(SPAWNED).unwrap();
+    assert_eq!(world.entities().len(), 2, "the first rover and the rock");
+    assert!(world.state().spawned.is_empty() && world.state().ruts == before.ruts);
+    assert_eq!(world.time(), before.time);
+    assert_eq!(world.state().rovers[&FIRST].body, before.rovers[&FIRST].body);
+    // Its number and its name are free.
+    world.spawn(&second(3.0, -3.0), &folders()).unwrap();
+    drive(&mut world, 10);
+}
+
+#[test]
+fn what_was_added_where_something_begins_keeps_the_state_from_going_back() {
+    let mut world = one();
+    world
+        .place(
+            Entity::Rover(FIRST),
+            &selene_sim::Placement { pose: Some(selene_base::Pose::translation(-5.0, -5.0, 0.0)), twist: None },
+        )
+        .unwrap();
+    world.spawn(&second(0.0, 0.0), &folders()).unwrap();
+    drive(&mut world, 5);
+    let before = world.hash();
+    let told = world.reset_in(STATE).unwrap_err().to_string();
+    assert!(told.contains("inside"), "{told}");
+    assert_eq!((world.hash(), world.epoch()), (before, 0));
+    world.reset_in(ResetScope { spawned: true, ..STATE }).unwrap();
+    assert_eq!(world.entities().len(), 2);
+}
+
+#[test]
+fn all_of_it_goes_back_whatever_was_done() {
+    let mut world = ran();
+    world
+        .place(
+            Entity::Rover(FIRST),
+            &selene_sim::Placement { pose: Some(selene_base::Pose::translation(-5.0, -5.0, 0.0)), twist: None },
+        )
+        .unwrap();
+    world.remove(Entity::Rock(7 << 29)).unwrap();
+    world.reset_in(ResetScope::ALL).unwrap();
+    assert_eq!(world.hash(), one().hash());
+    let mut fresh = one();
+    drive(&mut fresh, 50);
+    drive(&mut world, 50);
+    assert_eq!(world.hash(), fresh.hash());
+}

@@ -1,0 +1,11 @@
+//! A world of rovers: its state, what changes it, and what comes back from files.
+
+mod checkpoint;
+mod common;
+mod driver;
+mod exchange;
+mod going_back;
+mod many_rovers;
+mod place;
+mod spawn;
+mod state;

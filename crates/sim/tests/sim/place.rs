@@ -1,0 +1,135 @@
+//! Putting what is there elsewhere, and giving it another motion.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use common::{Rover, config, drive, world, yard};
+use nalgebra::{UnitQuaternion, Vector3};
+use selene_base::{Pose, Twist, frames};
+use selene_sim::{AllowedFolders, Entity, EntityId, Placement, Spawn, SpawnPlace, World};
+
+const FIRST: Entity = Entity::Rover(EntityId(1));
+/// The first loose rock of a scenario has this number.
+const ROCK: Entity = Entity::Rock(7 << 29);
+/// A rover that is set down sinks in by this at most, m.
+const SETTLES_M: f64 = 0.03;
+
+fn busy() -> World {
+    let rovers = [
+        Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
+        Rover { name: "aside", file: "viper", start: [0.0, 5.0, 90.0], waypoints_m: &[] },
+    ];
+    let mut world = world(&yard("lunar", &rovers, "loose_rocks: [{ x_m: 4.0, y_m: -4.0, diameter_m: 0.8 }]"));
+    drive(&mut world, 100);
+    world
+}
+
+fn at(x: f64, y: f64, yaw_rad: f64) -> Placement {
+    let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+    Placement { pose: Some(Pose::from_parts(Vector3::new(x, y, 99.0).into(), turn)), twist: None }
+}
+
+#[test]
+fn a_rover_that_is_put_elsewhere_stands_there_at_rest_and_goes_on() {
+    let mut world = busy();
+    let angles = world.state().rovers[&EntityId(1)].body.joints.clone();
+    world.place(FIRST, &at(-4.0, -3.0, 1.0)).unwrap();
+    let pose = world.pose(FIRST).unwrap();
+    assert_eq!([pose.translation.x, pose.translation.y], [-4.0, -3.0]);
+    assert!((frames::yaw_rad(&pose) - 1.0).abs() < 0.05, "the ground leans a little");
+    assert_eq!(world.twist(FIRST), Some(Twist::default()));
+    assert_eq!(world.state().rovers[&EntityId(1)].body.joints[0][0], angles[0][0], "a wheel keeps its angle");
+    drive(&mut world, 1);
+    let now = world.pose(FIRST).unwrap();
+    assert!((now.translation.vector - pose.translation.vector).norm() < SETTLES_M, "{pose} became {now}");
+    drive(&mut world, 200);
+    let now = world.pose(FIRST).unwrap();
+    assert!((now.translation.vector - pose.translation.vector).norm() > 0.02, "it goes on to its waypoint");
+}
+
+#[test]
+fn where_it_comes_from_changes_nothing_of_what_a_rover_that_was_put_somewhere_is() {
+    let (mut one, mut other) = (busy(), busy());
+    one.place(FIRST, &at(-5.0, -5.0, 2.0)).unwrap();
+    one.place(FIRST, &at(-4.0, -3.0, 1.0)).unwrap();
+    other.place(FIRST, &at(-4.0, -3.0, 1.0)).unwrap();
+    assert_eq!(one.hash(), other.hash());
+}
+
+#[test]
+fn what_is_told_to_move_moves() {
+    let mut world = busy();
+    let twist = Twist { linear: Vector3::new(0.0, 0.0, 1.0), angular: Vector3::zeros() };
+    for entity in [FIRST, ROCK] {
+        let before = world.pose(entity).unwrap();
+        world.place(entity, &Placement { pose: None, twist: Some(twist) }).unwrap();
+        drive(&mut world, 10);
+        let now = world.pose(entity).unwrap();
+        assert!(now.translation.z > before.translation.z + 0.05, "{before} became {now}");
+    }
+}
+
+#[test]
+fn a_rock_lies_as_it_is_turned() {
+    let mut world = busy();
+    let turn = UnitQuaternion::from_euler_angles(1.0, -0.5, 2.0);
+    let pose = Pose::from_parts(Vector3::new(-3.0, -3.0, 0.0).into(), turn);
+    world.place(ROCK, &Placement { pose: Some(pose), twist: None }).unwrap();
+    let now = world.pose(ROCK).unwrap();
+    assert!(now.rotation.angle_to(&turn) < 1e-9);
+    let low_m = world.bounds(ROCK).unwrap().seen_from(&now).low_m.z;
+    let ground_m = world.ground_height_m(-3.0, -3.0).unwrap();
+    // The box about its own box is larger than the rock.
+    assert!((ground_m - 0.4..ground_m + 0.05).contains(&low_m), "{low_m} m, the ground {ground_m} m");
+}
+
+#[test]
+fn what_cannot_be_put_somewhere_stays_where_it_is() {
+    let mut world = busy();
+    let folders = AllowedFolders::new([config(), config().join("../urdf")]);
+    let lander = Spawn::Object {
+        name: "lander".to_owned(),
+        file: config().join("../urdf/lander/lander.urdf"),
+        place: SpawnPlace { x_m: -9.0, y_m: 9.0, ..SpawnPlace::default() },
+    };
+    let lander = world.spawn(&lander, &folders).unwrap();
+    let fast = Placement {
+        pose: None,
+        twist: Some(Twist { linear: Vector3::new(30.0, 0.0, 0.0), angular: Vector3::zeros() }),
+    };
+    let wild = Placement {
+        pose: None,
+        twist: Some(Twist { linear: Vector3::zeros(), angular: Vector3::new(f64::NAN, 0.0, 0.0) }),
+    };
+    for (entity, placement, part) in [
+        (FIRST, at(0.0, 5.0, 0.0), "inside"),
+        (FIRST, at(4.0, -4.0, 0.0), "inside"),
+        (ROCK, at(0.0, 5.0, 0.0), "inside"),
+        (FIRST, at(f64::NAN, 5.0, 0.0), "off the ground"),
+        (FIRST, at(1e7, 5.0, 0.0), "off the ground"),
+        (FIRST, fast, "speed of 30"),
+        (ROCK, wild, "turn rate of NaN"),
+        (lander, at(5.0, 5.0, 0.0), "stands fast"),
+        (Entity::Rover(EntityId(99)), at(5.0, 5.0, 0.0), "there is no rover 99"),
+        (Entity::Rock(3), at(5.0, 5.0, 0.0), "there is no rock 3"),
+        (Entity::Object(EntityId(98)), at(5.0, 5.0, 0.0), "there is no object 98"),
+    ] {
+        let before = world.hash();
+        let told = world.place(entity, &placement).unwrap_err().to_string();
+        assert!(told.contains(part), "{part} is not in: {told}");
+        assert_eq!(world.hash(), before, "{told}");
+    }
+}
+
+#[test]
+fn a_rover_takes_the_room_of_its_wheels_and_body() {
+    let world = busy();
+    let bounds = world.bounds(Entity::Rover(EntityId(2))).unwrap();
+    let size_m = bounds.high_m - bounds.low_m;
+    // VIPER's wheels are 1.28 m apart and 0.5 m high, its mast ends at 2.5 m.
+    for (axis, range) in [1.3..4.0, 1.3..4.0, 2.0..4.0].into_iter().enumerate() {
+        assert!(range.contains(&size_m[axis]), "{size_m}");
+    }
+}

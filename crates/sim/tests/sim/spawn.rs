@@ -1,0 +1,279 @@
+//! Adding to a world that runs and taking away from it.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::path::PathBuf;
+
+use common::{Rover, config, drive, world, yard};
+use selene_sim::{AllowedFolders, Command, Entity, EntityId, LooseRockSpec, Spawn, SpawnPlace, State, World};
+use selene_vehicle::BodyTwist;
+
+const ROCK: LooseRockSpec =
+    LooseRockSpec { x_m: 0.7, y_m: 0.3, diameter_m: 0.15, shape: None, density_kg_m3: 2700.0, yaw_deg: 0.0 };
+
+fn at(x_m: f64, y_m: f64) -> SpawnPlace {
+    SpawnPlace { x_m, y_m, ..SpawnPlace::default() }
+}
+
+fn rover(name: &str, place: SpawnPlace) -> Spawn {
+    let sensors = vec![config().join("sensor/imu.yaml")];
+    let (name, namespace) = (name.to_owned(), name.to_owned());
+    Spawn::Rover { name, namespace, file: config().join("rover/sorato.yaml"), sensors, place }
+}
+
+fn lander(name: &str, place: SpawnPlace) -> Spawn {
+    Spawn::Object { name: name.to_owned(), file: config().join("../urdf/lander/lander.urdf"), place }
+}
+
+fn rock(spec: LooseRockSpec) -> Spawn {
+    Spawn::Rock { name: String::new(), spec }
+}
+
+fn folders() -> AllowedFolders {
+    AllowedFolders::new([config(), config().join("../urdf")])
+}
+
+fn one() -> World {
+    let first = Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[3.0, 0.0]] };
+    world(&yard("lunar", &[first], ""))
+}
+
+#[test]
+fn what_is_added_takes_part_and_what_is_taken_away_leaves_its_ruts() {
+    let mut world = one();
+    drive(&mut world, 50);
+    let version = world.state().entities_version;
+    let Entity::Rover(new) = world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap() else { panic!("a rover") };
+    let mast = world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    let Entity::Rock(stone) = world.spawn(&rock(ROCK), &folders()).unwrap() else { panic!("a rock") };
+    assert_eq!(world.state().entities_version, version + 3);
+    let lay = world.state().rocks[&stone].world_from_rock;
+    for _ in 0..300 {
+        world.drive(new, Command::Body(BodyTwist::arc(0.1, 0.0))).unwrap();
+        drive(&mut world, 1);
+    }
+    assert!(world.state().rovers[&new].body.world_from_base.translation.x > 3.2, "the new one drives");
+    assert!((world.state().rocks[&stone].world_from_rock.translation.vector - lay.translation.vector).norm() > 0.02);
+    let snapshot = world.heartbeat().unwrap();
+    assert_eq!((snapshot.rovers.len(), snapshot.objects.len(), snapshot.loose_rocks.len()), (2, 1, 1));
+
+    let ruts = world.state().ruts.clone();
+    for entity in [Entity::Rover(new), mast, Entity::Rock(stone)] {
+        world.remove(entity).unwrap();
+    }
+    assert!(world.state().ruts == ruts);
+    let snapshot = world.heartbeat().unwrap();
+    assert_eq!((snapshot.rovers.len(), snapshot.objects.len(), snapshot.loose_rocks.len()), (1, 0, 0));
+    assert_eq!(snapshot.entities_version, version + 6);
+    let told = world.drive(new, Command::Body(BodyTwist::REST)).unwrap_err().to_string();
+    assert!(told.contains("was removed"), "{told}");
+    assert!(world.remove(Entity::Rover(new)).is_err());
+    // A number is never given twice.
+    let again = world.spawn(&rover("new", at(3.0, -3.0)), &folders()).unwrap();
+    assert_ne!(again, Entity::Rover(new));
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_and_nothing_changes() {
+    let mut world = one();
+    drive(&mut world, 20);
+    let elsewhere = Spawn::Object {
+        name: "x".to_owned(),
+        file: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"),
+        place: at(5.0, 5.0),
+    };
+    let gone = Spawn::Object { name: "x".to_owned(), file: config().join("no_such.stl"), place: at(5.0, 5.0) };
+    let huge = rock(LooseRockSpec { diameter_m: 50.0, ..ROCK });
+    let shapeless = rock(LooseRockSpec { shape: Some(9999), ..ROCK });
+    let nowhere = rock(LooseRockSpec { x_m: f64::NAN, ..ROCK });
+    let buried = rock(LooseRockSpec { x_m: 0.1, y_m: 0.0, diameter_m: 1.5, ..ROCK });
+    for (spawn, part) in [
+        (rover("first", at(3.0, 3.0)), "'first': is taken"),
+        (rover("two words", at(3.0, 3.0)), "letters, digits and _"),
+        (rover("new", at(f64::INFINITY, 3.0)), "off the ground"),
+        (rover("new", at(0.3, 0.2)), "inside"),
+        (rover("new", SpawnPlace { z_m: f64::NAN, ..at(3.0, 3.0) }), "finite"),
+        (lander("new", at(0.9, 0.9)), "inside"),
+        (elsewhere, "outside the folders"),
+        (gone, "no_such.stl"),
+        (huge, "50"),
+        (shapeless, "9999"),
+        (nowhere, "off the ground"),
+        (buried, "inside"),
+    ] {
+        let before = world.hash();
+        let told = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(told.contains(part), "{told}");
+        assert_eq!(world.hash(), before, "{told}");
+        drive(&mut world, 1);
+    }
+}
+
+#[test]
+fn a_world_with_what_was_added_goes_on_from_its_state() {
+    let mut world = one();
+    drive(&mut world, 20);
+    let model = world.model().clone();
+    world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap();
+    world.spawn(&lander("lander", at(-6.0, 5.0)), &folders()).unwrap();
+    world.spawn(&rock(ROCK), &folders()).unwrap();
+    drive(&mut world, 50);
+    let bytes = postcard::to_allocvec(world.state()).unwrap();
+    let state: State = postcard::from_bytes(&bytes).unwrap();
+    let mut resumed = World::resume(&model, state.clone(), &folders()).unwrap();
+    drive(&mut world, 100);
+    drive(&mut resumed, 100);
+    assert_eq!(world.hash(), resumed.hash());
+
+    let told = World::resume(&model, state.clone(), &AllowedFolders::default()).map(drop).unwrap_err().to_string();
+    assert!(told.contains("outside the folders"), "{told}");
+    for (what, spoil) in [
+        (
+            "rover first",
+            Box::new(|state: &mut State| state.rovers.get_mut(&EntityId(1)).unwrap().wheels.truncate(1))
+                as Box<dyn Fn(&mut State)>,
+        ),
+        ("rover first", Box::new(|state| state.rovers.get_mut(&EntityId(1)).unwrap().body.joints[0] = [f64::NAN; 2])),
+        ("heartbeat", Box::new(|state| state.sequence += 1)),
+        ("no object 77", Box::new(|state| assert!(state.objects.insert(EntityId(77))))),
+        ("given twice", Box::new(|state| state.next_entity = EntityId(1))),
+    ] {
+        let mut spoilt = state.clone();
+        spoil(&mut spoilt);
+        let told = World::resume(&model, spoilt, &folders()).map(drop).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
+    }
+}
+
+#[test]
+fn a_world_that_goes_on_knows_what_was_removed_again() {
+    let mut world = one();
+    let model = world.model().clone();
+    let Entity::Rover(new) = world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap() else { panic!("a rover") };
+    drive(&mut world, 1);
+    world.remove(Entity::Rover(new)).unwrap();
+    let resumed = World::resume(&model, world.state().clone(), &folders()).unwrap();
+    assert!(!resumed.state().rovers.contains_key(&new));
+    assert!(resumed.model().rovers().contains_key(&new), "snapshots of the time before have it");
+}
+
+/// A state with such a path could be neither saved nor hashed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_path_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = std::env::temp_dir().join(format!("selene-spawn-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(OsStr::from_bytes(b"\xff.urdf"));
+    std::fs::copy(config().join("../urdf/lander/lander.urdf"), &file).unwrap();
+    let spawn = Spawn::Object { name: "lander".to_owned(), file, place: at(-6.0, 5.0) };
+    let refused = one().spawn(&spawn, &AllowedFolders::new([folder.clone()]));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(refused.unwrap_err().to_string().contains("UTF-8"));
+}
+
+fn described(name: &str, urdf: &str) -> Spawn {
+    Spawn::Described { name: name.to_owned(), urdf: urdf.to_owned(), place: at(5.0, 5.0) }
+}
+
+/// An object of one link with a shape.
+fn urdf(geometry: &str) -> String {
+    let shape = format!("<geometry>{geometry}</geometry>");
+    format!("<robot name='it'><link name='it'><visual>{shape}</visual><collision>{shape}</collision></link></robot>")
+}
+
+#[test]
+fn an_object_that_a_text_describes_stands_there_and_in_every_copy_of_the_world() {
+    let mut world = one();
+    let model = world.model().clone();
+    let meshed = urdf("<mesh filename='lander/body.stl'/>");
+    let post = urdf("<cylinder radius='0.1' length='2'/>");
+    let entity = world.spawn(&described("post", &post), &folders()).unwrap();
+    let bounds = world.bounds(entity).unwrap();
+    assert_eq!([bounds.low_m.z, bounds.high_m.z], [-1.0, 1.0]);
+    drive(&mut world, 1);
+    let resumed = World::resume(&model, world.state().clone(), &folders()).unwrap();
+    assert_eq!(resumed.bounds(entity), Some(bounds));
+    let told = one().spawn(&described("lander", &meshed), &folders()).map(drop).unwrap_err().to_string();
+    assert!(told.contains("lander/body.stl"), "{told}");
+}
+
+#[test]
+fn a_text_reaches_no_file_outside_allowed_folders_and_not_many_inside() {
+    let many = "<visual><geometry><mesh filename='m.obj'/></geometry></visual>".repeat(70);
+    let many = format!("<robot name='it'><link name='it'>{many}</link></robot>");
+    let folder = std::env::temp_dir().join(format!("selene-text-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("m.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+        .unwrap();
+    let allowed = AllowedFolders::new([folder.clone()]);
+    let good = one().spawn(&described("good", &urdf("<mesh filename='m.obj'/>")), &allowed).map(drop);
+    let outside = config().join("../urdf/lander").canonicalize().unwrap();
+    let tell = |urdf: &str| one().spawn(&described("bad", urdf), &allowed).map(drop).unwrap_err().to_string();
+    let told = [
+        (tell(&urdf("<mesh filename='../../etc/passwd'/>")), "that may be used"),
+        (tell(&urdf(&format!("<mesh filename='file://{}'/>", outside.display()))), "outside the folders"),
+        (tell(&many), "one too many"),
+        (tell(&format!("<robot name='it'><!-- {} --></robot>", "x".repeat(5 << 20))), "bytes together"),
+        (tell("no XML"), "not XML"),
+        (tell(&urdf("<sphere radius='1e9'/>")), "at most 50 m"),
+    ];
+    std::fs::remove_dir_all(&folder).unwrap();
+    good.unwrap();
+    for (told, part) in told {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+}
+
+#[test]
+fn rocks_have_names_and_rovers_namespaces_of_their_own() {
+    let mut world = one();
+    let stone = Spawn::Rock { name: "stone".to_owned(), spec: ROCK };
+    let elsewhere = LooseRockSpec { x_m: -3.0, ..ROCK };
+    let entity = world.spawn(&stone, &folders()).unwrap();
+    let numbered = world.spawn(&rock(elsewhere), &folders()).unwrap();
+    let Entity::Rock(number) = numbered else { panic!("a rock") };
+    assert_eq!(world.entity_named("stone"), Some(entity));
+    assert_eq!(world.entity_named(&format!("rock_{number}")), Some(numbered));
+    assert_eq!(world.entity_named("first"), Some(Entity::Rover(EntityId(1))));
+    assert_eq!(world.entities().len(), 3);
+    assert_eq!(world.entity_named("nobody"), None);
+
+    let inside = |namespace: &str| {
+        let Spawn::Rover { name, file, sensors, place, .. } = rover("new", at(3.0, 3.0)) else { panic!("a rover") };
+        Spawn::Rover { name, namespace: namespace.to_owned(), file, sensors, place }
+    };
+    for (spawn, part) in [
+        (Spawn::Rock { name: "stone".to_owned(), spec: elsewhere }, "is taken"),
+        (inside("first"), "that of another rover"),
+        (inside("a//b"), "is not allowed"),
+        (inside("1st"), "is not allowed"),
+    ] {
+        let told = world.spawn(&spawn, &folders()).unwrap_err().to_string();
+        assert!(told.contains(part), "{told}");
+    }
+    world.spawn(&inside("moon/team_2"), &folders()).unwrap();
+}
+
+/// One that is refused leaves nothing behind for the one that gets its number.
+#[test]
+fn a_rover_that_is_added_after_another_was_refused_is_its_own() {
+    let (mut world, mut other) = (one(), one());
+    let viper = Spawn::Rover {
+        name: "new".to_owned(),
+        namespace: "new".to_owned(),
+        file: config().join("rover/viper.yaml"),
+        sensors: Vec::new(),
+        place: at(0.3, 0.2),
+    };
+    world.spawn(&viper, &folders()).unwrap_err();
+    for world in [&mut world, &mut other] {
+        world.spawn(&rover("new", at(3.0, 3.0)), &folders()).unwrap();
+        drive(world, 20);
+    }
+    assert_eq!(world.hash(), other.hash());
+}

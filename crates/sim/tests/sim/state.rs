@@ -1,0 +1,288 @@
+//! The state is a value: it can be hashed, copied, saved and gone on with, and nothing outside it
+//! changes the future.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use common::{Rover, config, drive, world, yard};
+use selene_base::SimTime;
+use selene_sim::{
+    AllowedFolders, Command, Entity, EntityId, Inputs, JointCommand, JointTrajectory, LooseRockSpec, Scratch, Snapshot,
+    Spawn, SpawnPlace, State, TrajectoryPoint, World,
+};
+use selene_soil::{KnownNode, NodeMemory};
+use selene_vehicle::{Ackermann, BodyTwist};
+use serde_json::Value;
+
+const FIRST: EntityId = EntityId(1);
+
+/// What is empty in a small state: ground and soil memory, whose own changes are tried by themselves.
+const EMPTY: [&str; 2] = ["/ruts", "/soil"];
+/// Kinds of laws as a wheel remembers them: of all that is written, words that no other word can stand for.
+const LAWS: [&str; 5] = ["None", "Scm", "Data", "Rigid", "SlipMap"];
+
+/// A rover that drives into a loose rock, beside another; hard ground away from both.
+fn busy() -> World {
+    let rovers = [
+        Rover { name: "rear", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
+        Rover { name: "aside", file: "viper", start: [0.0, 4.0, 90.0], waypoints_m: &[] },
+    ];
+    let rest = "loose_rocks: [{ x_m: 0.5, y_m: 0.3, diameter_m: 0.15 }]\n\
+                objects: [{ name: mast, file: ../../urdf/lander/lander.urdf, x_m: 12, y_m: 12 }]";
+    let soils = "soil: { default: ../soil/lunar.yaml, areas: [{ soil: ../soil/rigid.yaml, \
+                 circle: { centre_m: [3, -3], radius_m: 1 } }] }";
+    world(&yard("lunar", &rovers, rest).replace("soil: ../soil/lunar.yaml", soils))
+}
+
+/// Adds a rover that presses a drum on the ground, an object, and a rock on hard ground.
+fn add_all(world: &mut World) {
+    let folders = AllowedFolders::new([config(), config().join("../urdf")]);
+    let place = |x_m, y_m| SpawnPlace { x_m, y_m, ..SpawnPlace::default() };
+    let (name, file) = ("late".to_owned(), config().join("rover/rassor.yaml"));
+    let sensors = ["imu", "battery"].map(|name| config().join(format!("sensor/{name}.yaml"))).to_vec();
+    let rover = Spawn::Rover { name, namespace: "far".to_owned(), file, sensors, place: place(6.0, -6.0) };
+    let (name, file) = ("lander".to_owned(), config().join("../urdf/lander/lander.urdf"));
+    let lander = Spawn::Object { name, file, place: place(-7.0, -7.0) };
+    let (shape, density_kg_m3) = (Some(0), 2700.0);
+    let rock = LooseRockSpec { x_m: 3.0, y_m: -3.0, diameter_m: 0.2, shape, density_kg_m3, yaw_deg: 0.0 };
+    let Entity::Rover(late) = world.spawn(&rover, &folders).unwrap() else { panic!("a rover") };
+    world.spawn(&lander, &folders).unwrap();
+    world.spawn(&Spawn::Rock { name: "stone".to_owned(), spec: rock }, &folders).unwrap();
+    let urdf = "<robot name='post'><link name='post'><visual><geometry><sphere radius='0.1'/></geometry></visual>\
+                </link></robot>";
+    let post = Spawn::Described { name: "post".to_owned(), urdf: urdf.to_owned(), place: place(-7.0, 7.0) };
+    world.spawn(&post, &folders).unwrap();
+    let lower = JointCommand { joint: "front_arm".to_owned(), target: -0.3 };
+    world.drive(late, Command::Joint(lower)).unwrap();
+}
+
+/// All that a driver can be told, so that no part of its state is empty.
+fn tell_all(world: &mut World) {
+    let joint = |joint: &str, target| JointCommand { joint: joint.to_owned(), target };
+    let point =
+        |secs: f64| TrajectoryPoint { time: SimTime::from_secs_f64(secs), positions: vec![0.1], velocities: vec![0.0] };
+    let trajectory =
+        JointTrajectory { start: None, joints: vec!["rear_arm".to_owned()], points: vec![point(0.1), point(30.0)] };
+    let car = Ackermann { speed_m_s: 0.1, ..Ackermann::default() };
+    let commands = [
+        (FIRST, Command::Trajectory(trajectory)),
+        (FIRST, Command::Body(BodyTwist::arc(0.1, 0.1))),
+        (FIRST, Command::Joint(joint("front_arm", 0.2))),
+        (FIRST, Command::Joint(joint("no_such_joint", 0.2))),
+        (EntityId(2), Command::Ackermann(car)),
+    ];
+    for (rover, command) in commands {
+        world.drive(rover, command).unwrap();
+    }
+}
+
+/// A state of which no part is empty.
+fn full() -> State {
+    static FULL: OnceLock<State> = OnceLock::new();
+    let make = || {
+        let mut world = busy();
+        add_all(&mut world);
+        drive(&mut world, 300);
+        tell_all(&mut world);
+        drive(&mut world, 5);
+        // A wheel that pushes a rock lets go of it now and then.
+        for _ in 0..300 {
+            if !world.state().contacts.is_empty() {
+                break;
+            }
+            drive(&mut world, 1);
+        }
+        world.state().clone()
+    };
+    FULL.get_or_init(make).clone()
+}
+
+/// The same without ground and soil memory, which are packed and no tree.
+fn small(state: State) -> State {
+    State { ruts: Default::default(), soil: Default::default(), ..state }
+}
+
+/// Every part of a tree with its place (a JSON pointer), the whole first.
+fn parts<'a>(whole: &'a Value, at: &str) -> Vec<(String, &'a Value)> {
+    let within: Vec<(String, &Value)> = match whole {
+        Value::Object(map) => map.iter().flat_map(|(key, value)| parts(value, &format!("{at}/{key}"))).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().flat_map(|(i, value)| parts(value, &format!("{at}/{i}"))).collect()
+        }
+        _ => Vec::new(),
+    };
+    std::iter::once((at.to_owned(), whole)).chain(within).collect()
+}
+
+fn is_empty(part: &Value) -> bool {
+    match part {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
+}
+
+/// A place without its numbers: the same for all things of a kind.
+fn kind_of(place: &str) -> String {
+    let names: Vec<_> = place.split('/').map(|name| if is_number(name) { "*" } else { name }).collect();
+    names.join("/")
+}
+
+/// Something near a leaf.
+fn flipped(leaf: &Value) -> Value {
+    match leaf {
+        Value::Bool(value) => (!value).into(),
+        Value::Number(number) if number.is_i64() => (number.as_i64().unwrap() ^ 1).into(),
+        Value::Number(number) if number.is_u64() => (number.as_u64().unwrap() ^ 1).into(),
+        Value::Number(number) => f64::from_bits(number.as_f64().unwrap().to_bits() ^ 1).into(),
+        Value::String(law) if LAWS.contains(&law.as_str()) => (if law == "Rigid" { "Scm" } else { "Rigid" }).into(),
+        Value::String(text) => format!("{text}x").into(),
+        other => panic!("{other} is no leaf"),
+    }
+}
+
+fn hash_of(tree: Value, changed: &str) -> u64 {
+    serde_json::from_value::<State>(tree).unwrap_or_else(|error| panic!("{changed}: {error}")).hash()
+}
+
+#[test]
+fn the_first_snapshot_after_a_reset_is_the_very_first_one() {
+    let mut world = busy();
+    let first = world.first_snapshot().unwrap();
+    drive(&mut world, 50);
+    world.reset();
+    // All but the number of resets.
+    assert_eq!(world.first_snapshot().unwrap(), Snapshot { epoch: 1, ..first });
+}
+
+#[test]
+fn a_change_of_any_part_of_the_state_changes_its_hash() {
+    let state = small(full());
+    let (hash, tree) = (state.hash(), serde_json::to_value(&state).unwrap());
+    assert_eq!(hash_of(tree.clone(), "nothing"), hash);
+    let is_leaf = |part: &Value| !(part.is_object() || part.is_array() || part.is_null());
+    let leaves: Vec<_> = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part)).collect();
+    for (place, leaf) in &leaves {
+        let mut other = tree.clone();
+        *other.pointer_mut(place).unwrap() = flipped(leaf);
+        assert_ne!(hash_of(other, place), hash, "{place}");
+    }
+    assert!(leaves.len() > 400, "{} leaves", leaves.len());
+}
+
+#[test]
+fn a_change_of_any_number_by_which_the_state_knows_something_changes_its_hash() {
+    let state = small(full());
+    let (hash, tree) = (state.hash(), serde_json::to_value(&state).unwrap());
+    let mut changed = Vec::new();
+    for (place, map) in parts(&tree, "").into_iter().filter_map(|(place, part)| Some((place, part.as_object()?))) {
+        // Fields of structs and variants of enums have names.
+        for key in map.keys().filter(|key| is_number(key)) {
+            let mut other = tree.clone();
+            let map = other.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
+            let value = map.remove(key).unwrap();
+            let another = (key.parse::<u32>().unwrap() ^ 256).to_string();
+            assert!(map.insert(another, value).is_none(), "{place}/{key}");
+            assert_ne!(hash_of(other, &place), hash, "{place}/{key}");
+            changed.push(place.clone());
+        }
+    }
+    changed.sort();
+    assert_eq!(changed, ["/rocks", "/rocks", "/rovers", "/rovers", "/rovers"]);
+}
+
+#[test]
+fn nothing_of_the_state_that_is_tried_is_empty() {
+    let tree = serde_json::to_value(small(full())).unwrap();
+    let (empty, there): (Vec<_>, Vec<_>) = parts(&tree, "").into_iter().partition(|(_, part)| is_empty(part));
+    let there: BTreeSet<_> = there.iter().map(|(place, _)| kind_of(place)).collect();
+    let empty: BTreeSet<_> = empty.iter().map(|(place, _)| kind_of(place)).collect();
+    let never: Vec<_> = empty.difference(&there).collect();
+    assert_eq!(never, EMPTY.iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn no_part_of_the_state_is_left_out_of_its_hash() {
+    let small = small(full());
+    let mut keys = BTreeSet::new();
+    collect_keys(&serde_json::to_value(&small).unwrap(), &mut keys);
+    // What is printed has every field; what is hashed is what is written.
+    let printed = format!("{small:#?}");
+    let fields = printed.lines().filter_map(|line| line.trim().split_once(": ").map(|(name, _)| name.to_owned()));
+    let is_name = |name: &String| name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit());
+    let left_out: BTreeSet<_> =
+        fields.filter(|name| is_name(name) && !is_number(name) && !keys.contains(name)).collect();
+    // The one part of a type that is written as that part.
+    let known = ["pairs", "tiles"].map(str::to_owned);
+    let left_out: Vec<_> = left_out.iter().filter(|name| !known.contains(name)).collect();
+    assert!(left_out.is_empty(), "{left_out:?}");
+}
+
+fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                keys.insert(key.clone());
+                collect_keys(value, keys);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| collect_keys(value, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn ground_and_soil_memory_are_hashed_to_the_last_bit() {
+    let state = full();
+    let mut edit = state.ruts.edits().nth(100).unwrap();
+    edit.height_m = f32::from_bits(edit.height_m.to_bits() ^ 1);
+    let mut dug = state.clone();
+    dug.ruts.apply(&[edit]);
+    assert_ne!(dug.hash(), state.hash());
+    let node = state.soil.nodes().nth(100).unwrap();
+    let mut remembered = state.clone();
+    remembered.soil.apply(&[node]);
+    assert_eq!(remembered.hash(), state.hash(), "the same again is no change");
+    for number in 0..4 {
+        let mut bits = node.memory.bits();
+        bits[number] ^= 1;
+        let [initial, plastic, x, y] = bits;
+        let memory = NodeMemory::new(f32::from_bits(initial), f32::from_bits(plastic), [x as i32, y as i32]);
+        remembered.soil.apply(&[KnownNode { memory, ..node }]);
+        assert_ne!(remembered.hash(), state.hash(), "number {number} of a node");
+        remembered.soil.apply(&[node]);
+        assert_eq!(remembered.hash(), state.hash());
+    }
+}
+
+#[test]
+fn nothing_outside_the_state_changes_the_future() {
+    let mut world = busy();
+    drive(&mut world, 150);
+    tell_all(&mut world);
+    drive(&mut world, 1);
+    let model = world.model().clone();
+    let (mut kept, mut fresh) = (world.state().clone(), world.state().clone());
+    let mut scratch = Scratch::default();
+    let lay = kept.rocks.clone();
+    for heartbeat in 0..150 {
+        let after = model.step(&mut kept, &Inputs::NONE, &mut scratch).unwrap();
+        // Another process: what was saved, and nothing at hand.
+        let mut saved: State = postcard::from_bytes(&postcard::to_allocvec(&fresh).unwrap()).unwrap();
+        let afresh = model.step(&mut saved, &Inputs::NONE, &mut Scratch::default()).unwrap();
+        assert!(after == afresh, "snapshots of heartbeat {heartbeat} differ");
+        assert_eq!(kept.hash(), saved.hash(), "heartbeat {heartbeat}");
+        fresh = saved;
+    }
+    assert!(kept.rocks != lay, "a rock is pushed");
+}

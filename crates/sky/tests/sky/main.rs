@@ -1,0 +1,5 @@
+//! Sun, Earth and stars against tables and kernels.
+
+mod almanac;
+mod common;
+mod kernels;

@@ -1,0 +1,6 @@
+//! Ground, its sites and rocks.
+
+mod common;
+mod landscape;
+mod relief;
+mod site;
