@@ -7,13 +7,15 @@
 //! - A process that comes later gets the whole state from the one that leads and takes part from the next
 //!   heartbeat on; until then its rovers stand.
 //! - One whose connection ends, or that is silent for `LOST_AFTER`, is given up, and its rovers stand from then
-//!   on. What it did last counts if any process has it: who lacks it asks the others before it goes on, so that
-//!   all stay in one world.
+//!   on. What it did last counts if any process that is left has it (`gone`).
 //! - Of two that name one rover the one that runs already stays, else the one whose name is first; the other
 //!   ends with an error.
 
+mod gone;
 mod members;
 mod streams;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -30,7 +32,7 @@ use selene_terrain::TileIndex;
 
 use members::LOST_AFTER;
 use members::Others;
-use streams::{Arrived, Frame, Greeting, Streams, Taking, Told, ToldPart};
+use streams::{Arrived, Frame, Gone, Greeting, Streams, Taking, Told, ToldPart};
 
 /// How often a process says that it is there (wall time).
 const SAY_EVERY: Duration = Duration::from_millis(200);
@@ -77,8 +79,12 @@ pub(crate) struct Sharing {
     active: BTreeSet<String>,
     /// To be told with the next part.
     joined: Vec<Taking>,
-    /// Who is gone, and the heartbeat of which its part is lacking.
-    lacking: BTreeMap<String, u64>,
+    /// Who is gone, as this process said last.
+    gone: Gone,
+    /// Those that this process went on without.
+    given_up: BTreeSet<String>,
+    /// The last heartbeat that was put together.
+    put_together: u64,
     /// The last parts told, oldest first.
     recent: VecDeque<Frame>,
     is_running: bool,
@@ -120,7 +126,9 @@ impl Sharing {
             others: Others::default(),
             active: BTreeSet::new(),
             joined: Vec::new(),
-            lacking: BTreeMap::new(),
+            gone: Gone::default(),
+            given_up: BTreeSet::new(),
+            put_together: 0,
             recent: VecDeque::new(),
             is_running: false,
             is_free: shared.is_free,
@@ -248,6 +256,7 @@ impl Sharing {
 
     /// Says that this process has ended.
     pub(crate) fn leave(&mut self) {
+        self.pass_on_all();
         self.streams.tell_all(&Frame::of(&Told::Leaves));
         self.streams.close();
         self.tell_member(true);
@@ -277,9 +286,11 @@ impl Sharing {
             self.listen()?;
         }
         self.share_out(world);
+        self.put_together = sequence;
+        self.others.forget_said(sequence);
         // Who goes on in a world of its own ends: this one went on without it.
         for process in self.others.take_strangers(sequence, &self.active) {
-            self.streams.tell(&process, Frame::of(&Told::Lacks { process: process.clone(), sequence }));
+            self.streams.tell(&process, Frame::of(&Told::GivenUp));
         }
         let others = &mut self.others;
         let part = |name: &String| others.get_mut(name)?.take_part(sequence).map(|told| told.part);
@@ -288,13 +299,12 @@ impl Sharing {
 
     /// Waits from this heartbeat on for those whom another's part of it names as new.
     fn take_in_joined(&mut self, sequence: u64) {
-        let parts = self.others.iter().filter_map(|(_, other)| other.part(sequence));
-        let new: Vec<Taking> = parts.flat_map(|part| part.joined.iter().cloned()).collect();
-        for taking in new.into_iter().filter(|taking| taking.process != self.process) {
-            if self.lacking.get(&taking.process).is_none_or(|lacked| *lacked != sequence) {
-                self.others.introduce(&taking);
-                self.active.insert(taking.process);
-            }
+        let is_new = |taking: &&Taking| taking.process != self.process && !self.given_up.contains(&taking.process);
+        let told = self.others.parts_of(sequence).flat_map(|(_, part)| &part.joined);
+        let new: Vec<Taking> = told.filter(is_new).cloned().collect();
+        for taking in new {
+            self.others.introduce(&taking);
+            self.active.insert(taking.process);
         }
     }
 
@@ -305,41 +315,6 @@ impl Sharing {
             self.others.excuse_all();
         }
         self.listened = Instant::now();
-    }
-
-    /// Goes on without those who are gone once nobody has their part of this heartbeat: their rovers stand.
-    fn give_up_gone(&mut self, world: &mut World, sequence: u64) {
-        let is_gone = |name: &&String| {
-            self.others.get(name).is_none_or(|other| other.part(sequence).is_none() && !other.is_there())
-        };
-        let gone: Vec<String> = self.active.iter().filter(is_gone).cloned().collect();
-        for name in gone {
-            self.lack(&name, sequence);
-            let lacks = |other: &String| {
-                *other == name
-                    || self.others.get(other).is_none_or(|other| other.lacks(&name, sequence) || !other.is_there())
-            };
-            if self.active.iter().all(lacks) {
-                self.give_up(world, &name, sequence);
-            }
-        }
-    }
-
-    /// Tells everybody, once, that this process lacks what one that is gone did, and takes it from it no more.
-    fn lack(&mut self, process: &str, sequence: u64) {
-        if self.lacking.insert(process.to_owned(), sequence) != Some(sequence) {
-            self.streams.tell_all(&Frame::of(&Told::Lacks { process: process.to_owned(), sequence }));
-        }
-    }
-
-    fn give_up(&mut self, world: &mut World, name: &str, sequence: u64) {
-        self.active.remove(name);
-        self.streams.hang_up(name);
-        let Some(other) = self.others.get_mut(name) else { return };
-        other.is_running = false;
-        world.halt(&other.rovers);
-        let rovers: Vec<_> = other.rovers.iter().filter_map(|id| self.names.get(id).cloned()).collect();
-        tracing::warn!("process {name} is gone: {} stand from heartbeat {sequence} on", rovers.join(", "));
     }
 
     /// Puts together what has come until now; nobody is waited for.
@@ -451,36 +426,35 @@ impl Sharing {
             return Ok(());
         }
         if !told.left {
-            self.streams.connect(&told.process, &told.addresses, self.recent.iter().cloned());
+            let said = (!self.gone.processes.is_empty()).then(|| Frame::of(&Told::Gone(self.gone.clone())));
+            self.streams.connect(&told.process, &told.addresses, self.recent.iter().cloned().chain(said));
         }
         self.others.note_member(told);
         Ok(())
     }
 
     fn note_told(&mut self, process: String, told: Told) -> Result<(), NodeError> {
+        let is_given_up = match &told {
+            Told::Gone(gone) => gone.processes.contains(&self.process),
+            Told::GivenUp => true,
+            _ => false,
+        };
+        if is_given_up {
+            return Err(NodeError::GivenUp { process: self.process.clone(), run: self.run.clone() });
+        }
+        // Nobody takes anything more from one that is gone.
+        if self.others.get(&process).is_some_and(|other| other.has_left) {
+            return Ok(());
+        }
         match told {
-            // Who was told that it is lacking goes on without it.
-            Told::Part(part) if self.lacking.get(&process).is_some_and(|of| part.part.sequence >= *of) => {}
             Told::Part(part) => self.others.note_part(&process, part),
-            Told::Passed { process: of, part } => self.others.note_part_of_gone(&of, part),
-            Told::Lacks { process: of, .. } if of == self.process => {
-                return Err(NodeError::GivenUp { process: of, run: self.run.clone() });
-            }
-            Told::Lacks { process: of, sequence } => self.note_lack(&process, of, sequence),
+            Told::Passed { process: of, part } => self.others.note_passed(&of, part),
+            Told::Gone(gone) => self.note_gone_elsewhere(process, gone),
             Told::World { members, state } => self.given = Some((members, state)),
             Told::Leaves => self.others.note_gone(&process),
+            Told::GivenUp => {}
         }
         Ok(())
-    }
-
-    /// Another process lacks a part of one that is gone: it gets it from here if it is here.
-    fn note_lack(&mut self, process: &str, of: String, sequence: u64) {
-        self.others.note_gone(&of);
-        match self.others.get(&of).and_then(|gone| gone.part(sequence)).cloned() {
-            Some(part) => self.streams.tell(process, Frame::of(&Told::Passed { process: of.clone(), part })),
-            None => self.lack(&of, sequence),
-        }
-        self.others.note_lack(process, of, sequence);
     }
 
     /// A process that is there and cannot be called cannot be in a world with this one.

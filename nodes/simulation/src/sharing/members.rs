@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use selene_ros::selene_msgs;
 use selene_sim::EntityId;
 
-use super::streams::{Taking, ToldPart};
+use super::streams::{Gone, Taking, ToldPart};
 
 /// A process that says nothing for so long is given up (wall time).
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(5);
@@ -24,8 +24,8 @@ pub(super) struct Other {
     heard: Instant,
     /// What it did, by heartbeat, from the last one that was put together on.
     parts: BTreeMap<u64, ToldPart>,
-    /// The heartbeat of which it lacks the part of another one that is gone.
-    lacks: BTreeMap<String, u64>,
+    /// Who is gone, as it said last of a heartbeat.
+    gone: BTreeMap<u64, Gone>,
 }
 
 impl Other {
@@ -38,7 +38,7 @@ impl Other {
             has_left: false,
             heard: Instant::now(),
             parts: BTreeMap::new(),
-            lacks: BTreeMap::new(),
+            gone: BTreeMap::new(),
         }
     }
 
@@ -62,8 +62,14 @@ impl Other {
         self.has_called
     }
 
-    pub(super) fn lacks(&self, process: &str, sequence: u64) -> bool {
-        self.lacks.get(process) == Some(&sequence)
+    /// Whether it lacks what this process lacks, and will never have it from those who are gone.
+    pub(super) fn agrees(&self, gone: &Gone) -> bool {
+        self.gone.get(&gone.sequence).is_some_and(|theirs| theirs.covers(gone))
+    }
+
+    /// Forgets what it did, once all go on without it.
+    pub(super) fn forget_parts(&mut self) {
+        self.parts.clear();
     }
 }
 
@@ -74,6 +80,11 @@ pub(super) struct Others(BTreeMap<String, Other>);
 impl Others {
     pub(super) fn get(&self, process: &str) -> Option<&Other> {
         self.0.get(process)
+    }
+
+    /// What a process did in a heartbeat.
+    pub(super) fn part(&self, process: &str, sequence: u64) -> Option<&ToldPart> {
+        self.0.get(process)?.part(sequence)
     }
 
     pub(super) fn get_mut(&mut self, process: &str) -> Option<&mut Other> {
@@ -107,15 +118,39 @@ impl Others {
         self.heard(process).parts.insert(part.part.sequence, part);
     }
 
-    /// What one did that is gone, as another passed it on: that is no sign of life.
-    pub(super) fn note_part_of_gone(&mut self, process: &str, part: ToldPart) {
+    /// What one did, as another passed it on: that is no sign of life.
+    pub(super) fn note_passed(&mut self, process: &str, part: ToldPart) {
         if let Some(other) = self.0.get_mut(process) {
             other.parts.insert(part.part.sequence, part);
         }
     }
 
-    pub(super) fn note_lack(&mut self, process: &str, of: String, sequence: u64) {
-        self.heard(process).lacks.insert(of, sequence);
+    /// Who is gone, as a process says.
+    pub(super) fn note_said(&mut self, process: &str, gone: Gone) {
+        self.heard(process).gone.insert(gone.sequence, gone);
+    }
+
+    /// What a process still lacks after all was passed on to it that is here: that is no sign of life.
+    pub(super) fn note_passed_to(&mut self, process: &str, gone: Gone) {
+        if let Some(other) = self.0.get_mut(process) {
+            other.gone.insert(gone.sequence, gone);
+        }
+    }
+
+    /// Who said of a heartbeat who is gone, and what.
+    pub(super) fn said_of(&self, sequence: u64) -> Vec<(String, Gone)> {
+        let said = self.0.iter().filter_map(|(name, other)| Some((name, other.gone.get(&sequence)?)));
+        said.map(|(name, gone)| (name.clone(), gone.clone())).collect()
+    }
+
+    /// Forgets what was said of heartbeats until this one.
+    pub(super) fn forget_said(&mut self, until: u64) {
+        self.0.values_mut().for_each(|other| other.gone.retain(|sequence, _| *sequence > until));
+    }
+
+    /// What each did in a heartbeat, as far as it is here.
+    pub(super) fn parts_of(&self, sequence: u64) -> impl Iterator<Item = (&String, &ToldPart)> {
+        self.0.iter().filter_map(move |(name, other)| Some((name, other.part(sequence)?)))
     }
 
     pub(super) fn note_gone(&mut self, process: &str) {
@@ -136,10 +171,10 @@ impl Others {
         self.0.values_mut().for_each(|other| other.heard = Instant::now());
     }
 
-    /// Those that told a part of a heartbeat in which they take no part; it is forgotten.
+    /// Those that told a part of a heartbeat until this one, and take no part; it is forgotten.
     pub(super) fn take_strangers(&mut self, sequence: u64, active: &BTreeSet<String>) -> Vec<String> {
         let strangers = self.0.iter_mut().filter(|(name, _)| !active.contains(*name));
-        let told = strangers.filter(|(_, other)| other.parts.contains_key(&sequence));
+        let told = strangers.filter(|(_, other)| other.parts.range(..=sequence).next().is_some());
         told.map(|(name, other)| {
             other.parts.clear();
             name.clone()

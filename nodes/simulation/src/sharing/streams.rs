@@ -74,10 +74,12 @@ impl Greeting {
 pub(super) enum Told {
     /// What it did in a heartbeat.
     Part(ToldPart),
-    /// What a process did that is gone, for one that lacks it.
+    /// What another process did last, for one that lacks it.
     Passed { process: String, part: ToldPart },
-    /// It lacks what a process, which is gone, did in a heartbeat.
-    Lacks { process: String, sequence: u64 },
+    /// Who is gone, and whose parts of a heartbeat it lacks.
+    Gone(Gone),
+    /// The others went on without the process that is told.
+    GivenUp,
     /// The world, for one that joins late, and who takes part in it beside that one.
     World { members: Vec<Taking>, state: Box<State> },
     /// It ends.
@@ -90,6 +92,24 @@ pub(super) struct ToldPart {
     /// Processes that take part from this heartbeat on, told by the one that leads.
     pub(super) joined: Vec<Taking>,
     pub(super) part: Part,
+}
+
+/// Who is gone, as one process sees it in a heartbeat. It takes nothing from them from then on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gone {
+    /// The heartbeat.
+    pub(super) sequence: u64,
+    /// Those who took part in it and are gone.
+    pub(super) processes: BTreeSet<String>,
+    /// Those of them whose part of it this process lacks.
+    pub(super) lacking: BTreeSet<String>,
+}
+
+impl Gone {
+    /// Whether who says this lacks all that is lacking in `other`, and takes nothing from anybody who is gone there.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        other.processes.is_subset(&self.processes) && other.lacking.is_subset(&self.lacking)
+    }
 }
 
 /// A process that takes part, and the numbers of its rovers.
