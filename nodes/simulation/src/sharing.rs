@@ -200,10 +200,10 @@ impl Sharing {
     pub(crate) fn begin(&mut self, world: &mut World) {
         self.is_running = true;
         self.share_out(world);
-        let of_active = self.active.iter().filter_map(|name| self.others.get(name)).map(|other| &other.rovers);
-        let stepped: BTreeSet<EntityId> = of_active.flatten().chain(&self.own).copied().collect();
         // Who has no process stands.
-        world.halt(&self.names.keys().copied().filter(|id| !stepped.contains(id)).collect());
+        let stepped = self.stepped_elsewhere();
+        let has_process = |id: &EntityId| stepped.contains(id) || self.own.contains(id);
+        world.halt(&self.names.keys().copied().filter(|id| !has_process(id)).collect());
         self.say();
     }
 
@@ -375,10 +375,16 @@ impl Sharing {
         self.active.iter().map(taking).chain([own]).chain(self.joined.iter().cloned()).collect()
     }
 
+    /// The rovers of all others that take part.
+    fn stepped_elsewhere(&self) -> BTreeSet<EntityId> {
+        self.active.iter().filter_map(|name| self.others.get(name)).flat_map(|other| &other.rovers).copied().collect()
+    }
+
     /// Tells the world which rovers it steps.
     fn share_out(&self, world: &mut World) {
-        let ghosts = self.names.keys().copied().filter(|id| !self.own.contains(id)).collect();
-        world.set_share(Some(Share { ghosts, leads: self.leads() }));
+        let ghosts: BTreeSet<_> = self.names.keys().copied().filter(|id| !self.own.contains(id)).collect();
+        let standing = ghosts.difference(&self.stepped_elsewhere()).copied().collect();
+        world.set_share(Some(Share { ghosts, standing, leads: self.leads() }));
     }
 
     /// Takes in what has come, or waits a while for something.

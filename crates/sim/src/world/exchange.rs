@@ -5,10 +5,13 @@
 //! - a rover is what its own process says;
 //! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
 //!   was pressed does not rise again; where heights are the same, the memory whose bits are least;
-//! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it.
+//! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it;
+//! - what a contact remembers is told by who steps one of the two; of two rovers each process keeps what its own
+//!   remembers.
 //!
 //! Within a heartbeat a ghost goes on as it went, so rovers in different processes feel each other's motion a
-//! heartbeat late.
+//! heartbeat late. A rover that no process steps stands like an obstacle: others and rocks come to rest against it
+//! or bounce off, and it does not move.
 //!
 //! Processes that do not wait for each other put together what has come by then ([`World::merge_free`]). A node
 //! that this process wrote a little while ago then takes another's height only if that is lower: what the
@@ -18,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use selene_soil::{KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, TileIndex};
-use selene_vehicle::contact::LooseRockState;
+use selene_vehicle::contact::{ContactMemory, LooseRockState, Party};
 use serde::{Deserialize, Serialize};
 
 use crate::world::entity::EntityId;
@@ -35,6 +38,8 @@ pub struct Part {
     pub rovers: Vec<(RoverSnapshot, RoverEntityState)>,
     /// Loose rocks that it stepped, ascending by number.
     pub rocks: Vec<(u32, LooseRockState)>,
+    /// What their contacts remember.
+    pub contacts: ContactMemory,
     /// Ground that it changed.
     pub edits: Vec<Edit>,
     /// Soil memory that it wrote.
@@ -46,8 +51,30 @@ pub struct Part {
 pub struct Share {
     /// The rovers that other processes step, or nobody: ghosts here.
     pub ghosts: BTreeSet<EntityId>,
-    /// Whether it steps rocks that roll where no rover is: one process does.
+    /// Those of them that nobody steps: they stand, and nothing moves them.
+    pub standing: BTreeSet<EntityId>,
+    /// Whether it steps rocks that roll where no rover is, or rovers that stand: one process does.
     pub leads: bool,
+}
+
+/// Who steps a rover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SteppedBy {
+    This,
+    Another,
+    Nobody,
+}
+
+impl Share {
+    pub(crate) fn steps(&self, rover: EntityId) -> SteppedBy {
+        if self.standing.contains(&rover) {
+            SteppedBy::Nobody
+        } else if self.ghosts.contains(&rover) {
+            SteppedBy::Another
+        } else {
+            SteppedBy::This
+        }
+    }
 }
 
 /// What a step did that others must be told.
@@ -89,13 +116,16 @@ impl World {
         let own = |rover: &&RoverSnapshot| self.share().is_none_or(|share| !share.ghosts.contains(&rover.id));
         let rover = |rover: &RoverSnapshot| Some((rover.clone(), state.rovers.get(&rover.id)?.clone()));
         let written = self.written();
-        Part {
+        let mut part = Part {
             sequence: snapshot.sequence,
             rovers: snapshot.rovers.iter().filter(own).filter_map(rover).collect(),
             rocks: written.rocks.iter().filter_map(|id| Some((*id, state.rocks.get(id)?.clone()))).collect(),
+            contacts: ContactMemory::default(),
             edits: snapshot.edits.clone(),
             memory: in_order(&written.memory),
-        }
+        };
+        part.contacts = state.contacts.of(|party| part.has(party));
+        part
     }
 
     /// Puts together what all processes did, this one's own part among them; the snapshot that all of them tell.
@@ -155,9 +185,21 @@ impl World {
             state.rocks.insert(id, rock.clone());
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
+        self.take_in_contacts(parts);
         let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();
         self.pack_foreign(tiles);
         merged
+    }
+
+    /// What contacts remember: this process knows those of its own rovers and rocks best, then who comes first.
+    fn take_in_contacts(&mut self, parts: &[&Part]) {
+        let (mut known, others): (Vec<&Part>, Vec<&Part>) = parts.iter().copied().partition(|part| self.is_own(part));
+        let (_, state, _) = self.parts_mut();
+        for part in others {
+            let is_known = |party: &Party| known.iter().any(|of| of.has(party));
+            state.contacts.take_from(&part.contacts, |party| part.has(party), is_known);
+            known.push(part);
+        }
     }
 
     /// Rovers that nobody steps any more: they stand where they are.
@@ -166,6 +208,19 @@ impl World {
         for (_, rover) in state.rovers.iter_mut().filter(|(id, _)| rovers.contains(id)) {
             rover.body.base_twist = selene_base::Twist::default();
             rover.body.joints.iter_mut().for_each(|[_, speed]| *speed = 0.0);
+        }
+    }
+}
+
+impl Part {
+    /// Whether a party is a piece of one of its rovers, or a rock that it stepped.
+    fn has(&self, party: &Party) -> bool {
+        match party {
+            Party::Wheel(id, _) | Party::Part(id, _) => {
+                self.rovers.binary_search_by_key(&EntityId(*id), |(rover, _)| rover.id).is_ok()
+            }
+            Party::Rock(id) => self.rocks.binary_search_by_key(id, |(rock, _)| *rock).is_ok(),
+            Party::FixedRock(_) | Party::Obstacle(..) => false,
         }
     }
 }
@@ -180,6 +235,8 @@ fn latest(parts: &[Part]) -> Vec<Part> {
         so_far.rovers.clone_from(&part.rovers);
         so_far.rocks.retain(|(id, _)| part.rocks.iter().all(|(new, _)| new != id));
         so_far.rocks.extend(part.rocks.iter().cloned());
+        so_far.rocks.sort_unstable_by_key(|(id, _)| *id);
+        so_far.contacts.clone_from(&part.contacts);
         so_far.edits.extend(&part.edits);
         so_far.memory.nodes.extend(&part.memory.nodes);
         so_far.memory.crumbs_m3.retain(|(tile, _)| part.memory.crumbs_m3.iter().all(|(new, _)| new != tile));

@@ -15,13 +15,14 @@ use selene_soil::solid::{self, ConvexSolid, SolidMotion};
 use selene_soil::{Conditions, MemoryPatch, SoilContext, WheelContact, WrittenMemory};
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
-    ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, LooseRock, LooseRockState, Obstacle,
-    Party,
+    ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, FloorMemory, LooseRock, LooseRockState,
+    Obstacle, Party,
 };
 use selene_vehicle::{Forces, Rover, Targets};
 
 use crate::wheels::press_wheels;
 use crate::world::entity::EntityId;
+use crate::world::exchange::{Share, SteppedBy};
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
 
@@ -62,8 +63,8 @@ pub(crate) struct GroupRover {
     kind: Arc<RoverKind>,
     pub(crate) state: RoverEntityState,
     pub(crate) scratch: RoverScratch,
-    /// Another process steps it: here it only moves on with the motion that it had.
-    is_ghost: bool,
+    /// Where another process steps it, it only moves on here with the motion that it had.
+    stepped_by: SteppedBy,
 }
 
 /// A group at work: it owns what it works on until it gives it back.
@@ -117,7 +118,7 @@ impl Group {
         state: &mut State,
         members: &Members,
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
-        ghosts: &BTreeSet<EntityId>,
+        share: Option<&Share>,
         spare: &mut Vec<GroupScratch>,
     ) -> Self {
         let known = spare.iter().position(|scratch| scratch.tiles == members.tiles);
@@ -127,7 +128,8 @@ impl Group {
         let rover = |&id: &EntityId| {
             let kind = Arc::clone(model.rovers().get(&id)?);
             let (scratch, state) = (rovers.remove(&id)?, state.rovers.remove(&id)?);
-            Some(GroupRover { id, kind, state, scratch, is_ghost: ghosts.contains(&id) })
+            let stepped_by = share.map_or(SteppedBy::This, |share| share.steps(id));
+            Some(GroupRover { id, kind, state, scratch, stepped_by })
         };
         let mut rovers: Vec<_> = members.rovers.iter().filter_map(rover).collect();
         rovers.sort_by(|a, b| a.stands_at().partial_cmp(&b.stands_at()).unwrap_or(std::cmp::Ordering::Equal));
@@ -161,9 +163,9 @@ impl Group {
         rovers: &mut BTreeMap<EntityId, RoverScratch>,
         spare: &mut Vec<GroupScratch>,
     ) {
-        for GroupRover { id, state: mut of, scratch, is_ghost, .. } in self.rovers {
+        for GroupRover { id, state: mut of, scratch, stepped_by, .. } in self.rovers {
             // A ghost's state is what its own process says.
-            if !is_ghost {
+            if stepped_by == SteppedBy::This {
                 of.body = scratch.rover.state();
             }
             state.rovers.insert(id, of);
@@ -198,7 +200,7 @@ impl Group {
     /// where the soil's law knows wheels alone.
     fn press_soil(&mut self, model: &Model, conditions: &Conditions) {
         let GroupScratch { ground, memory, soil, .. } = &mut self.scratch;
-        for rover in self.rovers.iter_mut().filter(|rover| !rover.is_ghost) {
+        for rover in self.rovers.iter_mut().filter(|rover| !rover.is_ghost()) {
             let kind = Arc::clone(&rover.kind);
             let soils = model.soils(&kind);
             rover.press(&mut SoilContext { soils, ground, memory, scratch: soil }, conditions);
@@ -219,7 +221,7 @@ impl Group {
             rocks: &mut self.rocks,
         };
         group.act(&mut self.contacts, &mut self.scratch.contact, conditions.dt_s);
-        for rover in &mut self.rovers {
+        for rover in self.rovers.iter_mut().filter(|rover| !rover.is_ghost()) {
             rover.add_contacts();
         }
     }
@@ -241,6 +243,11 @@ impl GroupRover {
         self.state.body.world_from_base.translation.vector.into()
     }
 
+    /// Whether this process does not step it.
+    fn is_ghost(&self) -> bool {
+        self.stepped_by != SteppedBy::This
+    }
+
     fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
         let Self { kind, state, scratch, .. } = self;
         let RoverScratch { rover, contacts, soil_on_wheel, .. } = scratch;
@@ -252,11 +259,15 @@ impl GroupRover {
     }
 
     fn in_contact(&mut self) -> ContactRover<'_> {
+        let stands = self.stepped_by == SteppedBy::Nobody;
+        // What a ghost remembers of hard ground is its own process's, or nobody's.
+        let floors: &mut [FloorMemory] = if self.is_ghost() { &mut [] } else { &mut self.state.floors };
         ContactRover {
             id: self.id.0,
             rover: &self.scratch.rover,
+            stands,
             shapes: &self.kind.contact_shapes,
-            floors: &mut self.state.floors,
+            floors,
             forces: &mut self.scratch.forces,
         }
     }
@@ -272,11 +283,12 @@ impl GroupRover {
     }
 
     fn step(&mut self) {
-        if self.is_ghost {
-            return self.scratch.rover.coast();
-        }
         let RoverScratch { rover, soil_on_wheel, forces, targets, .. } = &mut self.scratch;
-        rover.step(targets, &Forces { soil_on_wheel, on_links: &forces.on_links });
+        match self.stepped_by {
+            SteppedBy::This => rover.step(targets, &Forces { soil_on_wheel, on_links: &forces.on_links }),
+            SteppedBy::Another => rover.coast(),
+            SteppedBy::Nobody => {}
+        }
     }
 }
 

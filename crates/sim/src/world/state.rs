@@ -103,8 +103,8 @@ impl State {
 }
 
 impl State {
-    /// A hash over what all processes of a world have alike: rovers, rocks, ground and the soil's memory.
-    /// Contacts are each process's own.
+    /// A hash over what all processes of a world have alike: rovers, rocks, ground and the soil's memory. What
+    /// contacts between rovers of two processes remember is each one's own.
     ///
     /// # Panics
     /// As `hash`.

@@ -17,7 +17,7 @@ use selene_vehicle::{BodyTwist, Rover, VehicleError};
 
 use crate::driving::Command;
 use crate::world::entity::{Entity, EntityId};
-use crate::world::exchange::{Share, Written};
+use crate::world::exchange::{Share, SteppedBy, Written};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
@@ -180,10 +180,9 @@ impl Model {
         let Scratch { rovers, groups: spare, written, .. } = scratch;
         let mut used = Vec::new();
         let mut members = self.groups(state);
-        let (none, shared) = (BTreeSet::new(), inputs.share.is_some());
-        let ghosts = inputs.share.map_or(&none, |share| &share.ghosts);
-        members.retain(|of| inputs.share.is_none_or(|share| is_stepped_here(of, share)));
-        let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, ghosts, spare)).collect();
+        let (share, shared) = (inputs.share, inputs.share.is_some());
+        members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
+        let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
         match &mut groups[..] {
             [alone] => alone.run(self, steps, shared),
             several => several.par_iter_mut().for_each(|group| group.run(self, steps, shared)),
@@ -339,7 +338,7 @@ impl Model {
         let mut copy = state.clone();
         for members in self.groups(state) {
             let Scratch { rovers, groups, .. } = &mut *scratch;
-            let mut group = Group::take(self, &mut copy, &members, rovers, &BTreeSet::new(), groups);
+            let mut group = Group::take(self, &mut copy, &members, rovers, None, groups);
             let deepest = group.deepest_overlap(self, &those);
             group.give_back(&mut copy, rovers, groups);
             if let Some((parties, depth_m)) = deepest.filter(|(_, depth_m)| *depth_m > OVERLAP_MAX_M) {
@@ -351,9 +350,14 @@ impl Model {
     }
 }
 
-/// Whether this process steps a group: one with a rover of its own, or rocks alone where it leads.
+/// Whether this process steps a group: one with a rover of its own, or, where it leads, one with rocks and no rover
+/// that anybody steps.
 fn is_stepped_here(of: &Members, share: &Share) -> bool {
-    if of.rovers.is_empty() { share.leads } else { of.rovers.iter().any(|id| !share.ghosts.contains(id)) }
+    let mut stepped = of.rovers.iter().map(|id| share.steps(*id)).filter(|by| *by != SteppedBy::Nobody).peekable();
+    if stepped.peek().is_none() {
+        return share.leads && !of.rocks.is_empty();
+    }
+    stepped.any(|by| by == SteppedBy::This)
 }
 
 impl Scratch {

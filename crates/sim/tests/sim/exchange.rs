@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{Rover, world, yard};
+use nalgebra::Vector3;
 use selene_sim::{EntityId, Model, Part, Share, Snapshot, State, World};
 use selene_soil::{KnownNode, NodeMemory};
 use selene_terrain::{Edit, TileIndex};
@@ -42,7 +43,7 @@ fn meeting() -> String {
 fn share(world: &World, own: &[&str]) -> Share {
     let own: BTreeSet<EntityId> = own.iter().map(|name| world.model().rover_named(name).unwrap()).collect();
     let ghosts = world.state().rovers.keys().copied().filter(|id| !own.contains(id)).collect();
-    Share { ghosts, leads: own.contains(&EntityId(1)) }
+    Share { ghosts, standing: BTreeSet::new(), leads: own.contains(&EntityId(1)) }
 }
 
 /// Steps both worlds and puts their parts together, the first's own first or last; what they tell, and the parts.
@@ -203,23 +204,76 @@ fn of_equal_heights_the_memory_of_least_bits_counts_whoever_comes_first() {
 }
 
 #[test]
+fn what_contacts_remember_is_known_to_the_process_that_steps_neither() {
+    let rovers = [
+        Rover { name: "a", file: "rassor", start: [-6.0, 0.0, 0.0], waypoints_m: &[[-3.0, 0.0]] },
+        Rover { name: "b", file: "rassor", start: [0.2, -2.1, 90.0], waypoints_m: &[[0.2, 3.0]] },
+    ];
+    let mut worlds = two(&yard("lunar", &rovers, "loose_rocks:\n  - { x_m: 0.2, y_m: -1.0, diameter_m: 0.3 }"));
+    let mut touching = 0;
+    for _ in 0..900 {
+        let _ = beat(&mut worlds, false);
+        let [first, second] = &worlds;
+        touching += usize::from(!second.state().contacts.is_empty());
+        assert!(first.state().contacts == second.state().contacts, "at {}", first.time());
+    }
+    assert!(touching > 10, "b touches the rock in {touching} heartbeats");
+    assert_eq!(worlds[0].hash(), worlds[1].hash(), "who comes late may take either's state");
+}
+
+/// The world of the process of rover a, after that of all others was lost.
+fn alone_after_a_loss(text: &str) -> World {
+    let mut world = world(text);
+    let share = share(&world, &["a"]);
+    let lost = share.ghosts.clone();
+    world.set_share(Some(Share { standing: lost.clone(), ..share }));
+    world.halt(&lost);
+    world
+}
+
+fn beat_alone(world: &mut World) {
+    let snapshot = world.heartbeat().unwrap();
+    let part = world.part(&snapshot);
+    let _ = world.merge(snapshot, &[part]);
+}
+
+#[test]
+fn a_rock_that_flies_into_a_rover_that_nobody_steps_comes_to_rest_before_it() {
+    let rovers = [
+        Rover { name: "a", file: "rassor", start: [-8.0, 3.0, 0.0], waypoints_m: &[] },
+        Rover { name: "b", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] },
+    ];
+    let rock = "loose_rocks:\n  - { x_m: 1.3, y_m: 0, diameter_m: 0.2 }";
+    let mut world = alone_after_a_loss(&yard("lunar", &rovers, rock));
+    let mut state = world.state().clone();
+    let (id, rock) = state.rocks.iter_mut().next().map(|(id, rock)| (*id, rock)).unwrap();
+    (rock.twist.linear, rock.still_s) = (Vector3::new(-1.0, 0.0, 0.6), 0.0);
+    world.set_state(state);
+    let rover = |world: &World| world.state().rovers[&EntityId(2)].clone();
+    let (stood, mut touched) = (rover(&world), 0);
+    for _ in 0..400 {
+        beat_alone(&mut world);
+        touched += usize::from(!world.state().contacts.is_empty());
+    }
+    assert!(touched > 0, "it flies and meets the rover");
+    let rock = &world.state().rocks[&id];
+    let [x_m, speed_m_s] = [rock.world_from_rock.translation.x, rock.twist.linear.norm()];
+    assert!((0.2..1.3).contains(&x_m), "it is at {x_m} m, before the rover");
+    assert!(speed_m_s < 0.05, "it lies: {speed_m_s} m/s");
+    let stands = rover(&world);
+    assert!(stands.body == stood.body && stands.floors == stood.floors, "nothing moves the rover");
+}
+
+#[test]
 fn a_rover_that_nobody_steps_any_more_stands_in_the_way() {
     let rovers = [
         Rover { name: "a", file: "rassor", start: [-2.2, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
         Rover { name: "b", file: "rassor", start: [0.0, 0.0, 180.0], waypoints_m: &[[-6.0, 0.0]] },
     ];
-    let mut world = world(&yard("lunar", &rovers, ""));
-    let share = share(&world, &["a"]);
-    let lost = share.ghosts.clone();
-    world.set_share(Some(share));
-    world.halt(&lost);
+    let mut world = alone_after_a_loss(&yard("lunar", &rovers, ""));
     let at = |world: &World, id: u32| world.state().rovers[&EntityId(id)].body.world_from_base.translation.vector;
     let stood = at(&world, 2);
-    for _ in 0..2500 {
-        let snapshot = world.heartbeat().unwrap();
-        let part = world.part(&snapshot);
-        let _ = world.merge(snapshot, &[part]);
-    }
+    (0..2500).for_each(|_| beat_alone(&mut world));
     assert!((at(&world, 2) - stood).norm() < 1e-12, "it is an obstacle");
     let apart_m = (at(&world, 2) - at(&world, 1)).norm();
     // A drum before each.

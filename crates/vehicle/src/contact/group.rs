@@ -40,9 +40,12 @@ pub struct ContactRover<'a> {
     pub id: u32,
     /// Where it is and how it moves.
     pub rover: &'a Rover,
+    /// Whether it stands fast, as an obstacle does.
+    pub stands: bool,
     /// Its shapes.
     pub shapes: &'a ContactShapes,
-    /// What its bodies remember of hard ground, one for each of `ContactShapes::floor_count`.
+    /// What its bodies remember of hard ground, one for each of `ContactShapes::floor_count`; none where the ground
+    /// need not hold it.
     pub floors: &'a mut [FloorMemory],
     /// Takes the forces.
     pub forces: &'a mut ContactForces,
@@ -128,7 +131,8 @@ impl ContactRover<'_> {
     /// Its wheels, then its parts.
     fn movers(&self, of: usize) -> impl Iterator<Item = Mover> + '_ {
         let mover = move |party: Party, piece: usize, part: &Part| {
-            let body = self.rover.body_of_link(part.link);
+            let moving = self.rover.body_of_link(part.link);
+            let body = if self.stands { ContactBody::fixed(moving.world_from_body) } else { moving };
             let world_from_solid = body.world_from_body * part.link_from_solid;
             Mover { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
         };

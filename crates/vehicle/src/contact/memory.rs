@@ -72,6 +72,22 @@ impl ContactMemory {
         Self { pairs: taken }
     }
 
+    /// A copy of the pairs of which one party is `wanted`.
+    #[must_use]
+    pub fn of(&self, wanted: impl Fn(&Party) -> bool) -> Self {
+        Self { pairs: self.pairs.iter().filter(|pair| pair.parties.iter().any(&wanted)).copied().collect() }
+    }
+
+    /// Puts the pairs of `told` in the place of all that have a party of `theirs`; those that have one of `ours`
+    /// stay as they are.
+    pub fn take_from(&mut self, told: &Self, theirs: impl Fn(&Party) -> bool, ours: impl Fn(&Party) -> bool) {
+        let is_ours = |pair: &Pair| pair.parties.iter().any(&ours);
+        let is_theirs = |pair: &Pair| pair.parties.iter().any(&theirs) && !is_ours(pair);
+        self.pairs.retain(|pair| !is_theirs(pair));
+        self.pairs.extend(told.pairs.iter().filter(|pair| is_theirs(pair)));
+        self.pairs.sort_unstable_by_key(|pair| pair.parties);
+    }
+
     /// Takes in the pairs of another.
     pub fn join(&mut self, other: &mut Self) {
         if !other.pairs.is_empty() {
