@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use selene_base::SimTime;
 use selene_ros::in_process::InProcess;
+use selene_ros::service::Client;
+use selene_ros::simulation_interfaces::srv;
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Qos, diagnostic_msgs, grid_map_msgs, nav_msgs, rosgraph_msgs, selene_msgs};
 use selene_sim::Model;
-use selene_simulation::{Begin, run};
+use selene_simulation::{Begin, ControlOptions, SharedRovers, SimulationOptions, run};
 use selene_terrain::Clipmap;
+use selene_tests::asker::NODE;
 use selene_tests::{context, model, options, scenario};
 
 /// Longer than anything that is waited for takes (wall time).
@@ -76,6 +79,63 @@ fn a_map_on_request_and_the_rocks_around_agree_with_the_ground() {
     let grids = grids.lock().expect("lock");
     let [grid] = &grids[..] else { panic!("{} grids", grids.len()) };
     assert_occupied_by(grid, told);
+}
+
+#[test]
+fn who_comes_to_lead_tells_maps_with_the_ruts_made_until_then_and_serves() {
+    /// The first process leaves then.
+    const LEAVES_AT: SimTime = SimTime::from_nanos(1_000_000_000);
+    /// A cell that is so much lower was pressed.
+    const PRESSED_M: f64 = 1e-3;
+    let (model, bus) = (model(scenario("convoy", None)), InProcess::new());
+    let sharing = |own: &[&str]| {
+        let own = own.iter().map(|&name| name.to_owned()).collect();
+        let shared = SharedRovers { own, ..SharedRovers::default() };
+        let control = ControlOptions { node: Some(NODE.to_owned()), ..ControlOptions::default() };
+        SimulationOptions { shared: Some(shared), control, ..options(LONG, &[]) }
+    };
+    let (map_told, maps) = std::sync::mpsc::channel();
+    let on_map = move |map: grid_map_msgs::GridMap| drop(map_told.send(map));
+    let _maps = subscribe(&bus, "/viper/ground_truth/map", Qos::latched(), on_map).expect("maps");
+    let stops: [Arc<AtomicBool>; 2] = Default::default();
+    let leaves = Arc::clone(&stops[0]);
+    let _clock = subscribe(&bus, "/clock", Qos::clock(), move |clock: rosgraph_msgs::Clock| {
+        leaves.fetch_or(SimTime::from(clock.clock) >= LEAVES_AT, Ordering::Relaxed);
+    });
+    let requests = Publisher::new(&bus, "/viper/ground_truth/map_request", Qos::latched()).expect("publisher");
+    let asked = selene_msgs::MapRequest {
+        center_y: 0.35,
+        length_x: 3.0,
+        length_y: 3.0,
+        resolution: 0.05,
+        ..Default::default()
+    };
+    let context = context(Arc::new(bus.clone()), &model);
+    let map = std::thread::scope(|scope| {
+        let begin = |i: usize, own: &[&str]| {
+            let (options, context, stop) = (sharing(own), &context, &stops[i]);
+            scope.spawn(move || run(context, Begin::Start(None), &options, stop).expect("runs"))
+        };
+        let [first, _second] = [begin(0, &["viper"]), begin(1, &["ex1", "sorato"])];
+        let simulated = first.join().expect("no panic").simulated;
+        requests.publish(&asked, SimTime::ZERO).expect("asked");
+        let map = maps.recv_timeout(PATIENCE);
+        let client = Client::<srv::GetEntities>::new(&bus, &format!("{NODE}/get_entities")).expect("client");
+        let names = client.call(&srv::GetEntitiesRequest::default()).expect("called").recv_timeout(PATIENCE);
+        stops[1].store(true, Ordering::Relaxed);
+        assert!(simulated >= LEAVES_AT && simulated < LONG, "the first left at {simulated}");
+        assert!(names.expect("the second one leads and serves").entities.contains(&"viper".to_owned()));
+        map.expect("the second one leads and tells maps")
+    });
+    let ground = Clipmap::at(model.terrain(), [0, 0]);
+    let pressed = map.data[0].data.iter().enumerate().filter(|(i, height_m)| {
+        // Along −x first, then along −y.
+        let [x, y] = [1.5 - 0.05 * ((i % 60) as f64 + 0.5), 0.35 + 1.5 - 0.05 * ((i / 60) as f64 + 0.5)];
+        ground.height_m(x, y).expect("inside") - f64::from(**height_m) > PRESSED_M
+    });
+    let pressed = pressed.count();
+    // Viper stands there and nobody else comes near.
+    assert!(pressed > 10, "{pressed} cells are pressed");
 }
 
 /// Heartbeats so far, and whether all requests were made.

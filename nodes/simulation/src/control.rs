@@ -15,6 +15,7 @@ mod simulation;
 mod spawn;
 mod worlds;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use selene_coherence::NodeError;
@@ -40,31 +41,32 @@ pub struct ControlOptions {
     pub starts_paused: bool,
 }
 
+/// How and where the services are opened.
+pub(crate) struct Serving {
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) options: ControlOptions,
+}
+
 /// The services, as long as it lives.
 pub(crate) struct Control {
     _served: Vec<Subscription>,
 }
 
-impl Control {
+impl Serving {
     /// Serves a run, of whose world other processes may have a part.
     ///
     /// # Errors
     /// When a service cannot be served.
-    pub(crate) fn open(
-        transport: &dyn Transport,
-        options: &ControlOptions,
-        changes: &Changes,
-        is_shared: bool,
-    ) -> Result<Self, NodeError> {
-        let node = options.node.as_deref().map(|node| node.trim_end_matches('/'));
-        let root = options.at_root.then_some("");
+    pub(crate) fn open(&self, changes: &Changes, is_shared: bool) -> Result<Control, NodeError> {
+        let node = self.options.node.as_deref().map(|node| node.trim_end_matches('/'));
+        let root = self.options.at_root.then_some("");
         let mut served = Vec::new();
         for prefix in node.into_iter().chain(root) {
-            let mut server = Server { transport, prefix, changes, served: Vec::new() };
+            let mut server = Server { transport: self.transport.as_ref(), prefix, changes, served: Vec::new() };
             server.open(is_shared)?;
             served.append(&mut server.served);
         }
-        Ok(Self { _served: served })
+        Ok(Control { _served: served })
     }
 }
 

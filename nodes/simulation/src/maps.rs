@@ -21,6 +21,7 @@ use desk::{Desk, Work};
 
 /// The thread that makes maps.
 pub(crate) struct Maps {
+    transport: Arc<dyn Transport>,
     desk: Arc<Desk>,
     thread: Option<JoinHandle<Result<(), NodeError>>>,
 }
@@ -57,7 +58,14 @@ impl Maps {
         };
         let thread = Builder::new().name("maps".into()).spawn(move || maker.work());
         let thread = thread.map_err(|error| NodeError::Thread { what: "maps", error })?;
-        Ok(Self { desk, thread: Some(thread) })
+        Ok(Self { transport: Arc::clone(transport), desk, thread: Some(thread) })
+    }
+
+    /// Closes all topics, and knows of no world any more.
+    pub(crate) fn begin_anew(&mut self) -> Result<(), NodeError> {
+        self.end()?;
+        *self = Self::start(&self.transport)?;
+        Ok(())
     }
 
     /// Hands on the world's next interval.

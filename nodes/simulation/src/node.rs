@@ -16,8 +16,8 @@ use selene_terrain::Ruts;
 use crate::changes::Changes;
 use crate::checkpoints::Checkpoints;
 use crate::command_inputs::CommandInputs;
-use crate::control::Control;
 use crate::control::entities::Infos;
+use crate::control::{Control, Serving};
 use crate::diagnostics::{Load, RunDiagnostics};
 use crate::going::Going;
 use crate::holds::HoldReport;
@@ -47,6 +47,8 @@ pub(crate) struct Node {
     lockstep: Lockstep,
     terrain: TerrainAnswers,
     maps: Maps,
+    /// Whether this process led in the last heartbeat.
+    has_led: bool,
     checkpoints: Option<Checkpoints>,
     changes: Changes,
     /// Whether simulated time passes.
@@ -62,7 +64,9 @@ pub(crate) struct Node {
     distances_m: BTreeMap<EntityId, f64>,
     /// Rovers that were put elsewhere: that was no way that they drove.
     placed: BTreeSet<EntityId>,
-    _control: Control,
+    service: Serving,
+    /// Where this process leads.
+    control: Option<Control>,
 }
 
 impl Node {
@@ -92,10 +96,13 @@ impl Node {
         sharing.iter_mut().for_each(|sharing| sharing.begin(&mut world));
         let links = &context.links;
         let mut maps = Maps::start(&links.public)?;
-        let (feed, recorder) = begin_feed(&mut world, recent.as_ref(), &mut maps)?;
+        let leads = sharing.as_ref().is_none_or(Sharing::leads);
+        let (feed, recorder) = begin_feed(&mut world, recent.as_ref(), leads.then_some(&mut maps))?;
         options.changes.open();
+        let service = Serving { transport: Arc::clone(&links.public), options: options.control.clone() };
         Ok(Self {
-            _control: Control::open(links.public.as_ref(), &options.control, &options.changes, sharing.is_some())?,
+            control: leads.then(|| service.open(&options.changes, sharing.is_some())).transpose()?,
+            service,
             // Nobody can hold the time of a world that several share.
             going: Going::new(options.control.starts_paused && sharing.is_none()),
             infos: Infos::default(),
@@ -110,6 +117,7 @@ impl Node {
             lockstep: Lockstep::new(links, &options.participants)?,
             terrain: TerrainAnswers::new(links)?,
             maps,
+            has_led: leads,
             feed,
             recent,
             ground_then: None,
@@ -259,8 +267,8 @@ impl Node {
             self.run.state(&self.world, &next)?;
             self.tell_diagnostics(&next)?;
             self.answer_terrain()?;
-            self.maps.take(interval)?;
         }
+        self.follow_lead(interval)?;
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.take(&self.world, &next)?;
         }
@@ -296,6 +304,24 @@ impl Node {
         self.sharing.as_ref().is_none_or(Sharing::leads)
     }
 
+    /// Maps and services of the world are those of the process that leads. One that comes to lead has its maps take
+    /// in the ground as it stands then.
+    fn follow_lead(&mut self, interval: Interval) -> Result<(), NodeError> {
+        let has_led = std::mem::replace(&mut self.has_led, self.leads());
+        match (has_led, self.has_led) {
+            (true, true) => self.maps.take(interval),
+            (false, true) => {
+                self.control = Some(self.service.open(&self.changes, self.sharing.is_some())?);
+                self.maps.take(self.feed.standing(&self.world))
+            }
+            (true, false) => {
+                self.control = None;
+                self.maps.begin_anew()
+            }
+            (false, false) => Ok(()),
+        }
+    }
+
     /// Opens and closes the topics of rovers that came and went; those of other processes' rovers are theirs.
     fn follow_rovers(&mut self) -> Result<(), NodeError> {
         let is_own = |id: &EntityId| self.sharing.as_ref().is_none_or(|sharing| sharing.owns(*id));
@@ -317,13 +343,19 @@ impl Node {
 }
 
 /// What is told of a world that begins, or that goes on after the last while of the run before.
-fn begin_feed(world: &mut World, recent: Option<&Recent>, maps: &mut Maps) -> Result<(Feed, Recorder), NodeError> {
+fn begin_feed(
+    world: &mut World,
+    recent: Option<&Recent>,
+    maps: Option<&mut Maps>,
+) -> Result<(Feed, Recorder), NodeError> {
     let Some(recent) = recent else {
         let recorder = Recorder::new(world.state().ruts.clone());
         return Ok((Feed::begin(world)?, recorder));
     };
     let (feed, intervals) = Feed::resumed(world, recent);
-    intervals.into_iter().try_for_each(|interval| maps.take(interval))?;
+    if let Some(maps) = maps {
+        intervals.into_iter().try_for_each(|interval| maps.take(interval))?;
+    }
     Ok((feed, Recorder::resumed(recent)))
 }
 

@@ -27,7 +27,7 @@ use crate::traffic::Traffic;
 use crate::wire::Wire;
 use crate::{device, interrupt, own_services, parameters, places, progress, recording, timing};
 
-/// The simulation's ROS node.
+/// The simulation's ROS node; its services are under this name, whichever process of a shared world leads.
 const SIMULATION: &str = "selene_simulation";
 
 /// `selene simulation`.
@@ -40,8 +40,8 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     }
     let network = Network::asked(&args.node.network)?;
     let timeline = timing::timeline(&args.pacing)?;
-    let names = ros.names(SIMULATION)?;
     let model = places::load_model(args.node.scenario.as_deref(), &args.node.world)?;
+    let names = ros.names(&node_name(&model, &args.own))?;
     let begin = begin(&model, &args.ruts, &args.checkpoints)?;
     let wire = Wire::open(network.join(&names)?, &args.link, &timeline)?;
     interrupt::check(&stop)?;
@@ -85,6 +85,13 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     let recorded = recording::end(recorder.as_ref(), &mut summary);
     print_line(summary);
     end.result().and(recorded)
+}
+
+/// What the node is called that simulates these rovers: each process of a shared world has a name of its own.
+fn node_name(model: &Model, own: &[String]) -> String {
+    // A rover that is not there is refused with all others that are asked for.
+    let rover = own.iter().find(|name| model.rover_named(name).is_some());
+    rover.map_or_else(|| SIMULATION.to_owned(), |rover| format!("{SIMULATION}_{rover}"))
 }
 
 /// `selene camera`.

@@ -42,6 +42,19 @@ fn a_namespace_moves_what_is_the_rovers_and_not_what_is_the_worlds() {
 }
 
 #[test]
+fn services_of_a_shared_world_are_not_under_the_name_of_the_process_that_leads() {
+    let mut names = Names::plain("selene_simulation_viper");
+    names.rename("first").unwrap();
+    names.move_to("/moon").unwrap();
+    for (service, expected) in [
+        ("/selene_simulation/spawn_entity", "/moon/selene_simulation/spawn_entity"),
+        ("/selene_simulation_viper/get_parameters", "/moon/first/get_parameters"),
+    ] {
+        assert_eq!(names.service(service), expected);
+    }
+}
+
+#[test]
 fn rules_take_full_relative_and_private_names_and_the_first_that_fits_counts() {
     let mut names = moved();
     for (from, to) in
