@@ -3,6 +3,7 @@
 
 mod child;
 mod convoy;
+mod free;
 mod hour;
 mod images;
 mod instruments;
@@ -22,6 +23,7 @@ use serde::Serialize;
 
 use child::ChildRun;
 use convoy::StateCosts;
+use free::Drift;
 use hour::Hour;
 use land::Drive;
 
@@ -81,6 +83,8 @@ enum Name {
     TenVipers2cmRtf,
     SharedVehicles5cm,
     TwoProcessRtf,
+    FreeGroundDriftM,
+    FreePoseDriftM,
     WorldCloneS,
     CheckpointS,
     ResumeS,
@@ -90,7 +94,7 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 33] = [
+const FIGURES: [(Name, &str, &str, Asked); 35] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
@@ -118,6 +122,8 @@ const FIGURES: [(Name, &str, &str, Asked); 33] = [
     (Name::TenVipers2cmRtf, "ten_vipers_2cm_rtf", "wall/simulated", Asked::AtMost(0.6)),
     (Name::SharedVehicles5cm, "shared_vehicles_5cm", "vehicles", Asked::AtLeast(100.0)),
     (Name::TwoProcessRtf, "two_process_rtf", "of one process", Asked::AtMost(1.2)),
+    (Name::FreeGroundDriftM, "free_ground_drift_m", "m", Asked::Nothing),
+    (Name::FreePoseDriftM, "free_pose_drift_m", "m", Asked::Nothing),
     (Name::WorldCloneS, "world_clone_s", "s", Asked::AtMost(0.002)),
     (Name::CheckpointS, "checkpoint_s", "s", Asked::AtMost(0.2)),
     (Name::ResumeS, "resume_s", "s", Asked::AtMost(0.2)),
@@ -135,6 +141,8 @@ enum Asked {
     AtLeast(f64),
     /// Told to be compared with another.
     Beside(&'static str),
+    /// Told to be known: nothing is asked.
+    Nothing,
 }
 
 /// A measured figure.
@@ -163,6 +171,7 @@ struct Measured {
     hour: Option<Hour>,
     drive: Option<Drive>,
     state: Option<StateCosts>,
+    free: Option<Drift>,
 }
 
 /// Measures the named figures, or all; `begin` is told each one's name before, `end` what it came to.
@@ -234,6 +243,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::TenVipers2cmRtf => convoy::ten_vipers(setting)?,
         Name::SharedVehicles5cm => convoy::shared_vehicles(setting)?,
         Name::TwoProcessRtf => processes::two_over_one(setting)?,
+        Name::FreeGroundDriftM => measured.free(setting)?.ground_m,
+        Name::FreePoseDriftM => measured.free(setting)?.pose_m,
         Name::WorldCloneS => measured.state(setting)?.clone_s,
         Name::CheckpointS => measured.state(setting)?.checkpoint_s,
         Name::ResumeS => measured.state(setting)?.resume_s,
@@ -249,6 +260,14 @@ impl Measured {
         match self.drive {
             Some(drive) => Ok(drive),
             None => Ok(*self.drive.insert(land::drive(setting)?)),
+        }
+    }
+
+    /// The run without waiting that two figures share.
+    fn free(&mut self, setting: &Setting) -> Result<Drift, BenchError> {
+        match self.free {
+            Some(drift) => Ok(drift),
+            None => Ok(*self.free.insert(free::drift(setting)?)),
         }
     }
 
@@ -283,6 +302,7 @@ impl Asked {
             Self::AtMost(limit) => (value <= limit, format!("≤ {}", number(limit))),
             Self::AtLeast(limit) => (value >= limit, format!("≥ {}", number(limit))),
             Self::Beside(other) => return format!("beside {other}"),
+            Self::Nothing => return String::new(),
         };
         format!("asked {limit:<9} {}", if met { "met" } else { "NOT MET" })
     }
