@@ -9,6 +9,7 @@ mod hash;
 mod nodes;
 mod resume;
 mod retold;
+mod settings;
 mod shared;
 mod sharing;
 mod spawning;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
+use selene_sensors::SensorSetting;
 use selene_sim::{EntityId, Snapshot};
 
 use crate::interval::Interval;
@@ -78,6 +79,12 @@ impl History {
     pub fn rock_at(&self, rock: u32, time: SimTime) -> Option<Pose> {
         let (previous, next) = self.around(time)?;
         previous.rock_at(next, rock, time)
+    }
+
+    /// How a rover's sensor is set for a sample at `time`.
+    #[must_use]
+    pub fn setting(&self, rover: EntityId, sensor: &str, time: SimTime) -> SensorSetting {
+        self.around(time).map(|(_, told)| told.setting(rover, sensor)).unwrap_or_default()
     }
 
     /// The snapshots before and after an instant, or the nearest twice.

@@ -54,6 +54,8 @@ struct Instrument {
     schedule: Schedule,
     tells_truth: bool,
     kind: Kind,
+    /// The same without noise, where that can be.
+    quiet: Option<Kind>,
     outbox: Outbox<Reading>,
 }
 
@@ -178,6 +180,7 @@ impl OfRover {
 fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
     let instrument = |sensor: &MountedSensor| {
         let kind = Kind::of(sensor, setup)?;
+        let quiet = sensor.spec.without_noise().and_then(|spec| Kind::of(&MountedSensor { spec, ..*sensor }, setup));
         let header = sensor.spec.header();
         Some(Instrument {
             sensor: SensorId { rover, name: header.name.to_owned() },
@@ -185,6 +188,7 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
             schedule: sensor.spec.schedule(),
             tells_truth: sensor.spec.tells_truth(),
             kind,
+            quiet,
             outbox: Outbox::default(),
         })
     };
@@ -194,7 +198,12 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
 impl Instrument {
     fn take(&mut self, view: &View<'_>) {
         for sample in self.schedule.measured_in(view.interval.after(), view.interval.next.time) {
-            if let Some(Told { measured, truth }) = self.kind.measure(view, sample) {
+            let setting = view.interval.setting(self.sensor.rover, &self.sensor.name, sample.instant);
+            if !setting.enabled {
+                continue;
+            }
+            let kind = self.quiet.as_mut().filter(|_| !setting.noise).unwrap_or(&mut self.kind);
+            if let Some(Told { measured, truth }) = kind.measure(view, sample) {
                 let reading = Reading {
                     sensor: self.sensor.clone(),
                     frame: self.frame.clone(),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_sim::{Model, Snapshot};
+use selene_sensors::SensorSetting;
+use selene_sim::{EntityId, Model, Snapshot};
 use selene_terrain::Edit;
 
 /// Two snapshots in a row and the ground that changed up to the second.
@@ -30,6 +31,23 @@ impl Interval {
             0 => self.previous.time - SimTime::from_nanos(1),
             _ => self.previous.time,
         }
+    }
+
+    /// How a rover's sensor is set for a sample at `instant`.
+    #[must_use]
+    pub fn setting(&self, rover: EntityId, sensor: &str, instant: SimTime) -> SensorSetting {
+        self.told_for(instant).setting(rover, sensor)
+    }
+
+    /// How much later the sky stands where it stands than `instant` says.
+    #[must_use]
+    pub fn sky_offset(&self, instant: SimTime) -> SimTime {
+        self.told_for(instant).sky_offset
+    }
+
+    /// The first snapshot at or after an instant.
+    fn told_for(&self, instant: SimTime) -> &Snapshot {
+        if instant <= self.previous.time { &self.previous } else { &self.next }
     }
 
     /// Whether a datum that is due at `due` was told before the run was resumed.

@@ -25,7 +25,7 @@ pub fn recall_span(model: &Model) -> SimTime {
 pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
     let span = |sensor: &SensorSpec| match sensor {
         SensorSpec::Camera(spec) => {
-            let shutter = spec.shutter(spec.exposure_s);
+            let shutter = spec.shutter(spec.exposure_max_s());
             let exposed = shutter.opens_before() + shutter.closes_after();
             let between = if spec.truth.flow { 1.0 / spec.rate_hz } else { 0.0 };
             exposed + SimTime::from_secs_f64(spec.lag_s + between)

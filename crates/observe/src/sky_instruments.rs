@@ -53,6 +53,8 @@ struct Sight {
 struct Instrument {
     sensor: SensorId,
     kind: Kind,
+    /// The same without noise.
+    quiet: Option<Kind>,
     link: usize,
     frame: String,
     seed: u64,
@@ -135,6 +137,7 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
         Some(Instrument {
             sensor: SensorId { rover, name: spec.header().name.to_owned() },
             kind: Kind::of(spec)?,
+            quiet: spec.without_noise().as_ref().and_then(Kind::of),
             link: *link,
             frame: setup.frame(spec.header().link),
             seed: setup.sensor_seed,
@@ -165,7 +168,12 @@ impl Instrument {
         mut sight: Option<&mut Sight>,
     ) -> Result<(), ObserveError> {
         for sample in self.schedule.measured_in(interval.after(), interval.next.time) {
-            let told = match (&self.kind, sight.as_deref_mut()) {
+            let setting = interval.setting(self.sensor.rover, &self.sensor.name, sample.instant);
+            if !setting.enabled {
+                continue;
+            }
+            let kind = self.quiet.as_ref().filter(|_| !setting.noise).unwrap_or(&self.kind);
+            let told = match (kind, sight.as_deref_mut()) {
                 (Kind::Sun(spec), Some(sight)) => self.sun(spec, interval, history, sight, sample)?,
                 (Kind::Sun(_), None) => None,
                 (Kind::Stars(spec), _) => self.stars(spec, interval, sample)?,
@@ -197,7 +205,8 @@ impl Instrument {
         let Interval { previous, next, .. } = interval;
         let Some(pose) = previous.link_at(next, self.sensor.rover, self.link, sample.instant) else { return Ok(None) };
         let scenario = interval.model.scenario();
-        let towards = pose.rotation.inverse() * scenario.sun(sample.instant)?.unit_enu;
+        let instant = sample.instant + interval.sky_offset(sample.instant);
+        let towards = pose.rotation.inverse() * scenario.sun(instant)?.unit_enu;
         // No ray is needed for a Sun that is behind the sensor.
         let share = if spec.sees(&towards) { self.share_in_sight(&pose, history, sight, sample)? } else { 0.0 };
         let told = spec.read(&towards, share, self.seed, sample);

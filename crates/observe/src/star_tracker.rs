@@ -22,7 +22,7 @@ pub(crate) fn star_view(
     let (previous, next) = (&interval.previous, &interval.next);
     let Some(pose) = previous.link_at(next, rover, link, time) else { return Ok(None) };
     let scenario = interval.model.scenario();
-    let sky = scenario.sky.at(scenario.utc.after(time))?;
+    let sky = scenario.sky.at(scenario.utc.after(time + interval.sky_offset(time)))?;
     Ok(Some(StarView {
         map_from_sensor: pose.rotation,
         map_from_icrf: UnitQuaternion::from_rotation_matrix(&sky.enu_from_icrf),

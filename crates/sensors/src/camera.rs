@@ -65,7 +65,7 @@ pub struct CameraSpec {
     #[garde(dive, custom(reached_by(self)))]
     pub metering: MeteringSpec,
     /// Exposure time, s.
-    #[garde(custom(within(1e-6, 10.0)))]
+    #[garde(custom(within(EXPOSURE_MIN_S, EXPOSURE_MAX_S)))]
     pub exposure_s: f64,
     /// Focal length over aperture.
     #[garde(custom(within(0.5, 64.0)))]
@@ -110,6 +110,10 @@ pub struct CameraSpec {
     pub light: LightSpec,
 }
 
+/// The shortest exposure taken, s.
+pub(crate) const EXPOSURE_MIN_S: f64 = 1e-6;
+/// The longest exposure taken, s.
+pub(crate) const EXPOSURE_MAX_S: f64 = 10.0;
 /// Pixels of a view that is only metered, about.
 const METERING_PIXELS: f64 = 8192.0;
 
@@ -172,13 +176,8 @@ fn bounces_allowed(bounce_rays: u32) -> impl FnOnce(&u32, &()) -> garde::Result 
 /// Refuses a target that the response gives at no light.
 fn reached_by(camera: &CameraSpec) -> impl FnOnce(&MeteringSpec, &()) -> garde::Result + '_ {
     |metering, ()| {
-        const ROUNDING: f64 = 1e-9;
         let target = metering.target;
-        let gives = |curve: Curve| {
-            let electrons = curve.electrons(target);
-            electrons > 0.0 && (curve.signal(electrons) - target).abs() < ROUNDING
-        };
-        if !camera.auto_exposure || camera.stages.response().is_none_or(|response| gives(response.curve)) {
+        if !camera.auto_exposure || camera.gives(target) {
             return Ok(());
         }
         Err(garde::Error::new(format!("target {target} is not allowed: must be a signal that the response gives")))
@@ -310,6 +309,23 @@ impl CameraSpec {
     #[must_use]
     pub fn meters_before_tracing(&self) -> bool {
         self.auto_exposure && self.motion_blur
+    }
+
+    /// Whether it can choose its exposure by what it sees.
+    #[must_use]
+    pub fn can_meter(&self) -> bool {
+        let has_scale = self.stages.response().is_some() || self.stages.quantise().is_some();
+        self.stages.aggregator().is_some() && has_scale && self.gives(self.metering.target)
+    }
+
+    /// Whether its response, if it has one, gives a signal.
+    fn gives(&self, signal: f64) -> bool {
+        const ROUNDING: f64 = 1e-9;
+        let gives = |curve: Curve| {
+            let electrons = curve.electrons(signal);
+            electrons > 0.0 && (curve.signal(electrons) - signal).abs() < ROUNDING
+        };
+        self.stages.response().is_none_or(|response| gives(response.curve))
     }
 
     /// Columns and rows.

@@ -24,6 +24,7 @@ mod process;
 mod rectification;
 mod rectifier;
 mod schedule;
+mod setting;
 pub mod shutter;
 mod spec;
 pub mod star_tracker;
@@ -55,6 +56,7 @@ pub use position::{AntennaMotion, Fix, PositionDriftSpec, PositionSpec, Velocity
 pub use rectification::{PairError, Rectification, RectifiedSpec};
 pub use rectifier::Rectifier;
 pub use schedule::{Sample, Schedule};
+pub use setting::{SensorSetting, SettingError};
 pub use shutter::{RollingShutter, Shutter};
 pub use spec::{SensorHeader, SensorKind, SensorQos, SensorSpec};
 pub use star_tracker::{StarAttitude, StarTrackerSpec, StarView};

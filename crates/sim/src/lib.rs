@@ -26,5 +26,6 @@ pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
     AllowedFolders, DrivenGround, Entity, EntityId, Inputs, LinkLoad, Model, NoSuchRover, Notices, ObjectKind,
     ObjectPose, Part, Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot,
-    Scratch, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth, World, WorldError,
+    Scratch, Settings, SettingsError, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth,
+    World, WorldError,
 };

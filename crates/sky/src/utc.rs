@@ -77,6 +77,12 @@ impl Utc {
         Self { unix_ns: self.unix_ns.saturating_add(span.nanos()) }
     }
 
+    /// How much later it is than another instant.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> SimTime {
+        SimTime::from_nanos(self.unix_ns.saturating_sub(earlier.unix_ns))
+    }
+
     /// Days of dynamical time (TT, taken as TDB) since J2000.0.
     #[must_use]
     pub fn tdb_days(self) -> f64 {

@@ -2,7 +2,7 @@
 
 use selene_base::{SimTime, Twist, Wrench, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
-use selene_sensors::SensorMemory;
+use selene_sensors::{SensorMemory, SensorSetting};
 use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use selene_terrain::Edit;
 
@@ -32,6 +32,7 @@ pub fn state_to_message<'a>(
         objects: state.objects.iter().map(object).collect(),
         loose_rocks: state.loose_rocks.iter().map(rock_to_message).collect(),
         terrain_edits: edits_to_message(&state.edits),
+        sky_offset: state.sky_offset.nanos(),
         sun_direction: to_vector(&state.sun_direction),
     }
 }
@@ -53,6 +54,7 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> Snapshot {
         objects: message.objects.iter().map(object).collect(),
         loose_rocks: message.loose_rocks.iter().map(rock_from_message).collect(),
         edits: edits_from_message(&message.terrain_edits),
+        sky_offset: SimTime::from_nanos(message.sky_offset),
         sun_direction: from_vector(&message.sun_direction),
     }
 }
@@ -75,6 +77,7 @@ fn rover_to_message(rover: &RoverSnapshot, name: &str) -> selene_msgs::RoverStat
         lamp_levels: rover.lamp_levels.clone(),
         sensor_memories: rover.memories.iter().map(memory_to_message).collect(),
         link_loads: rover.link_loads.iter().map(load_to_message).collect(),
+        sensor_settings: rover.settings.iter().map(setting_to_message).collect(),
     }
 }
 
@@ -95,6 +98,7 @@ fn rover_from_message(message: &selene_msgs::RoverState) -> RoverSnapshot {
         lamp_levels: message.lamp_levels.clone(),
         memories: message.sensor_memories.iter().map(memory_from_message).collect(),
         link_loads: message.link_loads.iter().map(load_from_message).collect(),
+        settings: message.sensor_settings.iter().map(setting_from_message).collect(),
     }
 }
 
@@ -117,6 +121,23 @@ fn memory_to_message(memory: &SensorMemory) -> selene_msgs::SensorMemory {
 fn memory_from_message(message: &selene_msgs::SensorMemory) -> SensorMemory {
     let selene_msgs::SensorMemory { name, spec, numbers } = message;
     SensorMemory { name: name.clone(), spec: *spec, numbers: numbers.clone() }
+}
+
+fn setting_to_message((name, setting): (&String, &SensorSetting)) -> selene_msgs::SensorSetting {
+    let SensorSetting { enabled, noise, exposure_s, auto_exposure } = *setting;
+    selene_msgs::SensorSetting {
+        name: name.clone(),
+        enabled,
+        noise,
+        exposure: exposure_s.into_iter().collect(),
+        auto_exposure: auto_exposure.into_iter().collect(),
+    }
+}
+
+fn setting_from_message(message: &selene_msgs::SensorSetting) -> (String, SensorSetting) {
+    let selene_msgs::SensorSetting { name, enabled, noise, exposure, auto_exposure } = message;
+    let (exposure_s, auto_exposure) = (exposure.first().copied(), auto_exposure.first().copied());
+    (name.clone(), SensorSetting { enabled: *enabled, noise: *noise, exposure_s, auto_exposure })
 }
 
 fn rock_to_message(rock: &RockPose) -> selene_msgs::LooseRock {
@@ -190,7 +211,7 @@ mod tests {
     use super::{state_from_message, state_to_message};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist, Wrench};
-    use selene_sensors::SensorMemory;
+    use selene_sensors::{SensorMemory, SensorSetting};
     use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
     use selene_terrain::Edit;
 
@@ -213,6 +234,13 @@ mod tests {
                 link: 5,
                 wrench: Wrench { force: Vector3::new(0.1, -7.0, 180.0), torque: Vector3::new(1e-9, 3.0, -0.7) },
             }],
+            settings: [
+                ("cam", SensorSetting { exposure_s: Some(1.0 / 3.0), ..SensorSetting::default() }),
+                ("lidar", SensorSetting { enabled: false, auto_exposure: Some(false), ..SensorSetting::default() }),
+                ("imu", SensorSetting { noise: false, ..SensorSetting::default() }),
+            ]
+            .map(|(name, setting)| (name.to_owned(), setting))
+            .into(),
         };
         let state = Snapshot {
             time: SimTime::from_nanos(1_234_567_891),
@@ -232,6 +260,7 @@ mod tests {
                 world_from_rock: Pose::from_parts(Vector3::y().into(), rotation),
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
+            sky_offset: SimTime::from_nanos(-86_400_000_000_001),
             sun_direction: Vector3::x(),
         };
         let run = "test".parse().expect("an id");

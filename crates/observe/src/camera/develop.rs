@@ -38,7 +38,7 @@ impl TracedFrame {
             rectified: rectified.map(plain),
             compressed: compressed.map(|(format, data)| CompressedImage { format, data }),
             image: plain(developed),
-            calibration: calibration(spec, lens.rectifier.as_ref().map(Rectifier::rectification)),
+            calibration: calibration(spec, lens.rectifier.as_deref().map(Rectifier::rectification)),
             truth: truth.collect(),
             sun: self.sun,
             boxes_2d: self.boxes_2d,

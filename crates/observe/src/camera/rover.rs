@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 
 use selene_base::SimTime;
 use selene_scene::{CameraFrame, TruthFrame};
-use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule};
+use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule, SensorSetting};
 use selene_sim::{EntityId, Model, Mounted, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
@@ -31,10 +31,14 @@ pub struct RoverCameras {
 /// One camera.
 #[derive(Debug)]
 struct Camera {
+    /// As its file says.
+    of_file: Arc<Mounting>,
+    /// As it is set for the sample at hand.
     lens: Arc<Mounting>,
+    setting: SensorSetting,
     schedule: Schedule,
-    /// Samples whose exposure has not ended.
-    open: VecDeque<Sample>,
+    /// Samples whose exposure has not ended, with what is set for each.
+    open: VecDeque<(Sample, SensorSetting)>,
     developing: Option<Developing>,
     outbox: Outbox<CameraSample>,
     /// Of developed images, so that nothing is allocated anew.
@@ -50,7 +54,7 @@ pub(crate) struct Mounting {
     pub(crate) frame: String,
     /// Seed of its noise and its light.
     pub(crate) seed: u64,
-    pub(crate) rectifier: Option<Rectifier>,
+    pub(crate) rectifier: Option<Arc<Rectifier>>,
 }
 
 /// An image in a thread of its own.
@@ -106,7 +110,7 @@ impl RoverCameras {
     }
 
     /// Traces and develops the image of number `sample.index` that a camera takes at `sample.instant`, up to the
-    /// end of whose exposure the world was taken in. Flow is that from the camera's last image.
+    /// end of whose exposure the world was taken in, the camera being as its file says. Flow is that from the camera's last image.
     ///
     /// # Errors
     /// When the rover has no such camera, or the image cannot be traced or developed.
@@ -153,8 +157,19 @@ impl Mounting {
             link,
             frame: setup.frame(&spec.link),
             seed: setup.sensor_seed,
-            rectifier: rectification.map(|rectification| Rectifier::new(spec, rectification)),
+            rectifier: rectification.map(|rectification| Arc::new(Rectifier::new(spec, rectification))),
         })
+    }
+
+    /// The same camera as it is set.
+    fn set_to(&self, setting: &SensorSetting) -> Self {
+        Self {
+            sensor: self.sensor.clone(),
+            pipeline: self.pipeline.set_to(setting),
+            frame: self.frame.clone(),
+            rectifier: self.rectifier.clone(),
+            ..*self
+        }
     }
 
     pub(crate) fn spec(&self) -> &CameraSpec {
@@ -168,9 +183,12 @@ impl Mounting {
 
 impl Camera {
     fn new(lens: Mounting) -> Self {
+        let of_file = Arc::new(lens);
         Self {
-            schedule: lens.spec().schedule(),
-            lens: Arc::new(lens),
+            schedule: of_file.spec().schedule(),
+            lens: Arc::clone(&of_file),
+            of_file,
+            setting: SensorSetting::default(),
             open: VecDeque::new(),
             developing: None,
             outbox: Outbox::default(),
@@ -184,13 +202,19 @@ impl Camera {
 
     /// Traces the images whose exposure ends in the interval, and has them developed.
     fn take(&mut self, interval: &Interval, eye: &mut Eye) -> Result<(), ObserveError> {
-        self.open.extend(self.schedule.measured_in(interval.after(), interval.next.time));
-        let longest_after = longest_after(self.lens.spec());
-        while let Some(sample) = self.open.front().copied() {
-            if sample.instant + longest_after > interval.next.time {
+        let SensorId { rover, name } = &self.of_file.sensor;
+        let measured = self.schedule.measured_in(interval.after(), interval.next.time);
+        self.open.extend(measured.map(|sample| (sample, interval.setting(*rover, name, sample.instant))));
+        while let Some((sample, setting)) = self.open.front().copied() {
+            self.set_to(setting);
+            if sample.instant + longest_after(self.lens.spec()) > interval.next.time {
                 break;
             }
             self.open.pop_front();
+            if !setting.enabled {
+                eye.forget(&self.lens);
+                continue;
+            }
             if !self.is_wanted(sample, interval) || !eye.knows(&self.lens, sample) {
                 continue;
             }
@@ -202,6 +226,15 @@ impl Camera {
             self.finish()?;
         }
         Ok(())
+    }
+
+    fn set_to(&mut self, setting: SensorSetting) {
+        if self.setting == setting {
+            return;
+        }
+        self.setting = setting;
+        let is_of_file = setting == SensorSetting::default();
+        self.lens = if is_of_file { Arc::clone(&self.of_file) } else { Arc::new(self.of_file.set_to(&setting)) };
     }
 
     /// Whether anybody still waits for an image: for itself, or for the flow from it to the next one.

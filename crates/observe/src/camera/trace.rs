@@ -79,6 +79,11 @@ impl Eye {
         self.history.reaches_back_to(sample.instant - spec.shutter(spec.exposure_s).opens_before())
     }
 
+    /// Forgets what a camera saw last, which no image comes after for now.
+    pub(crate) fn forget(&mut self, lens: &Mounting) {
+        self.last.remove(&lens.sensor.name);
+    }
+
     /// Traces what a camera sees at `sample`, into spare buffers if there are any.
     pub(crate) fn trace(
         &mut self,

@@ -43,6 +43,8 @@ struct RoverLidars {
 struct MountedLidar {
     sensor: SensorId,
     lidar: Lidar,
+    /// The same without noise, once that was asked for.
+    quiet: Option<Lidar>,
     link: usize,
     frame: String,
     seed: u64,
@@ -96,6 +98,7 @@ impl RoverLidars {
                 schedule: lidar.schedule(),
                 returns: Vec::new(),
                 points: Vec::new(),
+                quiet: None,
                 lidar,
             }
         });
@@ -116,8 +119,11 @@ impl RoverLidars {
             for sample in lidar.schedule.due_in(interval.after(), interval.next.time) {
                 // A node that joined in the middle of a scan leaves that scan out: no half scans.
                 let is_known = self.history.reaches_back_to(sample.instant);
-                if is_known && !interval.was_told(lidar.schedule.handed_over(sample.instant)) {
-                    due.push(lidar.scan(self.rover, sample, &self.history, &mut self.scene, &mut self.tracer)?);
+                let setting = self.history.setting(self.rover, &lidar.sensor.name, sample.instant);
+                let was_told = interval.was_told(lidar.schedule.handed_over(sample.instant));
+                if is_known && setting.enabled && !was_told {
+                    let (scene, tracer) = (&mut self.scene, &mut self.tracer);
+                    due.push(lidar.scan(sample, setting.noise, &self.history, scene, tracer)?);
                 }
             }
         }
@@ -128,13 +134,16 @@ impl RoverLidars {
 impl MountedLidar {
     fn scan(
         &mut self,
-        rover: EntityId,
         sample: Sample,
+        noise: bool,
         history: &History,
         scene: &mut TracedScene,
         tracer: &mut SteadyTracer,
     ) -> Result<LidarSample, ObserveError> {
-        let Self { sensor, lidar, link, seed, returns, points, .. } = self;
+        let Self { sensor, lidar, quiet, link, seed, returns, points, .. } = self;
+        let rover = sensor.rover;
+        let lidar: &Lidar =
+            if noise { lidar } else { quiet.get_or_insert_with(|| Lidar::new(lidar.spec().without_noise())) };
         let what = format!("the scan of {} at {}", sensor.name, sample.instant);
         let scan = lidar.scan(sample.instant);
         let slices = scan.slices();

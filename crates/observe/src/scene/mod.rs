@@ -40,7 +40,7 @@ impl TracedScene {
         let centre = snapshot.rover(viewer).map_or([0, 0], |rover| rover.clipmap_centre);
         let mut clipmap = Clipmap::at(model.terrain(), centre);
         clipmap.take_ruts(ruts);
-        let sky = model.scenario().sky.at(model.scenario().utc.after(snapshot.time))?;
+        let sky = model.scenario().sky.at(model.scenario().utc.after(snapshot.time + snapshot.sky_offset))?;
         let mut scene = Scene::new(&clipmap, lights::sun(&sky));
         scene.set_surface(&model.scenario().site);
         let mut traced = Self {
@@ -52,7 +52,7 @@ impl TracedScene {
             prefetch: WindowPrefetch::default(),
         };
         traced.bodies.become_those_of(&mut traced.scene, model, snapshot)?;
-        traced.turn_sky(snapshot.time)?;
+        traced.turn_sky(snapshot.time + snapshot.sky_offset)?;
         Ok(traced)
     }
 
@@ -115,10 +115,11 @@ impl TracedScene {
     /// When the scenario's kernels do not cover `stamp` or the lamps are too many.
     pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), ObserveError> {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
-        if let Some((previous, next)) = history.around(stamp) {
+        let around = history.around(stamp);
+        if let Some((previous, next)) = around {
             self.scene.set_lamps(lights::lamps(&self.model, previous, next, stamp))?;
         }
-        self.turn_sky(stamp)
+        self.turn_sky(stamp + around.map_or(SimTime::ZERO, |(_, next)| next.sky_offset))
     }
 
     /// Has all that moves go as it does in a span of time, evenly from where it is first to where it is last. Lights
@@ -127,6 +128,7 @@ impl TracedScene {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
     }
 
+    /// Turns the sky to where it stands when simulated time would be `time` by the scenario.
     fn turn_sky(&mut self, time: SimTime) -> Result<(), ObserveError> {
         let scenario = self.model.scenario();
         let sky = scenario.sky.at(scenario.utc.after(time))?;

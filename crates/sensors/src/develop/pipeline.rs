@@ -20,6 +20,7 @@ use super::vignetting::VignettingSpec;
 use super::wells::WellsSpec;
 use super::{DevelopError, DevelopedImage, Encoding, aggregator, bayer, first_plate, image, jpeg};
 use crate::camera::{CameraSpec, Intrinsics};
+use crate::setting::SensorSetting;
 
 /// A camera ready to develop: what of its stages stays the same from frame to frame is
 /// made, its detector's pattern drawn.
@@ -100,6 +101,15 @@ impl Pipeline {
             StageSpec::Jpeg(jpeg) => Stage::Jpeg(*jpeg),
             StageSpec::Own(named) => Stage::Own(found(own, &named.name, taken)?),
         })
+    }
+
+    /// The same camera as it is set; what was drawn of its detector stays.
+    #[must_use]
+    pub fn set_to(&self, setting: &SensorSetting) -> Self {
+        let keeps = |stage: &Stage| setting.noise || !matches!(stage, Stage::Noise(_) | Stage::IntensityNoise(_));
+        let kept = self.stages.iter().zip(&self.outputs).filter(|(stage, _)| keeps(stage));
+        let (stages, outputs) = kept.map(|(stage, output)| (stage.clone(), *output)).unzip();
+        Self { spec: self.spec.set_to(setting), seed: self.seed, encoding: self.encoding, stages, outputs }
     }
 
     /// The camera.

@@ -245,6 +245,7 @@ impl RoverKind {
             clipmap_centre: model.terrain.plan().map_or([0, 0], |plan| plan.centre_of(x_m, y_m)),
             notices: Notices::default(),
             memories: Vec::new(),
+            settings: Default::default(),
         })
     }
 

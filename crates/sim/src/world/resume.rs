@@ -71,6 +71,7 @@ impl RoverKind {
             (of.wheels.len() == self.wheel_shapes.len(), "it has other wheels"),
             (of.floors.len() == self.contact_shapes.floor_count(), "it has other bodies"),
             (self.driver.fits(&of.driver), "it has other joints or lamps to command"),
+            (self.can_be_set(&of.settings), "it has other sensors, or they cannot be set so"),
         ];
         parts.into_iter().find(|(fits, _)| !fits).map(|(_, what)| what)
     }

@@ -1,9 +1,11 @@
 //! The snapshot of the world that leaves the simulation at each heartbeat, and the
 //! world between two snapshots.
 
+use std::collections::BTreeMap;
+
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, Wrench, frames};
-use selene_sensors::{Beat, Posture, SensorMemory};
+use selene_sensors::{Beat, Posture, SensorMemory, SensorSetting};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,8 @@ pub struct Snapshot {
     pub loose_rocks: Vec<RockPose>,
     /// Ground that changed since the last snapshot.
     pub edits: Vec<Edit>,
+    /// How much later Sun, Earth and stars stand where they stand than `time` says.
+    pub sky_offset: SimTime,
     /// Toward the Sun's centre, unit, map frame.
     pub sun_direction: Vector3<f64>,
 }
@@ -63,6 +67,8 @@ pub struct RoverSnapshot {
     pub memories: Vec<SensorMemory>,
     /// What the links with a force–torque sensor carry, ascending by link; none before the first step.
     pub link_loads: Vec<LinkLoad>,
+    /// How sensors are set that are not as their files say, by name.
+    pub settings: BTreeMap<String, SensorSetting>,
 }
 
 /// What a link put on the link that carries it, across the joint between them, in the last step.
@@ -122,6 +128,12 @@ impl Snapshot {
     #[must_use]
     pub fn rover(&self, id: EntityId) -> Option<&RoverSnapshot> {
         self.rovers.binary_search_by_key(&id, |rover| rover.id).ok().map(|at| &self.rovers[at])
+    }
+
+    /// How a rover's sensor is set.
+    #[must_use]
+    pub fn setting(&self, rover: EntityId, sensor: &str) -> SensorSetting {
+        self.rover(rover).and_then(|rover| rover.settings.get(sensor)).copied().unwrap_or_default()
     }
 
     /// Pose of a link of a rover at `time` between `self` and the `next` snapshot; none when they do not both

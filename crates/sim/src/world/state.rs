@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use selene_base::SimTime;
-use selene_sensors::SensorMemory;
+use selene_sensors::{SensorMemory, SensorSetting};
 use selene_soil::{SoilMemory, WheelContact, WheelMemory};
 use selene_terrain::{ClipmapCentre, Ruts};
 use selene_vehicle::RoverState;
@@ -47,6 +47,8 @@ pub struct State {
     pub next_entity: EntityId,
     /// The number of the next loose rock.
     pub next_rock: u32,
+    /// How much later Sun, Earth and stars stand where they stand than `time` says.
+    pub sky_offset: SimTime,
 }
 
 /// The state of one rover.
@@ -68,6 +70,8 @@ pub struct RoverEntityState {
     pub notices: Notices,
     /// What sensors of its body remember, in the order of the rover's sensors; nothing before the first heartbeat.
     pub memories: Vec<SensorMemory>,
+    /// How sensors are set that are not as their files say, by name.
+    pub settings: BTreeMap<String, SensorSetting>,
 }
 
 /// What left its valid range so far: said in diagnostics instead of going quiet.

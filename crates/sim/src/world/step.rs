@@ -322,7 +322,8 @@ impl Model {
             objects: state.objects.iter().filter_map(object).collect(),
             loose_rocks: state.rocks.iter().filter_map(rock).collect(),
             edits,
-            sun_direction: self.scenario().sun(state.time)?.unit_enu,
+            sky_offset: state.sky_offset,
+            sun_direction: self.scenario().sun(state.time + state.sky_offset)?.unit_enu,
         })
     }
 
@@ -429,6 +430,7 @@ fn rover_snapshot(
         lamp_levels: of.driver.lamp_levels().to_vec(),
         memories: of.memories.clone(),
         link_loads: link_loads(kind, rover),
+        settings: of.settings.clone(),
     }
 }
 

@@ -57,6 +57,7 @@ impl Model {
             spawned: Vec::new(),
             next_entity: self.first_free(),
             next_rock: FIRST_LAID + self.scenario().loose_rocks.len() as u32,
+            sky_offset: SimTime::ZERO,
         };
         for (id, kind) in self.rovers() {
             let rover = kind.start(self, &state.ruts).map_err(WorldError::Vehicle)?;
@@ -151,6 +152,10 @@ impl World {
     /// What it began with.
     pub(crate) fn first(&self) -> &(Arc<Model>, State, Vec<Edit>) {
         &self.first
+    }
+
+    pub(crate) fn first_state_mut(&mut self) -> &mut State {
+        &mut self.first.1
     }
 
     /// Ground that the start changed and no snapshot has told yet.

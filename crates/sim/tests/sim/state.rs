@@ -11,9 +11,10 @@ use std::sync::OnceLock;
 
 use common::{Rover, config, drive, world, yard};
 use selene_base::SimTime;
+use selene_sensors::SensorSetting;
 use selene_sim::{
-    AllowedFolders, Command, Entity, EntityId, Inputs, JointCommand, JointTrajectory, LooseRockSpec, Scratch, Snapshot,
-    Spawn, SpawnPlace, State, TrajectoryPoint, World,
+    AllowedFolders, Command, Entity, EntityId, Inputs, JointCommand, JointTrajectory, LooseRockSpec, Scratch, Settings,
+    Snapshot, Spawn, SpawnPlace, State, TrajectoryPoint, World,
 };
 use selene_soil::{KnownNode, NodeMemory};
 use selene_vehicle::{Ackermann, BodyTwist};
@@ -97,7 +98,11 @@ fn full() -> State {
             }
             drive(&mut world, 1);
         }
-        world.state().clone()
+        let mut state = world.state().clone();
+        state.sky_offset = SimTime::from_nanos(3_600_000_000_000);
+        let camera = SensorSetting { exposure_s: Some(0.004), auto_exposure: Some(false), ..SensorSetting::default() };
+        state.rovers.get_mut(&FIRST).unwrap().settings.insert("camera".to_owned(), camera);
+        state
     };
     FULL.get_or_init(make).clone()
 }
@@ -285,4 +290,51 @@ fn nothing_outside_the_state_changes_the_future() {
         fresh = saved;
     }
     assert!(kept.rocks != lay, "a rock is pushed");
+}
+
+#[test]
+fn settings_are_checked_kept_and_forgotten_with_their_world() {
+    let mut world = busy();
+    add_all(&mut world);
+    let late = world.model().rover_named("late").unwrap();
+    let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
+    let set = |rover, sensor: &str, setting| Settings {
+        sky_offset: SimTime::from_nanos(60_000_000_000),
+        sensors: [((rover, sensor.to_owned()), setting)].into(),
+    };
+    let exposed = SensorSetting { exposure_s: Some(0.1), ..SensorSetting::default() };
+    for (wrong, why) in [
+        (set(EntityId(99), "imu", quiet), "no rover 99"),
+        (set(late, "sonar", quiet), "no sensor \"sonar\""),
+        (set(late, "imu", exposed), "only cameras"),
+        (set(late, "battery", quiet), "counts or integrates"),
+    ] {
+        let (hash, error) = (world.hash(), world.set(&wrong).unwrap_err().to_string());
+        assert!(error.contains(why) && world.hash() == hash, "{error}");
+    }
+    let (hash, sun) = (world.hash(), world.first_snapshot().unwrap().sun_direction);
+    world.set(&set(late, "imu", quiet)).unwrap();
+    assert_ne!(world.hash(), hash);
+    let told = world.heartbeat().unwrap();
+    assert_eq!(told.setting(late, "imu"), quiet);
+    assert_eq!(told.setting(late, "battery"), SensorSetting::default());
+    assert!(told.sun_direction.angle(&sun) > 1e-6, "the Sun moves 0.008 degrees in a minute");
+    // What is set back is as if it had never been set.
+    let hash_of_set = world.hash();
+    world.set(&Settings::default()).unwrap();
+    assert_eq!(world.state().settings(), Settings::default());
+    assert_ne!(world.hash(), hash_of_set);
+    world.set(&set(late, "imu", quiet)).unwrap();
+    assert_eq!(world.hash(), hash_of_set);
+    // With the rover what is set of it goes.
+    world.remove(Entity::Rover(late)).unwrap();
+    assert!(world.state().settings().sensors.is_empty());
+    world.reset();
+    assert_eq!(world.state().settings(), Settings::default());
+    // What a world begins with is there after a reset.
+    let begun = Settings { sky_offset: SimTime::from_nanos(1), ..Settings::default() };
+    world.begin_with(&begun).unwrap();
+    world.set(&Settings::default()).unwrap();
+    world.reset();
+    assert_eq!(world.state().settings(), begun);
 }
