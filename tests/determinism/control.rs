@@ -182,6 +182,29 @@ fn whom_time_holds_for_may_ask_first() {
 }
 
 #[test]
+fn requests_are_carried_out_while_a_silent_participant_is_waited_for() {
+    type State = SimulationState;
+    let one = srv::StepSimulationRequest { steps: 1 };
+    let (_, outcome) = controlled(&paused(&["navigation", "somebody who never comes"]), |asker| {
+        assert_eq!(asker.enter(State::STATE_PLAYING), ResultCode::RESULT_OK);
+        assert_eq!((asker.time(), asker.state()), (SimTime::ZERO, State::STATE_PLAYING));
+        well(&asker.spawn(&spawning("stone", "selene:rock?diameter_m=0.3", at(5.0, 5.0))).result);
+        assert_eq!(asker.delete(&rocks(asker)[0]), ResultCode::RESULT_OK);
+        well(&asker.place(YARD_ROVER, at(-6.0, -6.0)));
+        assert_eq!(asker.entity_state(YARD_ROVER).pose.position.x, -6.0);
+        assert_eq!(asker.enter(State::STATE_PAUSED), ResultCode::RESULT_OK);
+        // A step waits for the participant, as time does.
+        let stepped = asker.send::<srv::StepSimulation>("step_simulation", &one);
+        asker.reset(srv::ResetSimulationRequest::SCOPE_ALL);
+        let stepped = stepped.recv_timeout(PATIENCE).expect("answered").result;
+        assert_eq!(stepped.result, ResultCode::RESULT_OPERATION_FAILED, "{}", stepped.error_message);
+        assert_eq!(asker.entities(EntityFilters::default()).len(), 1 + 6);
+        assert_eq!(asker.entity_state(YARD_ROVER).pose.position.x, -3.0);
+    });
+    assert_eq!((outcome.simulated, outcome.ending), (SimTime::ZERO, Ending::Stopped));
+}
+
+#[test]
 fn an_action_tells_of_each_step() {
     controlled(&paused(&[]), |asker| {
         let (sender, told) = channel();

@@ -1,5 +1,5 @@
 """A client of a real ROS 2 (rclpy) calls the parameter services of Selene's simulation node, as `ros2 param` does, and
-changes the pace.
+changes the pace, a camera's exposure and the Sun's time.
 
     ros2_services.py
 
@@ -67,6 +67,10 @@ def double(value):
     return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
 
 
+def boolean(value):
+    return ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=value)
+
+
 def text(value):
     return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
 
@@ -113,6 +117,29 @@ def check_pace(client):
     client.expect(f"{simulated_s:.3f} s in {wall_s:.3f} s", 0.0 < simulated_s < PACE * wall_s + SLACK_S)
 
 
+def check_settings(client):
+    exposure, utc = "viper.navcam_left.exposure_s", "utc"
+    told = client.call(DescribeParameters, names=[exposure]).descriptors[0]
+    range_ = told.floating_point_range
+    client.expect(f"an exposure can be set: {told}",
+                  told.type == ParameterType.PARAMETER_DOUBLE and not told.read_only and range_[0].to_value == 10.0)
+    for name, value in ((exposure, double(11.0)), (utc, text("tomorrow")), ("viper.imu.enabled", double(1.0))):
+        result = client.set(name, value)
+        client.expect(f"{name}: refused: {result.reason}", not result.successful and result.reason)
+    later = "2026-12-05T12:00:00Z"
+    for name, value in ((exposure, double(0.004)), (utc, text(later)), ("viper.imu.enabled", boolean(False))):
+        result = client.set(name, value)
+        client.expect(f"{name} is set: {result.reason}", result.successful)
+    # Long enough for the node to take it and to say what its world has.
+    client.spin(1.0)
+    values = client.get(exposure, utc, "viper.imu.enabled")
+    client.expect(f"they are read back: {values}", values[0].double_value == 0.004 and values[1].string_value == later
+                  and values[2].type == ParameterType.PARAMETER_BOOL and not values[2].bool_value)
+    told = lambda: {p.name for event in client.events if event.node == NODE for p in event.changed_parameters}
+    client.expect("/parameter_events tells them",
+                  client.spin(ANSWERED_WITHIN_S, lambda: told() >= {exposure, utc, "viper.imu.enabled"}))
+
+
 def main():
     rclpy.init()
     client = Client(rclpy.create_node("client"))
@@ -123,6 +150,7 @@ def main():
     check_what_is_there(client)
     check_refusals(client)
     check_pace(client)
+    check_settings(client)
     sys.exit(1 if client.faults else 0)
 
 

@@ -16,7 +16,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::rcl_interfaces::srv::ListParametersRequest;
-use crate::rcl_interfaces::{FloatingPointRange, IntegerRange, ListParametersResult, ParameterDescriptor};
+use crate::rcl_interfaces::{self, FloatingPointRange, IntegerRange, ListParametersResult, ParameterDescriptor};
 
 pub use served::{PARAMETER_EVENTS, ServedParameters, serve_parameters};
 pub use value::Value;
@@ -108,6 +108,7 @@ impl fmt::Display for ValueRange {
 
 type Check = Box<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 type Apply = Box<dyn Fn(&Value) + Send + Sync>;
+type Read = Box<dyn Fn() -> Value + Send + Sync>;
 
 /// How a parameter changes. Both closures run on the adapter's thread and must not
 /// block or touch the parameters: what takes time is queued for the node.
@@ -148,6 +149,8 @@ pub struct Parameter {
     pub range: ValueRange,
     /// Whether it can be changed.
     pub access: Access,
+    /// What its value is where others than parameters change it too.
+    read: Option<Read>,
 }
 
 impl Parameter {
@@ -160,6 +163,7 @@ impl Parameter {
             constraints: String::new(),
             range: ValueRange::Any,
             access: Access::ReadOnly,
+            read: None,
         }
     }
 
@@ -178,6 +182,17 @@ impl Parameter {
     #[must_use]
     pub fn constrained(self, constraints: impl Into<String>) -> Self {
         Self { constraints: constraints.into(), ..self }
+    }
+
+    /// It, with its value read by `read` whenever somebody asks for it: not only parameters change it. `read` must
+    /// not block, and gives values of the parameter's type.
+    #[must_use]
+    pub fn read_by(self, read: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+        Self { read: Some(Box::new(read)), ..self }
+    }
+
+    fn value_now(&self) -> Value {
+        self.read.as_ref().map_or_else(|| self.value.clone(), |read| read())
     }
 
     /// That of every node of Selene, whose time is simulated time.
@@ -260,8 +275,17 @@ impl Parameters {
 
     /// The value of parameter `name`.
     #[must_use]
-    pub fn value(&self, name: &str) -> Option<&Value> {
-        self.declared.get(name).map(|parameter| &parameter.value)
+    pub fn value(&self, name: &str) -> Option<Value> {
+        self.declared.get(name).map(Parameter::value_now)
+    }
+
+    /// All of them as messages, by name.
+    fn to_messages(&self) -> Vec<rcl_interfaces::Parameter> {
+        let message = |(name, parameter): (&String, &Parameter)| rcl_interfaces::Parameter {
+            name: name.clone(),
+            value: parameter.value_now().to_message(),
+        };
+        self.declared.iter().map(message).collect()
     }
 
     /// Sets parameter `name`.

@@ -1,11 +1,13 @@
 //! The parameters of Selene's nodes. What a world is made of is read-only: it belongs to the scenario, whose fingerprint
-//! the nodes of a run compare, or to the state, which commands change and checkpoints hold. Only what neither of them
-//! knows can be set while the world runs: the pace.
+//! the nodes of a run compare. What can be set while the world runs is the pace, which the world does not know, and what
+//! its state has of sensors, lamps and the sky (`settings`), which the next heartbeat takes.
+
+mod settings;
 
 use selene_coherence::RunId;
 use selene_ros::parameters::{Change, Parameter, Parameters, Value, ValueRange};
 use selene_sim::Model;
-use selene_simulation::{Pace, Timeline};
+use selene_simulation::{Pace, SimulationOptions, Timeline};
 
 use crate::args::{PACE_MAX, PACE_MIN};
 
@@ -32,9 +34,12 @@ pub(crate) fn of_node(model: &Model, run: &RunId) -> Parameters {
     .fold(Parameters::default(), Parameters::with)
 }
 
-/// Those of a node that steps the world.
-pub(crate) fn of_simulation(model: &Model, run: &RunId, pace: Pace, timeline: &Timeline) -> Parameters {
-    of_node(model, run).with(self::pace(pace, timeline))
+/// Those of a node that steps the world as `options` say.
+pub(crate) fn of_simulation(model: &Model, run: &RunId, options: &SimulationOptions) -> Parameters {
+    let SimulationOptions { pace, timeline, .. } = options;
+    let parameters = of_node(model, run).with(self::pace(*pace, timeline));
+    let live = if options.shared.is_some() { None } else { Some(&options.settings) };
+    settings::of_world(model, live).into_iter().fold(parameters, Parameters::with)
 }
 
 /// The pace, which can be set where simulated time follows no clock of others.
@@ -79,7 +84,7 @@ mod tests {
         let timeline = Timeline::default();
         let mut pacer = Pacer::new(Pace::Fast, &timeline);
         let mut parameters = Parameters::default().with(pace(Pace::Fast, &timeline));
-        assert_eq!(parameters.value("pace"), Some(&Value::Double(0.0)));
+        assert_eq!(parameters.value("pace"), Some(Value::Double(0.0)));
         assert!(matches!(pacer.wait_for(SimTime::ZERO, || {}), Ok(Tick::Unpaced)));
         assert_eq!(parameters.set("pace", &Value::Double(1000.0)), Ok(()));
         assert!(matches!(pacer.wait_for(SimTime::from_nanos(1), || {}), Ok(Tick::OnTime(_))));
@@ -93,7 +98,7 @@ mod tests {
         let slow = parameters.set("pace", &Value::Double(0.0005));
         assert!(matches!(&slow, Err(ParameterError::Refused { why, .. }) if *why == allowed()), "{slow:?}");
         assert!(matches!(parameters.set("pace", &Value::Double(1001.0)), Err(ParameterError::OutOfRange { .. })));
-        assert_eq!(parameters.value("pace"), Some(&Value::Double(2.0)));
+        assert_eq!(parameters.value("pace"), Some(Value::Double(2.0)));
     }
 
     #[test]

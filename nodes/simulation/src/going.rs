@@ -36,6 +36,8 @@ pub(crate) struct Going {
 struct Steps {
     asked: u64,
     done: u64,
+    /// Whether a heartbeat that counts as one of them is under way.
+    is_made: bool,
     waiting: Waiting,
 }
 
@@ -101,7 +103,7 @@ impl Going {
         match (self.state, self.steps.is_some()) {
             (RunState::Paused, false) if asked == 0 => waiting.end(),
             (RunState::Paused, false) => {
-                self.steps = Some(Steps { asked, done: 0, waiting });
+                self.steps = Some(Steps { asked, done: 0, is_made: false, waiting });
                 self.clock.run(true);
             }
             (RunState::Paused, true) => waiting.fail(ChangeError::Stepping),
@@ -109,14 +111,24 @@ impl Going {
         }
     }
 
-    /// Whether steps are under way and the heartbeat that is made is the last of them.
-    pub(crate) fn is_last_step(&self) -> bool {
-        self.steps.as_ref().is_some_and(|steps| steps.done + 1 == steps.asked)
+    /// A heartbeat is about to be made.
+    pub(crate) fn begin_heartbeat(&mut self) {
+        if let Some(steps) = &mut self.steps {
+            steps.is_made = true;
+        }
     }
 
-    /// A heartbeat was made.
+    /// Whether steps are under way and the heartbeat that is made is the last of them.
+    pub(crate) fn is_last_step(&self) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.is_made && steps.done + 1 == steps.asked)
+    }
+
+    /// A heartbeat was made and dealt with; it is no step for who asked for steps only after it was made.
     pub(crate) fn stepped(&mut self) {
         let Some(steps) = &mut self.steps else { return };
+        if !std::mem::take(&mut steps.is_made) {
+            return;
+        }
         steps.done += 1;
         steps.waiting.tell(steps.done, steps.asked - steps.done);
         let is_over = steps.done == steps.asked || steps.waiting.is_cancelled();
@@ -227,14 +239,34 @@ mod tests {
         answered
     }
 
+    fn make_step(going: &mut Going) {
+        going.begin_heartbeat();
+        going.stepped();
+    }
+
+    #[test]
+    fn a_heartbeat_made_before_steps_were_asked_for_is_none_of_them() {
+        let mut going = Going::new(false);
+        going.begin_heartbeat();
+        // While the heartbeat is waited for.
+        going.enter(RunState::Paused);
+        let answered = ask(&mut going, 1);
+        going.stepped();
+        assert!(going.moves() && answered.try_recv().is_err());
+        make_step(&mut going);
+        assert!(!going.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
+    }
+
     #[test]
     fn steps_are_made_while_time_stands_and_then_it_stands_again() {
         let mut going = Going::new(true);
         assert!(!going.moves());
         let answered = ask(&mut going, 2);
         assert!(going.moves() && !going.is_last_step() && going.state() == RunState::Paused);
-        going.stepped();
-        assert!(going.is_last_step() && answered.try_recv().is_err());
+        make_step(&mut going);
+        assert!(!going.is_last_step() && answered.try_recv().is_err());
+        going.begin_heartbeat();
+        assert!(going.is_last_step());
         going.stepped();
         assert!(!going.moves() && matches!(answered.try_recv(), Ok(Ok(None))));
         assert!(matches!(ask(&mut going, 0).try_recv(), Ok(Ok(None))) && !going.moves());
@@ -247,7 +279,7 @@ mod tests {
         going.enter(RunState::Paused);
         let first = ask(&mut going, 5);
         assert!(matches!(ask(&mut going, 1).try_recv(), Ok(Err(ChangeError::Stepping))));
-        going.stepped();
+        make_step(&mut going);
         going.enter(RunState::Playing);
         assert!(matches!(first.try_recv(), Ok(Err(ChangeError::StepsEnded { done: 1, .. }))));
         assert!(going.moves());

@@ -21,6 +21,7 @@ mod pace;
 mod publishers;
 mod retell;
 mod rover_publishers;
+mod settings;
 mod sharing;
 mod terrain;
 
@@ -42,6 +43,7 @@ pub use holds::{HoldCounts, HoldReport};
 use node::Node;
 pub use pace::{Pace, PaceReport, Pacer, Tick, Timeline};
 pub use retell::{RecordedRun, Retold, Told, retell};
+pub use settings::LiveSettings;
 pub use sharing::SharedRovers;
 
 /// How a run goes; by default as fast as it can to the end of the routes, with nobody to wait for, and nothing saved.
@@ -65,6 +67,8 @@ pub struct SimulationOptions {
     pub shared: Option<SharedRovers>,
     /// What somebody in this process asks of the world while it runs.
     pub changes: Changes,
+    /// What somebody sets of sensors, lamps and sky while it runs; of a world that several share nothing can be.
+    pub settings: LiveSettings,
     /// How others ask.
     pub control: ControlOptions,
 }

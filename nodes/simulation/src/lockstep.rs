@@ -25,8 +25,13 @@ pub(crate) struct Lockstep {
     /// How many times the world was reset: what was acknowledged before does not count.
     epoch: u32,
     arrived: Receiver<selene_msgs::Acknowledge>,
-    /// When somebody was last heard or reported missing.
+    /// When somebody was last heard, and when that was last waited for in vain so long that it was reported.
     heard: Instant,
+    reported: Instant,
+    /// When somebody last dealt with something new.
+    advanced: Instant,
+    /// When the latest snapshot was last said again, or nobody was waited for.
+    said_again: Instant,
     _subscription: Subscription,
 }
 
@@ -40,6 +45,9 @@ impl Lockstep {
             epoch: 0,
             arrived,
             heard: Instant::now(),
+            reported: Instant::now(),
+            advanced: Instant::now(),
+            said_again: Instant::now(),
             _subscription: subscription,
         })
     }
@@ -57,7 +65,11 @@ impl Lockstep {
             self.note(&message);
         }
         let oldest_allowed = if to_the_last { sequence } else { sequence.saturating_sub(WINDOW) };
-        self.acknowledged.values().any(|latest| latest.is_none_or(|latest| latest < oldest_allowed))
+        let must_wait = self.acknowledged.values().any(|latest| latest.is_none_or(|latest| latest < oldest_allowed));
+        if !must_wait {
+            self.said_again = Instant::now();
+        }
+        must_wait
     }
 
     /// Heartbeats that the slowest participant is behind `sequence`; none where nobody is waited for.
@@ -65,20 +77,30 @@ impl Lockstep {
         self.acknowledged.values().map(|latest| sequence.saturating_sub(latest.unwrap_or(0))).max()
     }
 
-    /// Waits for an acknowledgement; true when none came for a while.
-    pub(crate) fn wait(&mut self) -> bool {
+    /// Waits for an acknowledgement, `longest` at most; true when none came for a while, so that the latest snapshot
+    /// is to be said again.
+    pub(crate) fn wait_for(&mut self, longest: Duration) -> bool {
         let all_known = self.acknowledged.values().all(Option::is_some);
         let patience = if all_known { SAY_AGAIN_TO_SLOW } else { SAY_AGAIN_TO_NEW };
-        match self.arrived.recv_timeout(patience) {
-            Ok(message) => {
-                self.note(&message);
-                false
-            }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                self.report_silent();
-                true
-            }
+        match self.arrived.recv_timeout(longest.min(patience)) {
+            Ok(message) => self.note(&message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.report_silent(),
         }
+        let is_due = self.said_again.max(self.heard).elapsed() >= patience;
+        if is_due {
+            self.said_again = Instant::now();
+        }
+        is_due
+    }
+
+    /// For how long nobody dealt with anything new, counted from `begun` at the earliest.
+    pub(crate) fn silent_since(&self, begun: Instant) -> Duration {
+        self.advanced.max(begun).elapsed()
+    }
+
+    /// Waits for an acknowledgement; true when none came for a while.
+    pub(crate) fn wait(&mut self) -> bool {
+        self.wait_for(SAY_AGAIN_TO_SLOW)
     }
 
     fn note(&mut self, message: &selene_msgs::Acknowledge) {
@@ -86,16 +108,19 @@ impl Lockstep {
         if message.epoch != self.epoch {
             return;
         }
-        if let Some(latest) = self.acknowledged.get_mut(&message.participant) {
-            *latest = (*latest).max(Some(message.sequence));
+        if let Some(latest) = self.acknowledged.get_mut(&message.participant)
+            && *latest < Some(message.sequence)
+        {
+            *latest = Some(message.sequence);
+            self.advanced = Instant::now();
         }
     }
 
     fn report_silent(&mut self) {
-        if self.heard.elapsed() < REPORT_EVERY {
+        if self.heard.max(self.reported).elapsed() < REPORT_EVERY {
             return;
         }
-        self.heard = Instant::now();
+        self.reported = Instant::now();
         for (participant, latest) in &self.acknowledged {
             tracing::warn!(participant, ?latest, "the simulation waits for its participants");
         }

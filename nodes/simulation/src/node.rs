@@ -26,9 +26,11 @@ use crate::maps::Maps;
 use crate::pace::{PaceReport, Pacer};
 use crate::publishers::RunPublishers;
 use crate::rover_publishers::RoverPublishers;
+use crate::settings::LiveSettings;
 use crate::sharing::{Arrival, Sharing};
 use crate::terrain::TerrainAnswers;
 use crate::{Begin, Ending, SimulationOptions};
+use waiting::Patience;
 
 /// The name of a simulation that is alone in its run.
 const ALONE: &str = "simulation";
@@ -51,6 +53,7 @@ pub(crate) struct Node {
     has_led: bool,
     checkpoints: Option<Checkpoints>,
     changes: Changes,
+    settings: LiveSettings,
     /// Whether simulated time passes.
     going: Going,
     /// What somebody said of entities.
@@ -83,6 +86,9 @@ impl Node {
                 (World::resume(&context.model, state, &context.folders)?, Some(recent))
             }
         };
+        if options.shared.is_none() {
+            options.settings.begin_world(&mut world);
+        }
         let mut sharing = match &options.shared {
             Some(shared) => Some(Sharing::open(context, shared, place(&world))?),
             None => None,
@@ -109,6 +115,7 @@ impl Node {
             placed: BTreeSet::new(),
             checkpoints: options.checkpoints.as_ref().map(|options| Checkpoints::new(options, &world, recorder)),
             changes: options.changes.clone(),
+            settings: options.settings.clone(),
             folders: context.folders.clone(),
             run: RunPublishers::new(context, ALONE, recent.as_ref().map(|_| world.time()))?,
             diagnostics: RunDiagnostics::open(links, world.time())?,
@@ -139,12 +146,14 @@ impl Node {
         self.follow_rovers()?;
         self.tell_of_the_run(began_at)?;
         let recent = self.recent.clone();
-        self.tell_the_beginning(recent.as_ref(), stop)?;
+        self.tell_the_beginning(recent.as_ref(), &mut Patience::Endless, stop)?;
+        self.await_participants(true, stop)?;
         self.going.start();
         loop {
             if let Some(ending) = self.ending(options, began_at, stop) {
                 // Participants finish what they have before the run is called ended.
-                self.await_participants(&Arc::clone(self.feed.last()), true, stop)?;
+                let mut patience = if self.going.quits() { Patience::UntilSilent } else { Patience::Endless };
+                self.await_told(&Arc::clone(self.feed.last()), &mut patience, stop)?;
                 return Ok((ending, self.going.wall_s()));
             }
             self.carry_out(stop)?;
@@ -152,6 +161,7 @@ impl Node {
                 self.stand()?;
                 continue;
             }
+            self.going.begin_heartbeat();
             self.heartbeat(&Arc::clone(self.feed.last()), stop)?;
             self.await_others(stop)?;
             self.keep_pace()?;
@@ -204,14 +214,19 @@ impl Node {
     }
 
     /// Tells where the world begins, or the last while of the run that it goes on from.
-    fn tell_the_beginning(&mut self, recent: Option<&Recent>, stop: &AtomicBool) -> Result<(), NodeError> {
+    fn tell_the_beginning(
+        &mut self,
+        recent: Option<&Recent>,
+        patience: &mut Patience,
+        stop: &AtomicBool,
+    ) -> Result<(), NodeError> {
         match recent {
-            None => self.tell_the_start(stop),
-            Some(recent) => self.tell_again(recent, stop),
+            None => self.tell_the_start(),
+            Some(recent) => self.tell_again(recent, patience, stop),
         }
     }
 
-    fn tell_the_start(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
+    fn tell_the_start(&mut self) -> Result<(), NodeError> {
         let first = Arc::clone(self.feed.last());
         if self.leads() {
             self.run.clock(first.time)?;
@@ -220,11 +235,11 @@ impl Node {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.take(&self.world, &first)?;
         }
-        self.await_participants(&first, true, stop)
+        Ok(())
     }
 
     /// Tells the nodes the last while of the run before; nobody else hears of it.
-    fn tell_again(&mut self, recent: &Recent, stop: &AtomicBool) -> Result<(), NodeError> {
+    fn tell_again(&mut self, recent: &Recent, patience: &mut Patience, stop: &AtomicBool) -> Result<(), NodeError> {
         let mut last = SimTime::ZERO;
         let mut ruts = recent.ruts_before.clone();
         for snapshot in &recent.snapshots {
@@ -233,7 +248,7 @@ impl Node {
                 self.run.state(&self.world, snapshot)?;
             }
             self.rovers.truth(last, snapshot, true)?;
-            self.await_participants(snapshot, true, stop)?;
+            self.await_told(snapshot, patience, stop)?;
             ruts.apply(&snapshot.edits);
             last = snapshot.time;
         }

@@ -1,5 +1,5 @@
 //! Parameters to those outside: the six services that every ROS 2 node has, and
-//! what changed on `/parameter_events`.
+//! what is there and what changed on `/parameter_events`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,6 +55,7 @@ pub fn serve_parameters(
         shared.serve::<SetParameters>(transport, "set_parameters", Shared::set)?,
         shared.serve::<SetParametersAtomically>(transport, "set_parameters_atomically", Shared::set_atomically)?,
     ];
+    shared.tell_all();
     Ok(ServedParameters { _services: services })
 }
 
@@ -91,13 +92,15 @@ impl Shared {
     fn get(&self, request: &GetParametersRequest) -> GetParametersResponse {
         let parameters = self.lock();
         // One that is not declared has the type of what is not set.
-        let value = |name: &String| parameters.value(name).map_or_else(ParameterValue::default, Value::to_message);
+        let value =
+            |name: &String| parameters.value(name).map_or_else(ParameterValue::default, |value| value.to_message());
         GetParametersResponse { values: request.names.iter().map(value).collect() }
     }
 
     fn types(&self, request: &GetParameterTypesRequest) -> GetParameterTypesResponse {
         let parameters = self.lock();
-        let of = |name: &String| parameters.value(name).map_or(ParameterType::PARAMETER_NOT_SET, Value::ros_type);
+        let of =
+            |name: &String| parameters.value(name).map_or(ParameterType::PARAMETER_NOT_SET, |value| value.ros_type());
         GetParameterTypesResponse { types: request.names.iter().map(of).collect() }
     }
 
@@ -129,13 +132,18 @@ impl Shared {
     }
 
     fn tell(&self, changed: &[rcl_interfaces::Parameter]) {
+        self.publish(ParameterEvent { changed_parameters: changed.to_vec(), ..ParameterEvent::default() });
+    }
+
+    /// Tells those that are there from the start, as a ROS 2 node does when it declares them.
+    fn tell_all(&self) {
+        let new_parameters = self.lock().to_messages();
+        self.publish(ParameterEvent { new_parameters, ..ParameterEvent::default() });
+    }
+
+    fn publish(&self, event: ParameterEvent) {
         let now = (self.now)();
-        let event = ParameterEvent {
-            stamp: now.into(),
-            node: self.node.clone(),
-            changed_parameters: changed.to_vec(),
-            ..ParameterEvent::default()
-        };
+        let event = ParameterEvent { stamp: now.into(), node: self.node.clone(), ..event };
         self.sent(self.events.publish(&event, now));
     }
 

@@ -48,6 +48,10 @@ fn served() -> Served {
     let heard = subscribe(&bus, PARAMETER_EVENTS, Qos::reliable(), move |event| sender.send(event).unwrap()).unwrap();
     let now = || SimTime::from_nanos(2_500_000_000);
     let served = serve_parameters(&bus, NODE, parameters(&done), now).unwrap();
+    let new = events.try_recv().map(|event: ParameterEvent| event.new_parameters).unwrap();
+    let names: Vec<_> = new.iter().map(|parameter| parameter.name.as_str()).collect();
+    assert_eq!(names, ["level", "pace", "scenario.name", "scenario.site.name", "seed", "use_sim_time"]);
+    assert_eq!(new[1].value, double(1.0));
     Served { bus, done, events, _kept: (served, heard) }
 }
 
@@ -216,5 +220,12 @@ fn a_node_that_sets_its_own_gets_the_same_refusals() {
     let refused = parameters.set("pace", &Value::Double(-1.0));
     assert!(matches!(refused, Err(ParameterError::OutOfRange { .. })), "{refused:?}");
     assert_eq!(parameters.set("use_sim_time", &Value::Bool(true)), Ok(()));
-    assert_eq!(parameters.value("pace"), Some(&Value::Double(1.0)));
+    assert_eq!(parameters.value("pace"), Some(Value::Double(1.0)));
+    // One that others change too.
+    let told = Arc::new(Mutex::new(2.0));
+    let reading = Arc::clone(&told);
+    let level = Parameter::read_only("level", Value::Double(0.0), "Level.");
+    let parameters = parameters.with(level.read_by(move || Value::Double(*reading.lock().unwrap())));
+    *told.lock().unwrap() = 3.0;
+    assert_eq!(parameters.value("level"), Some(Value::Double(3.0)));
 }

@@ -47,8 +47,16 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     interrupt::check(&stop)?;
     let participants = args.participants.clone();
     let options = simulation_options(SIMULATION, &args.pacing, timeline, &args.ruts, &args.checkpoints, participants);
+    let shared = SharedRovers {
+        own: args.own.clone(),
+        awaited: args.await_rovers.clone(),
+        is_free: args.free,
+        address: network.address(),
+    };
+    let options = SimulationOptions { shared: (!args.own.is_empty()).then_some(shared), ..options };
+    options.settings.begin(&begin);
     let run = args.node.run.run.clone().unwrap_or_else(RunId::random);
-    let parameters = parameters::of_simulation(&model, &run, options.pace, &options.timeline);
+    let parameters = parameters::of_simulation(&model, &run, &options);
     let parameters = ros.set(parameters, &names)?;
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::clone(&wire) as Arc<dyn Transport>];
@@ -57,13 +65,6 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
     let traffic = Traffic { meter: Arc::clone(&meter), wire: Some(wire), limit_bytes_s: args.link.bandwidth_limit };
-    let shared = SharedRovers {
-        own: args.own.clone(),
-        awaited: args.await_rovers.clone(),
-        is_free: args.free,
-        address: network.address(),
-    };
-    let options = SimulationOptions { shared: (!args.own.is_empty()).then_some(shared), ..options };
     let context = context(&meter, run, model, None);
     let scenario = Arc::clone(context.model.scenario());
     let (run, domain) = (&context.links.run, network.domain_id());

@@ -60,7 +60,8 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
     let options = node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep());
     let run = args.run.run.clone().unwrap_or_else(RunId::random);
-    let parameters = parameters::of_simulation(&model, &run, options.pace, &options.timeline);
+    options.settings.begin(&begin);
+    let parameters = parameters::of_simulation(&model, &run, &options);
     let parameters = ros.set(parameters, &names)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use selene_coherence::NodeError;
 use selene_sim::{AllowedFolders, Entity, Placement, ResetScope, Snapshot, Spawn};
 
+use super::waiting::Patience;
 use super::{Node, begin_feed};
 use crate::changes::{Answer, Budget, Change, ChangeError};
 use crate::going::{RunState, Waiting};
 
-/// While time stands, requests for terrain and commands are looked at this often (wall time).
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// While time stands or is held for participants, requests are looked at this often (wall time).
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Node {
     pub(crate) fn folders(&self) -> &AllowedFolders {
@@ -35,6 +36,9 @@ impl Node {
 
     /// Does what was asked for, as much as there is room for between two heartbeats.
     pub(super) fn carry_out(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
+        if !self.is_shared() {
+            self.settings.give(&mut self.world);
+        }
         let mut budget = Budget::of_a_heartbeat();
         while let Some(task) = self.changes.take(&mut budget) {
             if let Some(rest) = task.carry_out(self, stop)? {
@@ -49,14 +53,19 @@ impl Node {
 
     /// Waits a little while for a request; meanwhile rovers take commands, and others get what they missed.
     pub(super) fn stand(&mut self) -> Result<(), NodeError> {
-        self.inputs.hand_to(&mut self.world);
-        self.world.take_commands();
+        self.take_commands();
         let latest = self.feed.last().sequence;
         // Nobody is waited for; what has arrived is taken in.
         self.lockstep.must_wait(latest, true);
         self.answer_terrain()?;
         self.changes.wait(LOOK_EVERY);
         Ok(())
+    }
+
+    /// Has rovers take their commands while time stands, so that none pile up.
+    pub(super) fn take_commands(&mut self) {
+        self.inputs.hand_to(&mut self.world);
+        self.world.take_commands();
     }
 
     /// Makes a change, or says why it cannot be made.
@@ -133,22 +142,24 @@ impl Node {
     }
 
     fn reset(&mut self, scope: ResetScope, stop: &AtomicBool) -> Result<Answer, NodeError> {
-        // Nothing of before is told after the clock went back.
-        self.await_participants(&Arc::clone(self.feed.last()), true, stop)?;
+        // Nothing of before is told after the clock went back, but by one that is silent and speaks again.
+        let mut patience = Patience::UntilSilent;
+        self.await_told(&Arc::clone(self.feed.last()), &mut patience, stop)?;
         if let Err(error) = self.world.reset_in(scope) {
             return Ok(Err(error.into()));
         }
-        self.begin_anew(scope, stop)?;
+        self.begin_anew(scope, &mut patience, stop)?;
         Ok(Ok(None))
     }
 
     /// Begins anew with a world that was reset: what was kept of before is forgotten, and everybody is told.
-    fn begin_anew(&mut self, scope: ResetScope, stop: &AtomicBool) -> Result<(), NodeError> {
+    fn begin_anew(&mut self, scope: ResetScope, patience: &mut Patience, stop: &AtomicBool) -> Result<(), NodeError> {
         let (epoch, time) = (self.world.epoch(), self.world.time());
         self.going.begin_anew();
         self.pacer.begin_anew();
         self.inputs.begin_anew(time);
         self.infos.forget_all();
+        self.settings.begin_anew(&self.world);
         self.lockstep.begin_anew(epoch);
         self.rovers.begin_anew();
         self.diagnostics.begin_anew(time);
@@ -166,6 +177,7 @@ impl Node {
         if recent.is_some() {
             self.run.clock(time)?;
         }
-        self.tell_the_beginning(recent.as_ref(), stop)
+        self.tell_the_beginning(recent.as_ref(), patience, stop)?;
+        self.await_told(&Arc::clone(self.feed.last()), patience, stop)
     }
 }

@@ -1,0 +1,293 @@
+//! What can be set of a world that runs: `utc`, where the sky stands; `ROVER.SENSOR.…` of each sensor;
+//! `ROVER.lamps.LAMP`. Rovers that come later have none: parameters are declared once.
+
+use std::sync::Arc;
+
+use selene_base::SimTime;
+use selene_ros::parameters::{Change, Parameter, Value, ValueRange};
+use selene_sensors::{SensorSetting, SensorSpec};
+use selene_sim::{EntityId, LampCommand, Model, Scenario};
+use selene_simulation::LiveSettings;
+use selene_sky::Utc;
+
+/// Why nothing of a shared world can be set.
+const SHARED: &str = "Several processes share this world (--own), so it stays as the scenario says.";
+
+/// One that a sensor has: its value in a setting, and the setting with another value.
+struct Field {
+    name: &'static str,
+    description: &'static str,
+    range: ValueRange,
+    value: fn(&SensorSpec, &SensorSetting) -> Value,
+    with: fn(&SensorSpec, SensorSetting, &Value) -> SensorSetting,
+}
+
+/// A sensor of a rover in a world that runs.
+#[derive(Clone)]
+struct OfSensor {
+    rover: EntityId,
+    spec: Arc<SensorSpec>,
+    live: LiveSettings,
+}
+
+/// Those of a world; all are read-only without `live`.
+pub(super) fn of_world(model: &Model, live: Option<&LiveSettings>) -> Vec<Parameter> {
+    let mut all = vec![utc(model.scenario(), live)];
+    for (id, kind) in model.rovers() {
+        let rover = &kind.setup().name;
+        for sensor in &kind.setup().sensors {
+            let prefix = format!("{rover}.{}", sensor.spec.header().name);
+            all.extend(of_sensor(*id, &prefix, &sensor.spec, live));
+        }
+        for (index, lamp) in kind.model().lamps().iter().enumerate() {
+            let name = format!("{rover}.lamps.{}", lamp.spec.name);
+            all.push(of_lamp(*id, index, (name.as_str(), lamp.spec.name.as_str(), lamp.spec.level), live));
+        }
+    }
+    all
+}
+
+fn utc(scenario: &Arc<Scenario>, live: Option<&LiveSettings>) -> Parameter {
+    let description = "UTC at simulated time zero: where Sun, Earth and stars stand. The scenario or --utc sets it.";
+    let begins = scenario.utc;
+    let value = Value::Text(begins.to_string());
+    let Some(live) = live else { return Parameter::read_only("utc", value, format!("{description} {SHARED}")) };
+    let (checked, applied, read) = (live.clone(), live.clone(), live.clone());
+    let scenario = Arc::clone(scenario);
+    let check = move |value: &Value| {
+        let offset = offset(value, begins)?;
+        scenario.sky.at(begins.after(checked.time() + offset)).map(drop).map_err(|error| error.to_string())
+    };
+    let apply = move |value: &Value| {
+        if let Ok(offset) = offset(value, begins) {
+            applied.set_sky_offset(offset);
+        }
+    };
+    Parameter::changeable("utc", value, description, ValueRange::Any, Change::new(check, apply))
+        .constrained("YYYY-MM-DDTHH:MM:SSZ, 1900 to 2099")
+        .read_by(move || Value::Text(begins.after(read.sky_offset()).to_string()))
+}
+
+/// How much later than the scenario's a UTC instant is.
+fn offset(value: &Value, begins: Utc) -> Result<SimTime, String> {
+    let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
+    Ok(text.parse::<Utc>().map_err(|error| error.to_string())?.since(begins))
+}
+
+fn of_sensor(rover: EntityId, prefix: &str, spec: &SensorSpec, live: Option<&LiveSettings>) -> Vec<Parameter> {
+    let name = |field: &Field| format!("{prefix}.{}", field.name);
+    let Some(live) = live else {
+        let fixed = |field: Field| {
+            let value = (field.value)(spec, &SensorSetting::default());
+            Parameter::read_only(name(&field), value, format!("{} {SHARED}", field.description))
+        };
+        return fields(spec).into_iter().map(fixed).collect();
+    };
+    let of = OfSensor { rover, spec: Arc::new(spec.clone()), live: live.clone() };
+    fields(spec).into_iter().map(|field| of.parameter(name(&field), field)).collect()
+}
+
+/// What of a sensor can be set.
+fn fields(spec: &SensorSpec) -> Vec<Field> {
+    let mut fields = vec![enabled()];
+    if spec.without_noise().is_some() {
+        fields.push(noise());
+    }
+    if let SensorSpec::Camera(camera) = spec {
+        fields.push(exposure_s(camera.exposure_max_s()));
+        if camera.can_meter() {
+            fields.push(auto_exposure());
+        }
+    }
+    fields
+}
+
+fn enabled() -> Field {
+    Field {
+        name: "enabled",
+        description: "Whether the sensor measures.",
+        range: ValueRange::Any,
+        value: |_, setting| Value::Bool(setting.enabled),
+        with: |_, setting, value| SensorSetting { enabled: *value == Value::Bool(true), ..setting },
+    }
+}
+
+fn noise() -> Field {
+    Field {
+        name: "noise",
+        description: "Whether readings have noise and drift; biases and scale errors stay in any case.",
+        range: ValueRange::Any,
+        value: |_, setting| Value::Bool(setting.noise),
+        with: |_, setting, value| SensorSetting { noise: *value == Value::Bool(true), ..setting },
+    }
+}
+
+fn exposure_s(longest_s: f64) -> Field {
+    Field {
+        name: "exposure_s",
+        description: "Exposure, s; the longest one with auto_exposure.",
+        range: ValueRange::Doubles(1e-6..=longest_s),
+        value: |spec, setting| Value::Double(set_camera(spec, setting).0),
+        with: |spec, setting, value| {
+            let Value::Double(exposure_s) = value else { return setting };
+            let of_file = set_camera(spec, &SensorSetting::default()).0;
+            SensorSetting { exposure_s: (*exposure_s != of_file).then_some(*exposure_s), ..setting }
+        },
+    }
+}
+
+fn auto_exposure() -> Field {
+    Field {
+        name: "auto_exposure",
+        description: "Whether each image chooses its own exposure.",
+        range: ValueRange::Any,
+        value: |spec, setting| Value::Bool(set_camera(spec, setting).1),
+        with: |spec, setting, value| {
+            let auto = *value == Value::Bool(true);
+            let of_file = set_camera(spec, &SensorSetting::default()).1;
+            SensorSetting { auto_exposure: (auto != of_file).then_some(auto), ..setting }
+        },
+    }
+}
+
+/// Exposure, s, and whether it is metered, of a camera that is set.
+fn set_camera(spec: &SensorSpec, setting: &SensorSetting) -> (f64, bool) {
+    match spec {
+        SensorSpec::Camera(camera) => {
+            let camera = camera.set_to(setting);
+            (camera.exposure_s, camera.auto_exposure)
+        }
+        _ => (0.0, false),
+    }
+}
+
+impl OfSensor {
+    fn name(&self) -> &str {
+        self.spec.header().name
+    }
+
+    fn setting(&self) -> SensorSetting {
+        self.live.sensor(self.rover, self.name())
+    }
+
+    fn parameter(&self, name: String, field: Field) -> Parameter {
+        let Field { description, range, value, with, .. } = field;
+        let (checked, applied, read) = (self.clone(), self.clone(), self.clone());
+        let check = move |value: &Value| {
+            let setting = with(&checked.spec, checked.setting(), value);
+            checked.spec.check(&setting).map_err(|why| why.to_string())
+        };
+        let apply = move |value: &Value| {
+            applied.live.set_sensor(applied.rover, applied.name(), |setting| with(&applied.spec, setting, value));
+        };
+        let first = value(&self.spec, &SensorSetting::default());
+        Parameter::changeable(name, first, description, range, Change::new(check, apply))
+            .read_by(move || value(&read.spec, &read.setting()))
+    }
+}
+
+/// A lamp by the name of its parameter, its own name and its level at the start.
+fn of_lamp(
+    rover: EntityId,
+    index: usize,
+    (parameter, lamp, level): (&str, &str, f64),
+    live: Option<&LiveSettings>,
+) -> Parameter {
+    let description = "Part of the lamp's full flux, as its command topic sets it.";
+    let first = Value::Double(level);
+    let Some(live) = live else { return Parameter::read_only(parameter, first, format!("{description} {SHARED}")) };
+    let (applied, read, lamp) = (live.clone(), live.clone(), lamp.to_owned());
+    let apply = move |value: &Value| {
+        if let Value::Double(level) = value {
+            applied.light(rover, LampCommand { lamp: lamp.clone(), level: *level });
+        }
+    };
+    let change = Change::new(|_| Ok(()), apply);
+    Parameter::changeable(parameter, first, description, ValueRange::Doubles(0.0..=1.0), change)
+        .read_by(move || Value::Double(read.lamp_level(rover, index).unwrap_or(level)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARED, of_world};
+    use selene_base::SimTime;
+    use selene_ros::parameters::{ParameterError, Parameters, Value};
+    use selene_sensors::SensorSetting;
+    use selene_sim::{EntityId, LoadOptions, Model, Scenario};
+    use selene_simulation::LiveSettings;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    const ROVER: EntityId = EntityId(1);
+
+    /// A VIPER on the test yard with a camera, encoders and an inertial unit.
+    fn model() -> Model {
+        let text = "name: test\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\n\
+                    heartbeat_s: 0.01\nsite: ../site/test_yard.yaml\nsoil: ../soil/lunar.yaml\n\
+                    rover: { file: ../rover/viper.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }\n\
+                    sensors: [../sensor/navcam_left.yaml, ../sensor/wheel_encoders.yaml, ../sensor/imu.yaml]\n";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/test.yaml");
+        let scenario = Scenario::parse(text, &path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        Model::new(Arc::new(scenario)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn parameters(live: Option<&LiveSettings>) -> Parameters {
+        of_world(&model(), live).into_iter().fold(Parameters::default(), Parameters::with)
+    }
+
+    #[test]
+    fn what_is_set_is_read_back_and_waits_for_the_next_heartbeat() {
+        let live = LiveSettings::default();
+        let mut parameters = parameters(Some(&live));
+        for (name, before, after) in [
+            ("viper.navcam_left.exposure_s", Value::Double(0.05), Value::Double(0.004)),
+            ("viper.navcam_left.auto_exposure", Value::Bool(true), Value::Bool(false)),
+            ("viper.navcam_left.noise", Value::Bool(true), Value::Bool(false)),
+            ("viper.imu.enabled", Value::Bool(true), Value::Bool(false)),
+            ("utc", Value::Text("2026-11-21T12:00:00Z".into()), Value::Text("2026-11-22T12:00:00.5Z".into())),
+        ] {
+            assert_eq!(parameters.value(name), Some(before), "{name}");
+            assert_eq!(parameters.set(name, &after), Ok(()), "{name}");
+            assert_eq!(parameters.value(name), Some(after), "{name}");
+        }
+        let camera = SensorSetting { enabled: true, noise: false, exposure_s: Some(0.004), auto_exposure: Some(false) };
+        assert_eq!(live.sensor(ROVER, "navcam_left"), camera);
+        assert_eq!(live.sky_offset(), SimTime::from_nanos(86_400_500_000_000));
+        // What is set back to what its file says is as if it had never been set.
+        for (name, value) in [
+            ("viper.navcam_left.exposure_s", Value::Double(0.05)),
+            ("viper.navcam_left.auto_exposure", Value::Bool(true)),
+            ("viper.navcam_left.noise", Value::Bool(true)),
+        ] {
+            assert_eq!(parameters.set(name, &value), Ok(()), "{name}");
+        }
+        assert_eq!(live.sensor(ROVER, "navcam_left"), SensorSetting::default());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_reason() {
+        let live = LiveSettings::default();
+        let mut parameters = parameters(Some(&live));
+        let exposure = parameters.set("viper.navcam_left.exposure_s", &Value::Double(11.0));
+        assert!(matches!(exposure, Err(ParameterError::OutOfRange { .. })), "{exposure:?}");
+        let utc = parameters.set("utc", &Value::Text("tomorrow".into()));
+        assert!(matches!(&utc, Err(ParameterError::Refused { why, .. }) if why.contains("tomorrow")), "{utc:?}");
+        // Encoders count, so their noise is in what they remember; only cameras are exposed.
+        for name in ["viper.wheel_encoders.noise", "viper.imu.exposure_s"] {
+            let refused = parameters.set(name, &Value::Bool(false));
+            assert!(matches!(refused, Err(ParameterError::Unknown { .. })), "{name}: {refused:?}");
+        }
+        assert_eq!(live.sensor(ROVER, "navcam_left"), SensorSetting::default());
+    }
+
+    #[test]
+    fn nothing_of_a_shared_world_can_be_set() {
+        let mut parameters = parameters(None);
+        for (name, value) in
+            [("utc", Value::Text("2026-11-22T12:00:00Z".into())), ("viper.navcam_left.enabled", Value::Bool(false))]
+        {
+            let refused = parameters.set(name, &value);
+            assert!(refused.is_err_and(|error| error.to_string().contains(SHARED)), "{name}");
+        }
+    }
+}
