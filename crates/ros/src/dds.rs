@@ -225,7 +225,7 @@ impl Transport for Dds {
         let writer = self.writer(topic).map_err(endpoint_error(topic))?;
         let presence = self.presence(Endpoint::writer(writer.guid()), writer.guid(), Some(topic));
         let farewell = (topic.qos.durability == Durability::TransientLocal).then_some(FAREWELL);
-        Ok(Box::new(DdsOutlet { topic: topic.name.clone(), writer, farewell, _presence: presence }))
+        Ok(Box::new(DdsOutlet { topic: topic.name.clone(), writer, farewell, presence }))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
@@ -272,7 +272,7 @@ struct DdsOutlet {
     writer: DataWriter<Encoded, Raw>,
     /// How long its last messages are waited for when it goes.
     farewell: Option<std::time::Duration>,
-    _presence: Presence,
+    presence: Presence,
 }
 
 impl Drop for DdsOutlet {
@@ -303,6 +303,10 @@ impl Outlet for DdsOutlet {
 
     fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         self.send(message, stamp)
+    }
+
+    fn subscribers(&self) -> Option<usize> {
+        Some(self.presence.matches.count(self.presence.guid))
     }
 }
 

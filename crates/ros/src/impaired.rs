@@ -204,6 +204,10 @@ impl Outlet for ImpairedOutlet {
         self.later(move |outlet| outlet.repeat(&message, stamp));
         Ok(())
     }
+
+    fn subscribers(&self) -> Option<usize> {
+        self.outlet.subscribers()
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,11 @@ pub trait Outlet: Send + Sync {
     fn repeat(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
         Ok(())
     }
+
+    /// How many subscribers a message goes to now, of those in other processes; none where that is not known.
+    fn subscribers(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// The asking end of a service.

@@ -81,14 +81,23 @@ impl Network {
 #[cfg(all(feature = "dds", not(feature = "r2r")))]
 fn service_mapping() -> Result<ServiceMapping, Fault> {
     let name = std::env::var_os("RMW_IMPLEMENTATION").unwrap_or_default();
-    match name.to_str() {
-        Some("" | "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp") => Ok(ServiceMapping::Enhanced),
-        Some("rmw_cyclonedds_cpp") => Ok(ServiceMapping::Cyclone),
-        _ => Err(Fault::input(format!(
-            "RMW_IMPLEMENTATION={}: must be rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp or rmw_cyclonedds_cpp, whose \
-             services are understood, or unset; without the network, run with --no-dds",
-            name.to_string_lossy()
-        ))),
+    mapping_of(&name.to_string_lossy()).map_err(Fault::input)
+}
+
+#[cfg(all(feature = "dds", not(feature = "r2r")))]
+fn mapping_of(rmw: &str) -> Result<ServiceMapping, String> {
+    match rmw {
+        "" | "rmw_fastrtps_cpp" | "rmw_fastrtps_dynamic_cpp" => Ok(ServiceMapping::Enhanced),
+        "rmw_cyclonedds_cpp" => Ok(ServiceMapping::Cyclone),
+        "rmw_zenoh_cpp" => Err(format!(
+            "RMW_IMPLEMENTATION={rmw}: Selene speaks DDS, which nodes on Zenoh do not hear: build it with the feature \
+             r2r, or set rmw_fastrtps_cpp or rmw_cyclonedds_cpp for all nodes (docs/ros2.md); without the network, run \
+             with --no-dds"
+        )),
+        _ => Err(format!(
+            "RMW_IMPLEMENTATION={rmw}: must be rmw_fastrtps_cpp, rmw_fastrtps_dynamic_cpp or rmw_cyclonedds_cpp, whose \
+             services are understood, or unset; without the network, run with --no-dds"
+        )),
     }
 }
 
@@ -137,5 +146,23 @@ impl Network {
     /// None.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         None
+    }
+}
+
+#[cfg(all(test, feature = "dds", not(feature = "r2r")))]
+mod tests {
+    use super::{ServiceMapping, mapping_of};
+
+    #[test]
+    fn a_middleware_that_is_not_spoken_is_refused_in_one_line_with_what_to_do() {
+        assert!(matches!(mapping_of(""), Ok(ServiceMapping::Enhanced)));
+        assert!(matches!(mapping_of("rmw_cyclonedds_cpp"), Ok(ServiceMapping::Cyclone)));
+        for (rmw, parts) in [
+            ("rmw_zenoh_cpp", ["speaks DDS", "rmw_cyclonedds_cpp", "r2r"]),
+            ("rmw_connextdds", ["rmw_fastrtps_cpp", "rmw_cyclonedds_cpp", "--no-dds"]),
+        ] {
+            let told = mapping_of(rmw).expect_err("refused");
+            assert!(parts.iter().all(|part| told.contains(part)) && !told.contains('\n'), "{told}");
+        }
     }
 }

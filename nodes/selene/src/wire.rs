@@ -80,12 +80,18 @@ struct WireOutlet {
 
 impl Outlet for WireOutlet {
     fn send(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
-        let passes = self.gate.passes(message.bytes().len(), self.is_frame.then_some((self.topic.as_str(), stamp)));
+        // What goes to several leaves several times, and what nobody hears does not leave.
+        let bytes = message.bytes().len() * self.inner.subscribers().unwrap_or(1);
+        let passes = self.gate.passes(bytes, self.is_frame.then_some((self.topic.as_str(), stamp)));
         if passes { self.inner.send(message, stamp) } else { Ok(()) }
     }
 
     fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         self.inner.repeat(message, stamp)
+    }
+
+    fn subscribers(&self) -> Option<usize> {
+        self.inner.subscribers()
     }
 }
 
@@ -157,7 +163,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, LateFrames, LeftOut, LinkArgs, Wire};
+    use super::{
+        BURST, Budget, Encoded, LateFrames, LeftOut, LinkArgs, Outlet, TransportError, Wire, WireOutlet, locked,
+    };
     use selene_base::SimTime;
     use selene_ros::in_process::InProcess;
     use selene_ros::transport::{Publisher, Transport, subscribe};
@@ -224,6 +232,38 @@ mod tests {
         let narrow = LinkArgs { bandwidth_limit: Some(1.0), ..LinkArgs::default() };
         let left_out = LeftOut { late: 0, over_limit: 9 };
         assert_eq!(carried(&narrow, &Timeline::default()), ([1, 10], left_out));
+    }
+
+    /// An outlet that takes all, with so many subscribers.
+    struct Heard(usize);
+
+    impl Outlet for Heard {
+        fn send(&self, _message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn subscribers(&self) -> Option<usize> {
+            Some(self.0)
+        }
+    }
+
+    /// How many of ten frames pass at once a link that carries two and a half of them in a burst.
+    fn passed_to(subscribers: usize) -> u64 {
+        let limit = 2.5 * FRAME_BYTES as f64 / BURST.as_secs_f64();
+        let link = LinkArgs { bandwidth_limit: Some(limit), ..LinkArgs::default() };
+        let wire = Wire::open(Arc::new(InProcess::new()), &link, &Timeline::default()).expect("a wire");
+        // Not filled again while the test runs.
+        locked(wire.gate.budget.as_ref().expect("a limit")).filled = Duration::from_secs(3600);
+        let (inner, topic) = (Box::new(Heard(subscribers)), "/cam/image_raw".to_owned());
+        let outlet = WireOutlet { inner, topic, is_frame: true, gate: Arc::clone(&wire.gate) };
+        let message = Encoded::from_bytes(vec![0; FRAME_BYTES]);
+        (0..10).for_each(|_| outlet.send(&message, SimTime::ZERO).expect("taken"));
+        10 - wire.left_out().get("/cam/image_raw").map_or(0, |left_out| left_out.over_limit)
+    }
+
+    #[test]
+    fn what_goes_to_several_counts_several_times_and_what_nobody_hears_does_not() {
+        assert_eq!([0, 1, 3].map(passed_to), [10, 3, 1]);
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Matches {
         lock(&self.known).get(&ours).into_iter().flatten().copied().collect()
     }
 
+    /// How many endpoints of others are matched with `ours`.
+    pub(super) fn count(&self, ours: GUID) -> usize {
+        lock(&self.known).get(&ours).map_or(0, BTreeSet::len)
+    }
+
     /// Whether some participant is matched with both of `ours`.
     pub(super) fn one_has_both(&self, ours: [GUID; 2]) -> bool {
         let [asking, hearing] = ours.map(|guid| self.of(guid));
