@@ -22,7 +22,7 @@ ARRIVED_M, PASSED_M = 0.3, 0.35
 # Nearest that the rover's middle may come to the rock's, m: its half width and the rock's radius.
 NEAREST_M = 0.75
 # Bags differ here: these tell of wall time and of the run's id.
-NOT_COMPARED = {"/diagnostics", "/rosout"}
+NOT_COMPARED = {"/diagnostics", "/rosout", "/parameter_events"}
 
 
 def main():
