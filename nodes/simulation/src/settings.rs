@@ -97,14 +97,12 @@ impl LiveSettings {
         set: impl FnOnce(&mut World, &Settings) -> Result<(), selene_sim::SettingsError>,
     ) {
         let mut board = self.lock();
-        let is_there =
-            |(rover, _): &(EntityId, String), _: &mut SensorSetting| world.state().rovers.contains_key(rover);
-        board.settings.sensors.retain(is_there);
-        if std::mem::take(&mut board.is_new)
-            && let Err(error) = set(world, &board.settings)
-        {
-            tracing::warn!("a setting was not taken: {error}");
-            board.settings = world.state().settings();
+        if std::mem::take(&mut board.is_new) {
+            board.drop_settings_of_the_gone(world);
+            if let Err(error) = set(world, &board.settings) {
+                tracing::warn!("a setting was not taken: {error}");
+                board.settings = world.state().settings();
+            }
         }
         let lamps = std::mem::take(&mut board.lamps);
         if !lamps.is_empty() {
@@ -134,6 +132,17 @@ impl LiveSettings {
 }
 
 impl Board {
+    fn drop_settings_of_the_gone(&mut self, world: &World) {
+        let rovers = &world.state().rovers;
+        self.settings.sensors.retain(|(rover, sensor), _| {
+            let is_there = rovers.contains_key(rover);
+            if !is_there {
+                tracing::warn!("what was set of sensor {sensor} is dropped: its rover {rover} was removed");
+            }
+            is_there
+        });
+    }
+
     fn read(&mut self, world: &World) {
         let state = world.state();
         self.time = state.time;
