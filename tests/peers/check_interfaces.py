@@ -33,7 +33,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 # Packages of ours, which no standard typestore has.
 OWN_PACKAGES = {"selene_msgs"}
 # Standard, but not among the core packages whose definitions are at hand here.
-BEYOND_CORE = {"grid_map_msgs", "simulation_interfaces", "vision_msgs"}
+BEYOND_CORE = {"grid_map_msgs", "radar_msgs", "simulation_interfaces", "vision_msgs"}
 # What rosidl puts into a message without fields; no .msg text names it.
 DUMMY = "structure_needs_at_least_one_member"
 # From ros-drivers/ackermann_msgs; rosbags has common_interfaces and rcl_interfaces only.

@@ -32,8 +32,8 @@ pub use bag::BagRecorder;
 pub use cdr::{CdrError, Encoded, decode, encode};
 pub use message::{
     Message, ackermann_msgs, action_msgs, builtin_interfaces, diagnostic_msgs, geometry_msgs, grid_map_msgs, nav_msgs,
-    rcl_interfaces, rosgraph_msgs, selene_msgs, sensor_msgs, simulation_interfaces, std_msgs, std_srvs, tf2_msgs,
-    trajectory_msgs, type_description_interfaces, unique_identifier_msgs, vision_msgs,
+    radar_msgs, rcl_interfaces, rosgraph_msgs, selene_msgs, sensor_msgs, simulation_interfaces, std_msgs, std_srvs,
+    tf2_msgs, trajectory_msgs, type_description_interfaces, unique_identifier_msgs, vision_msgs,
 };
 pub use qos::{Qos, Topic};
 pub use service::{Client, Reply, Service, ServiceName, serve};
