@@ -123,6 +123,8 @@ impl Kind {
                 Some(Self::ForceTorque(Box::new(ForceTorqueObserver::new(spec, *link, setup))))
             }
             SensorSpec::Camera(_) | SensorSpec::Lidar(_) => None,
+            // See `ranging`.
+            SensorSpec::Radar(_) | SensorSpec::TofCamera(_) | SensorSpec::RangeFinder(_) => None,
             // They look at the sky: see `sky_instruments`.
             SensorSpec::SunSensor(_) | SensorSpec::StarTracker(_) => None,
         }

@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use crate::{
     BatterySpec, CameraSpec, ContactSpec, EncoderSpec, ForceTorqueSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec,
-    MagnetometerSpec, OdometrySpec, PositionSpec, Schedule, StarTrackerSpec, SunSensorSpec, TemperatureSpec,
-    TorqueSpec,
+    MagnetometerSpec, OdometrySpec, PositionSpec, RadarSpec, RangeFinderSpec, Schedule, StarTrackerSpec, SunSensorSpec,
+    TemperatureSpec, TofCameraSpec, TorqueSpec,
 };
 
 /// The fastest sensor taken, Hz: the world steps at 1 to 2 kHz.
@@ -113,6 +113,12 @@ sensor_kinds! {
     camera: Camera(CameraSpec),
     /// A lidar.
     lidar: Lidar(LidarSpec),
+    /// A radar.
+    radar: Radar(RadarSpec),
+    /// A time-of-flight camera.
+    tof_camera: TofCamera(TofCameraSpec),
+    /// A sensor of one distance.
+    range_finder: RangeFinder(RangeFinderSpec),
     /// Gyroscope and accelerometer.
     imu: Imu(ImuSpec),
     /// A position fix.
@@ -173,6 +179,8 @@ impl SensorSpec {
             Self::Inclinometer(inclinometer) => inclinometer.window_s,
             Self::Position(position) => position.window_s,
             Self::ForceTorque(sensor) => sensor.window_s,
+            Self::Radar(radar) => radar.coherent_s,
+            Self::TofCamera(_) | Self::RangeFinder(_) => 0.0,
             Self::Camera(_) | Self::Lidar(_) | Self::Magnetometer(_) => 0.0,
             Self::SunSensor(_) | Self::StarTracker(_) | Self::Contact(_) => 0.0,
             // Their memories reach back for them.
@@ -184,6 +192,9 @@ impl SensorSpec {
     #[must_use]
     pub fn tells_truth(&self) -> bool {
         match self {
+            Self::Radar(radar) => radar.truth,
+            Self::TofCamera(camera) => camera.truth,
+            Self::RangeFinder(finder) => finder.truth,
             Self::Imu(imu) => imu.truth,
             Self::Position(position) => position.truth,
             Self::SunSensor(sensor) => sensor.truth,
@@ -206,6 +217,9 @@ impl SensorSpec {
     pub fn take_frame(&mut self) -> Option<(String, Pose)> {
         let (end, link_from_frame) = match self {
             Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
+            Self::TofCamera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
+            Self::Radar(radar) => ("frame", radar.mount.take()?.link_from_frame()),
+            Self::RangeFinder(finder) => ("frame", finder.mount.take()?.link_from_frame()),
             Self::Imu(imu) => ("frame", imu.mount.take()?.link_from_frame()),
             Self::Position(position) => ("frame", position.mount.take()?.link_from_frame()),
             Self::Magnetometer(magnetometer) => ("frame", magnetometer.mount.take()?.link_from_frame()),
@@ -458,6 +472,30 @@ mod tests {
                 "pattern: {file: no_such.csv}",
                 vec!["no_such.csv", "cannot be read"],
             ),
+            ("ars408_near.yaml", "rays: [240, 40]", "rays: [0, 40]", vec!["line 23", "[0, 40]", "1 to 4194304"]),
+            ("ars408_near.yaml", "max_range_m: 70", "max_range_m: 0.1", vec!["line 25", "0.1", "min_range_m (0.2)"]),
+            ("ars408_near.yaml", "[-111.1, 55.6]", "[5, -5]", vec!["line 29", "[5.0, -5.0]", "lower one first"]),
+            ("ars408_near.yaml", "returns_max: 250", "returns_max: 0", vec!["returns_max", "value 0", "1 to 65536"]),
+            ("ars408_near.yaml", "swerling1 ", "swerling9 ", vec!["line 20", "swerling9", "steady", "swerling1"]),
+            (
+                "ars408_near.yaml",
+                "ground: {quasi_specular: 0.01",
+                "ground: {quasi_specular: 1.5",
+                vec!["ground", "quasi_specular", "1.5", "0 to 1"],
+            ),
+            ("azure_kinect.yaml", "[200, 320]", "[200, 200]", vec!["line 17", "[200, 200]", "two that differ"]),
+            ("azure_kinect.yaml", "[200, 320]", "[]", vec!["line 17", "one frequency or two"]),
+            ("azure_kinect.yaml", "samples_across: 2", "samples_across: 4", vec!["line 16", "5898240", "4194304"]),
+            ("azure_kinect.yaml", "multipath: false", "multipath: true", vec!["line 31", "multipath", "first surface"]),
+            ("azure_kinect.yaml", "full_well_e: 60000", "full_well_e: 70000", vec!["line 28", "70000", "100 to 65535"]),
+            (
+                "altimeter.yaml",
+                "field_of_view_deg: 0.458",
+                "field_of_view_deg: 0",
+                vec!["line 13", "rays", "must be 1"],
+            ),
+            ("altimeter.yaml", "rays: 9", "rays: 257", vec!["line 13", "257", "1 to 256"]),
+            ("altimeter.yaml", "infrared  ", "microwave  ", vec!["line 11", "microwave", "ultrasound", "infrared"]),
             ("imu.yaml", "rate_hz: 200", "rate_hz: .nan", vec!["line 6", "nan"]),
             ("imu.yaml", "rate_hz: 200", "rate_hz: 200\n  window_s: 0.01", vec!["line 7", "window_s", "0.01", "0.005"]),
             (
@@ -552,7 +590,9 @@ mod tests {
         let imu = std::fs::read_to_string(config().join("imu.yaml")).expect("file");
         for (name, text) in [("none", "position: null\n"), ("two", &format!("{gps}{imu}"))] {
             let message = refusal(name, text);
-            for part in ["exactly one of camera, lidar, imu, position", "one sensor a file"] {
+            for part in
+                ["exactly one of camera, lidar, radar, tof_camera, range_finder, imu, position", "one sensor a file"]
+            {
                 assert!(message.contains(part), "'{part}' is missing in: {message}");
             }
         }

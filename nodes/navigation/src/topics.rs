@@ -38,6 +38,7 @@ fn topics(of: &Opening<'_>, spec: &SensorSpec) -> Result<Vec<OpenTopic>, Transpo
         SensorSpec::Contact(_) => Ok(vec![of.topic("contact", messages::contact)?]),
         SensorSpec::ForceTorque(_) => Ok(vec![of.topic("wrench", messages::wrench)?]),
         SensorSpec::Camera(_) | SensorSpec::Lidar(_) => Ok(Vec::new()),
+        SensorSpec::Radar(_) | SensorSpec::TofCamera(_) | SensorSpec::RangeFinder(_) => Ok(Vec::new()),
     }
 }
 

@@ -56,16 +56,16 @@ impl Default for DivergenceSpec {
 
 /// A ray of a beam.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BeamSample {
+pub(crate) struct BeamSample {
     /// Tangents of the angles off the axis, along azimuth and elevation.
-    pub(super) off_axis: [f64; 2],
+    pub(crate) off_axis: [f64; 2],
     /// Its part of the beam's light.
-    pub(super) weight: f64,
+    pub(crate) weight: f64,
 }
 
 impl DivergenceSpec {
     /// The rays of a beam, the axis first.
-    pub(super) fn rays(&self) -> Vec<BeamSample> {
+    pub(crate) fn rays(&self) -> Vec<BeamSample> {
         let around = self.samples.saturating_sub(1) as usize;
         let counts = ring_counts(around);
         let step = 1.0 / (counts.len() as f64 + 0.5);

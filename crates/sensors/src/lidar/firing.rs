@@ -132,7 +132,7 @@ fn off_axis([toward_y, toward_z]: [f64; 2]) -> [f64; 2] {
 }
 
 /// The unit vector of azimuth and elevation, and those across it: along growing azimuth and along growing elevation.
-pub(super) fn directions(azimuth_rad: f64, elevation_rad: f64) -> [Vector3<f64>; 3] {
+pub(crate) fn directions(azimuth_rad: f64, elevation_rad: f64) -> [Vector3<f64>; 3] {
     let (sin_az, cos_az) = azimuth_rad.sin_cos();
     let (sin_el, cos_el) = elevation_rad.sin_cos();
     [

@@ -40,9 +40,11 @@ pub use spec::{CloudLayout, IntensityScale, LidarSpec, ReturnMode, SelfHits};
 
 use crate::Schedule;
 use crate::noise::gaussian;
-use divergence::BeamSample;
+pub(crate) use divergence::BeamSample;
 use echo::{Echo, REFERENCE_REFLECTANCE, Receiver, Scratch};
-use firing::{directions, firings};
+use firing::firings;
+pub(crate) use firing::directions;
+pub(crate) use scanner::RAYS_MAX;
 
 /// Firings of a scan that are worked out together: slices begin with such a block, and each has its own place in the
 /// scan's stream of noise, so that threads and slices change nothing.

@@ -13,7 +13,7 @@ const CHANNELS_MAX: usize = 1024;
 /// The most firings of a scan.
 pub(super) const FIRINGS_MAX: usize = 1 << 20;
 /// The most rays of a scan: firings times rays of a beam.
-pub(super) const RAYS_MAX: usize = 1 << 22;
+pub(crate) const RAYS_MAX: usize = 1 << 22;
 /// What a sum of times may be off by, relative.
 const ROUNDING: f64 = 1e-9;
 

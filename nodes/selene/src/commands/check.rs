@@ -35,9 +35,12 @@ pub(crate) enum Kind {
 }
 
 /// Top-level keys of sensors' files.
-const SENSORS: [&str; 15] = [
+const SENSORS: [&str; 18] = [
     "camera",
     "lidar",
+    "radar",
+    "tof_camera",
+    "range_finder",
     "imu",
     "position",
     "magnetometer",

@@ -1,0 +1,113 @@
+//! How a surface sends a radar's waves back: its cross-section per area, σ⁰, at the angle of incidence θ.
+//!
+//! σ⁰(θ) = q · g(θ) + d · (n + 1)/2 · cosⁿθ
+//!
+//! The quasi-specular part comes from facets that face the radar, among slopes of the root mean square s:
+//!
+//! - `hagfors`: g = C/2 · (cos⁴θ + C sin²θ)^(−3/2), C = 1/s² (Hagfors, Backscattering from an undulating surface with
+//!   applications to radar returns from the Moon, Journal of Geophysical Research 69, 1964), for natural ground;
+//! - `gaussian`: g = s⁻² sec⁴θ exp(−tan²θ/s²) (Barrick, Rough surface scattering based on the specular point theory,
+//!   IEEE Transactions on Antennas and Propagation 16, 1968), for made surfaces.
+//!
+//! The diffuse part has the exponent n: 2 is Lambert's law. Both are scaled so that a large sphere of the radius a has
+//! the cross-section (q + d) πa², as cross-sections of planets are told; for the quasi-specular part that holds for
+//! gentle slopes (11 % too much at s = ½).
+
+use garde::Validate;
+use selene_base::input::within;
+use selene_scene::Class;
+use serde::Deserialize;
+
+/// Surfaces more grazing than this send nothing back: they lie in the shadow of their own roughness.
+const COS_MIN: f64 = 1e-3;
+
+/// How one kind of surface sends waves back.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SurfaceSpec {
+    /// q: what of the power a sphere sends back by facets, 0 to 1.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub quasi_specular: f64,
+    /// s: root mean square of the slopes of these facets, 0.02 to 2.
+    #[garde(custom(within(0.02, 2.0)))]
+    pub slope: f64,
+    /// How these slopes are spread.
+    #[garde(skip)]
+    pub slopes: SlopeLaw,
+    /// d: what of it a sphere sends back diffusely, 0 to 1.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub diffuse: f64,
+    /// n, 1 to 4.
+    #[garde(custom(within(1.0, 4.0)))]
+    pub diffuse_exponent: f64,
+}
+
+/// How slopes of facets are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlopeLaw {
+    /// With a long tail.
+    Hagfors,
+    /// Normally.
+    Gaussian,
+}
+
+/// How everything sends waves back, by the classes of truth images.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SurfacesSpec {
+    /// Regolith.
+    #[garde(dive)]
+    pub ground: SurfaceSpec,
+    /// Rocks.
+    #[garde(dive)]
+    pub rock: SurfaceSpec,
+    /// Parts of rovers.
+    #[garde(dive)]
+    pub rover: SurfaceSpec,
+    /// Objects that stand fast.
+    #[garde(dive)]
+    pub object: SurfaceSpec,
+}
+
+impl SurfacesSpec {
+    /// That of a `Class` code; none of the sky.
+    pub(super) fn of(&self, class: u16) -> Option<&SurfaceSpec> {
+        let all = [
+            (Class::Ground, &self.ground),
+            (Class::Rock, &self.rock),
+            (Class::Rover, &self.rover),
+            (Class::Object, &self.object),
+        ];
+        all.into_iter().find_map(|(of, surface)| (of as u16 == class).then_some(surface))
+    }
+}
+
+impl SurfaceSpec {
+    /// Cross-section per area at an angle of incidence of this cosine, 0 to 1.
+    #[must_use]
+    pub fn sigma0(&self, cos: f64) -> f64 {
+        if cos < COS_MIN {
+            return 0.0;
+        }
+        let n = self.diffuse_exponent;
+        self.quasi_specular * self.facets(cos) + self.diffuse * 0.5 * (n + 1.0) * cos.powf(n)
+    }
+
+    /// g.
+    fn facets(&self, cos: f64) -> f64 {
+        let cos2 = cos * cos;
+        let sin2 = (1.0 - cos2).max(0.0);
+        let steepness = 1.0 / (self.slope * self.slope);
+        match self.slopes {
+            SlopeLaw::Hagfors => 0.5 * steepness * (cos2 * cos2 + steepness * sin2).powf(-1.5),
+            SlopeLaw::Gaussian => steepness * (-steepness * sin2 / cos2).exp() / (cos2 * cos2),
+        }
+    }
+
+    /// Cross-section of what a ray of the solid angle `solid_angle_sr` meets at `range_m`, m²: the ray lights the area
+    /// r² Ω/cos θ.
+    pub(super) fn cross_section_m2(&self, cos: f64, range_m: f64, solid_angle_sr: f64) -> f64 {
+        if cos < COS_MIN { 0.0 } else { self.sigma0(cos) * range_m * range_m * solid_angle_sr / cos }
+    }
+}

@@ -1,0 +1,213 @@
+//! Time-of-flight cameras: modulated light of their own, whose phase tells how far each pixel sees (`phase`).
+//!
+//! A source of the radiant intensity I (W/sr) gives a diffuse surface of the reflectance ρ at the distance r, under the
+//! angle i, the radiance ρ/π · I cos i/r². A pixel collects L · a² · π/4N² of a radiance L through the lens. Of the N_s
+//! electrons of its own light and the N_a of sunlight that a pixel so gets in the time of a phase, each of its two taps
+//! takes half: B = (N_s + N_a)/2 and A = m N_s/2 with the modulation contrast m. Each sample has shot noise (Gaussian,
+//! of the variance of its mean) and read noise. Sunlight is what the pixel's centre sees of it, as cameras are traced;
+//! of it counts the part that passes the filter, reflected as at the light's wavelength.
+//!
+//! A pixel's rays are summed as phasors, so that one that sees two surfaces tells a distance between or beyond them: a
+//! flying pixel. A pixel with a sample over the full well, or with too little amplitude, tells none.
+//!
+//! All is one instant: what moves between the phases gives no errors here. Light between pixels and in the lens,
+//! several bounces, harmonics of the modulation, temperature and the fall of light toward the corners are left out.
+
+mod phase;
+mod spec;
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+use selene_base::Pose;
+use selene_base::random::{Stream, stream_at};
+use selene_scene::{Beam, BeamReturn};
+
+pub use spec::TofCameraSpec;
+
+use crate::Sample;
+use crate::noise::gaussian;
+use phase::{Demodulated, Phasor, demodulated, distance_m, unwrapped_m};
+
+/// From the noise of a pixel to that of the next one, in words of a row's stream: a pixel takes about 16.
+const PIXEL_WORDS: u128 = 32;
+
+/// What a time-of-flight camera tells, row by row from the top left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TofImage {
+    /// Distance along the optical axis, m; NaN where none is told.
+    pub depth_m: Vec<f32>,
+    /// Amplitude A of its own light, whole electrons; the mean of all frequencies.
+    pub amplitude_e: Vec<u16>,
+    /// Mean B of all light, likewise.
+    pub intensity_e: Vec<u16>,
+}
+
+/// A time-of-flight camera with its geometry worked out.
+#[derive(Clone, Debug)]
+pub struct TofCamera {
+    spec: TofCameraSpec,
+    /// Of the rays of all pixels in the optical frame, pixel by pixel, unit.
+    directions: Vec<Vector3<f64>>,
+    /// Distance along the axis over that along the ray of each pixel's centre.
+    along_axis: Vec<f64>,
+    electrons_of_radiance: f64,
+    intensity_w_sr: f64,
+    sun_share: f64,
+}
+
+/// A pixel as it is told.
+type Pixel = (f32, u16, u16);
+
+impl TofCamera {
+    /// Works out the rays.
+    #[must_use]
+    pub fn new(spec: TofCameraSpec) -> Self {
+        let (width, height) = (spec.width, spec.height);
+        let pixels = move || (0..height).flat_map(move |row| (0..width).map(move |column| (column, row)));
+        let offsets = offsets(spec.samples_across);
+        let around = |(column, row): (u32, u32)| {
+            let at = |[right, down]: &[f64; 2]| spec.direction(f64::from(column) + right, f64::from(row) + down);
+            offsets.iter().map(move |offset| at(offset).normalize()).collect::<Vec<_>>()
+        };
+        let along_axis = |(column, row)| 1.0 / spec.direction(f64::from(column), f64::from(row)).norm();
+        Self {
+            directions: pixels().flat_map(around).collect(),
+            along_axis: pixels().map(along_axis).collect(),
+            electrons_of_radiance: spec.electrons_of_radiance(),
+            intensity_w_sr: spec.intensity_w_sr(),
+            sun_share: spec.sun_share(),
+            spec,
+        }
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn spec(&self) -> &TofCameraSpec {
+        &self.spec
+    }
+
+    /// Rays of each pixel.
+    #[must_use]
+    pub fn rays_of_pixel(&self) -> usize {
+        (self.spec.samples_across * self.spec.samples_across) as usize
+    }
+
+    /// All rays from this pose of the optical frame, pixel by pixel.
+    #[must_use]
+    pub fn beams(&self, world_from_optical: &Pose) -> Vec<Beam> {
+        let origin_m = world_from_optical.translation.vector.into();
+        let turned = |direction: &Vector3<f64>| (world_from_optical.rotation * direction).map(|c| c as f32).into();
+        self.directions.par_iter().map(|direction| Beam::new(origin_m, turned(direction))).collect()
+    }
+
+    /// The image number `sample.index`, from what its rays met, in the order of `beams`, and from the radiance of
+    /// sunlight that each pixel's centre sees, W/(m² sr); `seed` is the rover's.
+    #[must_use]
+    pub fn image(&self, met: &[BeamReturn], sunlit: &[f32], seed: u64, sample: Sample) -> TofImage {
+        self.rows(met, sunlit, |row| Some(stream_at(seed, &self.spec.name, sample.index * self.rows_max() + row)))
+    }
+
+    /// What a perfect one would tell: light without noise, and the depth of each pixel's centre, m, which is given;
+    /// infinity where that is the sky.
+    #[must_use]
+    pub fn exact(&self, met: &[BeamReturn], sunlit: &[f32], depth_m: &[f32]) -> TofImage {
+        let mut image = self.rows(met, sunlit, |_| None);
+        image.depth_m = depth_m.to_vec();
+        image
+    }
+
+    /// Streams of one image: one for each row.
+    fn rows_max(&self) -> u64 {
+        u64::from(self.spec.height)
+    }
+
+    fn rows(
+        &self,
+        met: &[BeamReturn],
+        sunlit: &[f32],
+        noise_of_row: impl Fn(u64) -> Option<Stream> + Sync,
+    ) -> TofImage {
+        let (columns, rays) = (self.spec.width as usize, self.rays_of_pixel());
+        let rows = met.par_chunks(columns * rays).zip(sunlit.par_chunks(columns)).enumerate();
+        let of_row = |(row, (met, sunlit)): (usize, (&[BeamReturn], &[f32]))| {
+            let mut noise = noise_of_row(row as u64);
+            let mut pixels = Vec::with_capacity(columns);
+            for (column, (met, sunlit)) in met.chunks_exact(rays).zip(sunlit).enumerate() {
+                if let Some(rng) = &mut noise {
+                    rng.set_word_pos(column as u128 * PIXEL_WORDS);
+                }
+                let along_axis = self.along_axis[row * columns + column];
+                pixels.push(self.pixel(met, f64::from(*sunlit), along_axis, noise.as_mut()));
+            }
+            pixels
+        };
+        let pixels: Vec<Vec<Pixel>> = rows.map(of_row).collect();
+        let all = || pixels.iter().flatten();
+        TofImage {
+            depth_m: all().map(|(depth, ..)| *depth).collect(),
+            amplitude_e: all().map(|(_, amplitude, _)| *amplitude).collect(),
+            intensity_e: all().map(|(.., intensity)| *intensity).collect(),
+        }
+    }
+
+    fn pixel(&self, met: &[BeamReturn], sunlit: f64, along_axis: f64, mut noise: Option<&mut Stream>) -> Pixel {
+        let mut is_full = false;
+        let demodulate = |frequency_mhz: &u32| {
+            let mut samples = self.phasor(*frequency_mhz, met, sunlit).samples();
+            if let Some(rng) = noise.as_deref_mut() {
+                samples.iter_mut().for_each(|sample| *sample += self.sigma_e(*sample) * gaussian(rng));
+            }
+            is_full |= samples.iter().any(|sample| *sample > self.spec.full_well_e);
+            demodulated(samples.map(|sample| sample.min(self.spec.full_well_e)))
+        };
+        let told: Vec<Demodulated> = self.spec.frequencies_mhz.iter().map(demodulate).collect();
+        let mean = |of: fn(&Demodulated) -> f64| told.iter().map(of).sum::<f64>() / told.len() as f64;
+        // A full well has 16 bits at most, and a negative mean is one of read noise alone.
+        let electrons = |mean_e: f64| mean_e.round().max(0.0) as u16;
+        let is_dark = told.iter().any(|told| told.amplitude_e < self.spec.amplitude_min_e);
+        let is_seen = !is_full && !is_dark && met.iter().any(|met| met.range_m.is_finite());
+        let depth_m = if is_seen { (self.distance_m(&told) * along_axis) as f32 } else { f32::NAN };
+        (depth_m, electrons(mean(|told| told.amplitude_e)), electrons(mean(|told| told.mean_e)))
+    }
+
+    /// What a pixel's rays bring of one frequency.
+    fn phasor(&self, frequency_mhz: u32, met: &[BeamReturn], sunlit: f64) -> Phasor {
+        let mut phasor = Phasor::default();
+        let each = 1.0 / met.len() as f64;
+        let mut redder = 0.0;
+        for met in met.iter().filter(|met| met.range_m > 0.0 && met.range_m.is_finite()) {
+            let (range_m, reflectance) = (f64::from(met.range_m), met.reflectance_at(self.spec.wavelength_nm));
+            let lit = self.intensity_w_sr * f64::from(met.cos_incidence) / (range_m * range_m);
+            let own_e = each * self.electrons_of_radiance * reflectance * lit / std::f64::consts::PI;
+            phasor.add(frequency_mhz, range_m, 0.5 * self.spec.modulation_contrast * own_e, 0.5 * own_e);
+            let visible = f64::from(met.reflectance);
+            redder += each * if visible > 0.0 { reflectance / visible } else { 1.0 };
+        }
+        // The sky reflects nothing: light from there (the Sun itself) is as it is.
+        let ratio = if redder > 0.0 { redder } else { 1.0 };
+        phasor.mean += 0.5 * self.electrons_of_radiance * self.sun_share * sunlit * ratio;
+        phasor
+    }
+
+    /// Standard deviation of a sample of this mean, electrons.
+    fn sigma_e(&self, mean_e: f64) -> f64 {
+        (mean_e.max(0.0) + self.spec.read_noise_e.powi(2)).sqrt()
+    }
+
+    fn distance_m(&self, told: &[Demodulated]) -> f64 {
+        match (self.spec.frequencies_mhz.as_slice(), told) {
+            ([one, other], [first, second]) => unwrapped_m([*one, *other], [*first, *second]),
+            ([frequency_mhz, ..], [only, ..]) => distance_m(only.phase_rad, *frequency_mhz),
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Places of a pixel's rays off its centre, pixels.
+fn offsets(across: u32) -> Vec<[f64; 2]> {
+    let place = |i: u32| (f64::from(i) + 0.5) / f64::from(across) - 0.5;
+    (0..across).flat_map(|down| (0..across).map(move |right| [place(right), place(down)])).collect()
+}
+
+#[cfg(test)]
+mod tests;
