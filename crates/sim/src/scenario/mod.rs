@@ -31,8 +31,8 @@ pub use loose::{LooseFromSiteSpec, LooseRockSetup, LooseRockSpec};
 pub use object::ObjectSetup;
 pub use other_rover::load_rover;
 pub use rover::{Mounted, MountedSensor, RoverSetup, Start};
-pub(crate) use sensors::load as load_sensors;
 use sensors::with_others;
+pub(crate) use sensors::{load as load_sensors, refuse_sound_in_vacuum};
 pub use sky::SkySpec;
 pub use spec::{LampLevelSpec, ObjectSpec, RoverEntrySpec, ScenarioSpec, SingleRoverSpec, StartSpec};
 pub use stereo::StereoError;
@@ -158,6 +158,7 @@ impl Scenario {
         let site: SiteSpec = input::load_yaml(&site_file)?;
         let rovers = entries.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
         let rovers = rovers.collect::<Result<Vec<_>, _>>()?;
+        rovers.iter().try_for_each(|rover| refuse_sound_in_vacuum(&rover.sensors, spec.gravity_m_s2, path))?;
         let lockstep = lockstep::awaited(spec.lockstep_of_world(), &entries, &rovers, path)?;
         let objects = spec.objects.iter().map(|object| ObjectSetup::load(object, folder));
         let objects = objects.collect::<Result<Vec<_>, _>>()?;

@@ -1,15 +1,20 @@
 //! The sensors of a scenario, each put on a link of its rover. A sensor that is mounted beside
 //! a link gets a frame of its own there.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use nalgebra::UnitQuaternion;
 use selene_base::{InputError, Pose};
+use selene_sensors::range_finder::Radiation;
 use selene_sensors::{BodySensor, SensorSpec};
 use selene_vehicle::RoverModel;
 
 use crate::scenario::body_plan::body_plan;
 use crate::scenario::rover::MountedSensor;
+
+/// Where gravity is the Earth's, m/s².
+const EARTH_GRAVITY_M_S2: RangeInclusive<f64> = 9.7..=9.9;
 
 /// Reads sensors' files, named relative to `folder`, and adds the frames that they need to the
 /// rover.
@@ -41,6 +46,33 @@ pub(crate) fn with_others(files: &[PathBuf], others: &[PathBuf], folder: &Path) 
         }
     }
     Ok(all.into_iter().map(|(_, file)| file).collect())
+}
+
+/// Refuses sensors that need air where there is none. No scenario tells of air: one with the Earth's gravity is taken
+/// to be on Earth.
+///
+/// # Errors
+/// When one of the sensors is ultrasonic; `path` is the file that has them.
+pub(crate) fn refuse_sound_in_vacuum(
+    sensors: &[MountedSensor],
+    gravity_m_s2: f64,
+    path: &Path,
+) -> Result<(), InputError> {
+    if EARTH_GRAVITY_M_S2.contains(&gravity_m_s2) {
+        return Ok(());
+    }
+    let sounds = |sensor: &&MountedSensor| match &sensor.spec {
+        SensorSpec::RangeFinder(finder) => finder.radiation == Radiation::Ultrasound,
+        _ => false,
+    };
+    let Some(sensor) = sensors.iter().find(sounds) else { return Ok(()) };
+    let name = sensor.spec.header().name;
+    let [least, most] = [EARTH_GRAVITY_M_S2.start(), EARTH_GRAVITY_M_S2.end()];
+    let what = format!(
+        "sensor '{name}': radiation ultrasound is not allowed where gravity_m_s2 is {gravity_m_s2}: there is no air; \
+         it is allowed from {least} to {most} (on Earth), infrared anywhere"
+    );
+    Err(InputError::content(path, what))
 }
 
 fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputError> {
@@ -166,6 +198,20 @@ mod tests {
         let name = |link: usize| rover.model.links()[link].name.as_str();
         assert_eq!([name(frame.child), name(frame.parent)], ["hub_front_left_frame", "front_left_upright"]);
         assert_eq!(rover.sensors.last().map(|sensor| sensor.link), Some(frame.child));
+    }
+
+    #[test]
+    fn ultrasonic_sensors_are_refused_where_there_is_no_air() {
+        let sonar = config("sensor/sonar.yaml");
+        let refusal = with("scenario/polar.yaml", vec![sonar.clone()]).expect_err("on the Moon").to_string();
+        for part in ["polar.yaml", "'sonar'", "ultrasound", "1.62", "9.7 to 9.9"] {
+            assert!(refusal.contains(part), "'{part}' is missing in: {refusal}");
+        }
+        let text = std::fs::read_to_string(config("scenario/polar.yaml")).expect("text");
+        assert_eq!(text.matches("gravity_m_s2: 1.62").count(), 1);
+        let on_earth = text.replace("gravity_m_s2: 1.62", "gravity_m_s2: 9.81");
+        let options = LoadOptions { sensors: vec![sonar], ..LoadOptions::default() };
+        Scenario::parse(&on_earth, &config("scenario/polar.yaml"), &options).expect("on Earth");
     }
 
     #[test]

@@ -11,7 +11,9 @@ use selene_vehicle::contact::{LooseRockState, RockInertia};
 use selene_vehicle::{ObjectModel, RoverModel, VehicleError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::scenario::{LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors};
+use crate::scenario::{
+    LooseRockSetup, LooseRockSpec, ObjectSetup, RoverSetup, Start, lay_rock, load_sensors, refuse_sound_in_vacuum,
+};
 use crate::world::entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
 use crate::world::model::{Model, ObjectKind, RoverKind};
 use crate::world::names::name_of;
@@ -268,6 +270,7 @@ impl Model {
     ) -> Result<RoverSetup, SpawnError> {
         let mut model = RoverModel::load(file)?;
         let sensors = load_sensors(sensors, Path::new(""), &mut model)?;
+        refuse_sound_in_vacuum(&sensors, self.scenario().gravity_m_s2, file)?;
         let SpawnPlace { x_m, y_m, z_m, yaw_rad } = *place;
         Ok(RoverSetup {
             name: name.to_owned(),
