@@ -28,6 +28,7 @@ mod outbox;
 mod per_rover;
 mod position;
 mod prefetch;
+mod ranging;
 mod recall;
 mod scene;
 mod sky_instruments;
@@ -45,14 +46,15 @@ pub use instance::{instance_of_part, instance_of_rock};
 pub use instruments::Instruments;
 pub use interval::Interval;
 pub use lidar::Lidars;
+pub use ranging::Ranging;
 pub use recall::{Recorder, recall_span};
 pub use scene::TracedScene;
 pub use sky_instruments::SkyInstruments;
 pub use sun_sight::sun_in_sight;
 pub use values::{
-    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, FieldSample, FieldType, Image, ImuSample,
-    JointReadings, JointSample, LidarSample, Measured, OdometrySample, PlanarScan, PointCloud, PointField, Reading,
-    SensorId, TemperatureSample, TiltSample,
+    Box2d, Box3d, CameraCalibration, CameraSample, CompressedImage, DepthSample, FieldSample, FieldType, Image,
+    ImuSample, JointReadings, JointSample, LidarSample, Measured, OdometrySample, PlanarScan, PointCloud, PointField,
+    RadarSample, RangeSample, Ranged, RangingSample, Reading, SensorId, TemperatureSample, TiltSample,
 };
 
 /// Why nothing could be observed.

@@ -204,6 +204,73 @@ pub struct PlanarScan {
     pub intensity: Vec<f32>,
 }
 
+/// One measurement of a ranging sensor that is no lidar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangingSample {
+    /// Which sensor.
+    pub sensor: SensorId,
+    /// The frame that it measures in.
+    pub frame: String,
+    /// When.
+    pub stamp: SimTime,
+    /// Number of the measurement since the scenario's start.
+    pub index: u64,
+    /// What it tells.
+    pub measured: Ranged,
+    /// What a perfect one in its place would tell, where its file asks for that.
+    pub truth: Option<Ranged>,
+}
+
+/// What a ranging sensor tells, by kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ranged {
+    /// Of a radar.
+    Radar(RadarSample),
+    /// Of a time-of-flight camera.
+    Depth(DepthSample),
+    /// Of a sensor of one distance.
+    Range(RangeSample),
+}
+
+/// One scan of a radar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadarSample {
+    /// The strongest first.
+    pub returns: Vec<selene_sensors::RadarReturn>,
+    /// The same as points, where the radar asks for them: x y z speed amplitude.
+    pub cloud: Option<PointCloud>,
+}
+
+/// One image of a time-of-flight camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DepthSample {
+    /// 32FC1, m along the optical axis; NaN where none is told, infinity in the truth where the sky is (REP-118).
+    pub depth: Image,
+    /// mono16, electrons of its own light.
+    pub amplitude: Image,
+    /// mono16, electrons of all light.
+    pub intensity: Image,
+    /// How they are projected.
+    pub calibration: CameraCalibration,
+    /// Pixels with a distance as points, where the camera asks for them: x y z intensity, which is the amplitude.
+    pub cloud: Option<PointCloud>,
+}
+
+/// One distance, as `sensor_msgs/Range` has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangeSample {
+    /// What was sent out.
+    pub radiation: selene_sensors::range_finder::Radiation,
+    /// Full angle of the cone, rad.
+    pub field_of_view_rad: f64,
+    /// The nearest and the farthest range told, m.
+    pub limits_m: [f64; 2],
+    /// Distance, m; minus infinity where something is too near, infinity where nothing came back (REP-117).
+    pub range_m: f64,
+    /// Its variance, m²; 0 where no distance is told.
+    pub variance_m2: f64,
+}
+
 /// One reading of an instrument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {

@@ -188,7 +188,7 @@ impl MountedLidar {
 }
 
 /// Takes out what rays met of a rover; nothing behind it is seen.
-fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
+pub(crate) fn drop_hits_of(rover: EntityId, returns: &mut [BeamReturn]) {
     let own = instance_of_part(rover, 0)..=instance_of_part(rover, PARTS_MAX - 1);
     for met in returns.iter_mut().filter(|met| met.class == Class::Rover as u16 && own.contains(&met.instance)) {
         *met = BeamReturn::NONE;

@@ -37,6 +37,8 @@ struct Present {
 #[derive(Debug)]
 struct Part {
     instance: InstanceId,
+    /// In instance images.
+    number: u32,
     rover: EntityId,
     link: usize,
     link_from_shape: Pose,
@@ -92,6 +94,15 @@ impl Bodies {
         self.parts.iter().filter_map(part).chain(self.rocks.iter().filter_map(rock)).collect()
     }
 
+    /// Where the links and rocks of all that moves are at both ends of a span, by their numbers in instance images.
+    pub(crate) fn poses(&self, history: &History, span: [SimTime; 2]) -> BTreeMap<u32, [Pose; 2]> {
+        let poses = |at: &dyn Fn(SimTime) -> Option<Pose>| Some([at(span[0])?, at(span[1])?]);
+        let part = |part: &Part| Some((part.number, poses(&|time| history.link_at(part.rover, part.link, time))?));
+        let rock =
+            |(id, _): &(u32, InstanceId)| Some((instance_of_rock(*id), poses(&|time| history.rock_at(*id, time))?));
+        self.parts.iter().filter_map(part).chain(self.rocks.iter().filter_map(rock)).collect()
+    }
+
     fn add_rover(&mut self, scene: &mut Scene, model: &Model, id: EntityId) -> Result<(), ObserveError> {
         let Some(kind) = model.rovers().get(&id) else { return Ok(()) };
         let links = kind.model().links().iter().enumerate();
@@ -100,7 +111,8 @@ impl Bodies {
             let material = painted(visual, &kind.model().finish(&visual.material));
             let label = label(&kind.setup().name, Class::Rover, id, number)?;
             let instance = self.add_shape(scene, &visual.link_from_shape, visual, &material, label)?;
-            self.parts.push(Part { instance, rover: id, link, link_from_shape: visual.link_from_shape });
+            let (number, link_from_shape) = (label.number, visual.link_from_shape);
+            self.parts.push(Part { instance, number, rover: id, link, link_from_shape });
         }
         Ok(())
     }

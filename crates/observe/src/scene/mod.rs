@@ -5,10 +5,11 @@
 mod bodies;
 mod lights;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nalgebra::Vector2;
-use selene_base::SimTime;
+use selene_base::{Pose, SimTime};
 use selene_scene::Scene;
 use selene_sim::{EntityId, Model, Snapshot};
 use selene_terrain::{Clipmap, ClipmapCentre, Ruts};
@@ -126,6 +127,11 @@ impl TracedScene {
     /// stay as they were: for sensors that bring their own.
     pub fn sweep(&mut self, history: &History, span: [SimTime; 2]) {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
+    }
+
+    /// Where all that moves is at both ends of a span, by its number in instance images.
+    pub(crate) fn poses(&self, history: &History, span: [SimTime; 2]) -> BTreeMap<u32, [Pose; 2]> {
+        self.bodies.poses(history, span)
     }
 
     /// Turns the sky to where it stands when simulated time would be `time` by the scenario.

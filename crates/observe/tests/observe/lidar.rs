@@ -1,12 +1,12 @@
 //! Scans of a driving rover: the same bytes for any number of threads and beside other sensors; what a lidar's file
-//! asks for is in its samples.
+//! asks for is in its samples. What other ranging sensors on it tell.
 
 use crate::common;
 
 use std::path::PathBuf;
 
 use common::{config, world};
-use selene_observe::{Device, Feed, LidarSample, Lidars};
+use selene_observe::{Device, Feed, LidarSample, Lidars, Ranged, Ranging, RangingSample};
 use selene_scene::Class;
 
 /// Longer than a scan of a fifth of a second.
@@ -103,4 +103,128 @@ fn returns_from_the_rover_itself_are_kept_or_dropped() {
     assert!(own(&with) >= 180, "{} points on the post", own(&with));
     assert_eq!(own(&without), 0);
     assert_eq!(without.len(), with.len() - own(&with), "what is behind stays unseen");
+}
+
+/// What ranging sensors of a rover that drives with these tell.
+fn ranged(sensors: &str) -> Vec<RangingSample> {
+    let mut world = world(&rover(sensors));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut ranging = Ranging::new(Device::cpu());
+    let beat = |_| ranging.take(&feed.heartbeat(&mut world).expect("heartbeat")).expect("traced");
+    (0..HEARTBEATS).flat_map(beat).collect()
+}
+
+/// A sensor's file of `config/sensor` with other lines in it.
+fn sensor_file(name: &str, changes: &[[&str; 2]]) -> PathBuf {
+    let mut text = std::fs::read_to_string(config().join(format!("sensor/{name}.yaml"))).expect("text");
+    for [from, to] in changes {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text = text.replace(from, to);
+    }
+    let path = std::env::temp_dir().join(format!("selene-ranging-{name}-{}.yaml", std::process::id()));
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+#[test]
+fn an_altimeter_tells_its_height_over_a_level_yard() {
+    // Straight down from 0.8 m over the chassis' frame, 1.5 m ahead of it, so that nothing of the rover is below.
+    let place = "mount: {at_m: [0, 0, 0.3], rpy_deg: [0, 90, 0]}";
+    let file = sensor_file(
+        "altimeter",
+        &[[place, "mount: {at_m: [1.5, 0, 0.8], rpy_deg: [0, 90, 0]}"], ["truth: false", "truth: true"]],
+    );
+    let samples = ranged(&file.display().to_string());
+    std::fs::remove_file(file).expect("clean");
+    // 50 Hz from 0 s on, each 20 ms late, in 0.45 s.
+    assert_eq!(samples.len(), 22);
+    let ranges = |of: &RangingSample| {
+        let Ranged::Range(told) = of.measured else { panic!("a range") };
+        let Some(Ranged::Range(truth)) = of.truth else { panic!("its truth") };
+        [told.range_m, truth.range_m]
+    };
+    let [_, first] = ranges(&samples[0]);
+    for sample in &samples {
+        let [told, truth] = ranges(sample);
+        // The yard has millimetres of relief, and the rover pitches by less than a degree as it starts.
+        assert!((truth - first).abs() < 0.1 && truth > 0.8 && truth < 1.6, "{truth}");
+        assert!(told.is_infinite() || (told - truth).abs() < 5.0 * 0.0354, "{told} and not {truth}");
+    }
+    assert!(samples.iter().any(|sample| ranges(sample)[0] != ranges(sample)[1]), "it has noise");
+}
+
+#[test]
+fn a_radar_on_a_rover_that_drives_sees_the_ground_come_nearer_as_fast() {
+    let file = sensor_file(
+        "ars408_near",
+        &[
+            ["mount: {at_m: [0.8, 0, 0.6]}", "mount: {at_m: [1.0, 0, 1.0], rpy_deg: [0, 10, 0]}"],
+            ["lag_s: 0.072", "lag_s: 0"],
+            ["truth: false", "truth: true"],
+            ["speed_resolution_m_s: 0.12", "speed_resolution_m_s: 0.01"],
+            ["returns_max: 250", "returns_max: 4000"],
+        ],
+    );
+    let mut world = world(&rover(&file.display().to_string()));
+    std::fs::remove_file(file).expect("clean");
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut ranging = Ranging::new(Device::cpu());
+    let (mut last, mut speed_m_s) = (None, 0.0);
+    for _ in 0..100 {
+        let interval = feed.heartbeat(&mut world).expect("heartbeat");
+        if let Some(scan) = ranging.take(&interval).expect("traced").pop() {
+            (last, speed_m_s) = (Some(scan), interval.next.rovers[0].base_twist.linear.x);
+        }
+    }
+    let last = last.expect("a scan");
+    let Some(Ranged::Radar(truth)) = &last.truth else { panic!("a radar's truth") };
+    assert!(truth.returns.len() > 20, "{} returns", truth.returns.len());
+    // The radar pitches with the rover, by some centimetres a second.
+    let ahead: Vec<_> =
+        truth.returns.iter().filter(|told| told.azimuth_rad.abs() < 0.3 && told.range_m > 4.0).collect();
+    assert!(!ahead.is_empty());
+    let nearer: Vec<f64> = ahead.iter().map(|told| -told.speed_m_s / told.azimuth_rad.cos()).collect();
+    let mean = nearer.iter().sum::<f64>() / nearer.len() as f64;
+    assert!(speed_m_s > 0.1 && (mean - speed_m_s).abs() < 0.05, "{mean} and not {speed_m_s} m/s");
+    assert!(nearer.iter().all(|speed| (speed - mean).abs() < 0.05), "{nearer:?}");
+    let Ranged::Radar(told) = &last.measured else { panic!("a radar") };
+    let cloud = told.cloud.as_ref().expect("a cloud");
+    assert_eq!((cloud.points, cloud.point_bytes), (told.returns.len(), 20));
+}
+
+#[test]
+fn a_time_of_flight_camera_tells_the_ground_ahead_and_the_same_for_any_number_of_threads() {
+    let file = sensor_file(
+        "azure_kinect",
+        &[
+            ["width: 640", "width: 64"],
+            ["height: 576", "height: 58"],
+            ["look_at_m: [2.0, 0, 0]", "look_at_m: [1.6, 0, 0]"],
+            ["truth: false", "truth: true"],
+            ["cloud: false", "cloud: true"],
+        ],
+    );
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| ranged(&file.display().to_string()))
+    };
+    let samples = on(1);
+    assert!(samples == on(3), "threads matter");
+    std::fs::remove_file(&file).expect("clean");
+    assert_eq!(samples.len(), 3);
+    let (Ranged::Depth(told), Some(Ranged::Depth(truth))) = (&samples[1].measured, &samples[1].truth) else {
+        panic!("depth and its truth")
+    };
+    let depths = |image: &selene_observe::Image| {
+        let value = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("four"));
+        image.data.chunks_exact(4).map(value).collect::<Vec<_>>()
+    };
+    let (told_m, truth_m) = (depths(&told.depth), depths(&truth.depth));
+    assert_eq!((told_m.len(), told.amplitude.data.len(), told.amplitude.encoding), (64 * 58, 2 * 64 * 58, "mono16"));
+    let seen = told_m.iter().zip(&truth_m).filter(|(told, truth)| told.is_finite() && **truth < 3.0);
+    let near = seen.clone().filter(|(told, truth)| (*told - *truth).abs() < 0.3).count();
+    assert!(near > 500 && near * 10 > seen.count() * 8, "{near} pixels are right");
+    let finite = told_m.iter().filter(|depth| depth.is_finite()).count();
+    assert_eq!(told.cloud.as_ref().expect("a cloud").points, finite);
+    assert_eq!((told.calibration.k[2], told.calibration.k[5]), (31.5, 28.5));
 }
