@@ -1,22 +1,25 @@
 //! The lidar node: publishes the scans of every rover's lidars: clouds, and images and planar scans where a lidar asks
-//! for them.
+//! for them; and what radars, time-of-flight cameras and sensors of one distance tell (`ranging`).
 
 mod message;
 mod publishers;
+mod ranging;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
-use selene_observe::{Device, Lidars, SensorId};
+use selene_observe::{Device, Lidars, Ranging, SensorId};
 
 use publishers::{LidarPublishers, of_rover};
+use ranging::RangingPublishers;
 
 /// The name under which the node takes part in lockstep.
 pub const PARTICIPANT: &str = "lidar";
 
 type Publishers = BTreeMap<SensorId, LidarPublishers>;
+type OfRangers = BTreeMap<SensorId, RangingPublishers>;
 
 /// Runs until the simulation ends its run or `stop` is set.
 ///
@@ -26,15 +29,18 @@ pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
     let mut lidars = Lidars::new(device.clone());
-    let mut publishers = Publishers::new();
+    let mut ranging = Ranging::new(device.clone());
+    let (mut publishers, mut of_rangers) = (Publishers::new(), OfRangers::new());
     for rover in context.model.rovers().keys() {
         publishers.extend(of_rover(context, &context.model, *rover)?);
+        of_rangers.extend(ranging::of_rover(context, &context.model, *rover)?);
     }
     let mut there = RoversThere::of(&context.model);
     while let Some(interval) = watcher.next(stop)? {
         // Topics of rovers that went are closed.
         let gone = there.gone(&interval);
         publishers.retain(|sensor, _| !gone.contains(&sensor.rover));
+        of_rangers.retain(|sensor, _| !gone.contains(&sensor.rover));
         for sample in lidars.take(&interval)? {
             if !publishers.contains_key(&sample.sensor) {
                 publishers.extend(of_rover(context, &interval.model, sample.sensor.rover)?);
@@ -42,6 +48,15 @@ pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(
             if let Some(publisher) = publishers.get(&sample.sensor) {
                 diagnostics.count(&sample.sensor, publisher.points_topic(), sample.index);
                 publisher.publish(sample)?;
+            }
+        }
+        for sample in ranging.take(&interval)? {
+            if !of_rangers.contains_key(&sample.sensor) {
+                of_rangers.extend(ranging::of_rover(context, &interval.model, sample.sensor.rover)?);
+            }
+            if let Some(publishers) = of_rangers.get(&sample.sensor) {
+                diagnostics.count(&sample.sensor, publishers.topic(), sample.index);
+                publishers.publish(sample)?;
             }
         }
         diagnostics.tell(&interval, &watcher, Some(&device))?;
