@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_ros::qos::Reliability;
-use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, Imu, JointState, NavSatFix, PointCloud2};
+use selene_ros::radar_msgs::RadarScan;
+use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, Imu, JointState, NavSatFix, PointCloud2, Range};
 use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
 use selene_ros::{Message, Qos, diagnostic_msgs, nav_msgs, rcl_interfaces, rosgraph_msgs, std_msgs, tf2_msgs};
 
@@ -98,6 +99,8 @@ impl<'a> Ear<'a> {
             Kind::Points => self.follow_samples::<PointCloud2>(topic, kind),
             Kind::Imu => self.follow_samples::<Imu>(topic, kind),
             Kind::Fix => self.follow_samples::<NavSatFix>(topic, kind),
+            Kind::RadarScan => self.follow_samples::<RadarScan>(topic, kind),
+            Kind::Range => self.follow_samples::<Range>(topic, kind),
         }
     }
 

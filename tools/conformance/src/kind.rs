@@ -3,7 +3,8 @@
 //! too.
 
 use selene_ros::qos::{Durability, Reliability};
-use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, Imu, JointState, NavSatFix, PointCloud2};
+use selene_ros::radar_msgs::RadarScan;
+use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, Imu, JointState, NavSatFix, PointCloud2, Range};
 use selene_ros::{Message, Qos, nav_msgs};
 
 /// Messages kept for us while a thread of ours is busy.
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Points,
     Imu,
     Fix,
+    RadarScan,
+    Range,
 }
 
 impl Kind {
@@ -43,6 +46,8 @@ impl Kind {
             "points" => Some(Self::Points),
             "data" => Some(Self::Imu),
             "fix" => Some(Self::Fix),
+            "radar_scan" => Some(Self::RadarScan),
+            "range" => Some(Self::Range),
             _ => None,
         }
     }
@@ -75,6 +80,8 @@ impl Kind {
             Self::Points => "x y z as FLOAT32, fields within point_step, row_step x height bytes",
             Self::Imu => "finite values, covariances by REP-145",
             Self::Fix => "a place on a sphere, a known status, no negative variance",
+            Self::RadarScan => "finite values, no range below 0 m",
+            Self::Range => "a range within its limits, or infinite (REP-117)",
         }
     }
 
@@ -88,6 +95,8 @@ impl Kind {
             Self::Points => PointCloud2::TYPE_NAME,
             Self::Imu => Imu::TYPE_NAME,
             Self::Fix => NavSatFix::TYPE_NAME,
+            Self::RadarScan => RadarScan::TYPE_NAME,
+            Self::Range => Range::TYPE_NAME,
         }
     }
 }
@@ -119,6 +128,8 @@ mod tests {
             ("/navcam_left/image_rect", Some(Kind::Image)),
             ("/navcam_left/segmentation/image", Some(Kind::Image)),
             ("/imu/data", Some(Kind::Imu)),
+            ("/radar/radar_scan", Some(Kind::RadarScan)),
+            ("/ground_truth/altimeter/range", Some(Kind::Range)),
             ("/cmd_vel", None),
             ("/selene/run1/world_state", None),
         ] {

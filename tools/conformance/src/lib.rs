@@ -13,6 +13,7 @@ mod finding;
 mod image;
 mod kind;
 mod motion;
+mod ranging;
 mod rover;
 mod sample;
 mod services;
