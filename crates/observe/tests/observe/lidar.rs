@@ -129,7 +129,7 @@ fn sensor_file(name: &str, changes: &[[&str; 2]]) -> PathBuf {
 #[test]
 fn an_altimeter_tells_its_height_over_a_level_yard() {
     // Straight down from 0.8 m over the chassis' frame, 1.5 m ahead of it, so that nothing of the rover is below.
-    let place = "mount: {at_m: [0, 0, 0.3], rpy_deg: [0, 90, 0]}";
+    let place = "mount: {at_m: [0, 0, 0.05], rpy_deg: [0, 90, 0]}";
     let file = sensor_file(
         "altimeter",
         &[[place, "mount: {at_m: [1.5, 0, 0.8], rpy_deg: [0, 90, 0]}"], ["truth: false", "truth: true"]],
@@ -227,4 +227,26 @@ fn a_time_of_flight_camera_tells_the_ground_ahead_and_the_same_for_any_number_of
     let finite = told_m.iter().filter(|depth| depth.is_finite()).count();
     assert_eq!(told.cloud.as_ref().expect("a cloud").points, finite);
     assert_eq!((told.calibration.k[2], told.calibration.k[5]), (31.5, 28.5));
+}
+
+#[test]
+fn who_joins_later_hears_the_same_of_radars_and_altimeters() {
+    let mut world = world(&rover("../sensor/altimeter.yaml, ../sensor/ars408_near.yaml"));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let (mut early, mut late) = (Ranging::new(Device::cpu()), Ranging::new(Device::cpu()));
+    let (mut heard, mut heard_late) = (Vec::new(), Vec::new());
+    for beat in 0..HEARTBEATS {
+        let interval = feed.heartbeat(&mut world).expect("heartbeat");
+        heard.extend(early.take(&interval).expect("traced"));
+        if beat >= 15 {
+            heard_late.extend(late.take(&interval).expect("traced"));
+        }
+    }
+    let joined = heard_late.first().map(|sample: &RangingSample| sample.stamp).expect("some");
+    // What began before it came is left out; all else is the same.
+    assert!(joined.secs_f64() >= 0.14 && joined.secs_f64() < 0.2, "{joined}");
+    let same: Vec<RangingSample> =
+        heard_late.iter().filter_map(|late| heard.iter().find(|early| *early == late).cloned()).collect();
+    assert_eq!(same.len(), heard_late.len());
+    assert!(heard_late.iter().any(|sample| matches!(sample.measured, Ranged::Radar(_))));
 }
