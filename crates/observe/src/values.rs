@@ -227,7 +227,7 @@ pub enum Ranged {
     /// Of a radar.
     Radar(RadarSample),
     /// Of a time-of-flight camera.
-    Depth(DepthSample),
+    Depth(Box<DepthSample>),
     /// Of a sensor of one distance.
     Range(RangeSample),
 }

@@ -4,7 +4,8 @@
 //! Without noise all that is drawn anew from sample to sample is gone: white noise, drifts and walks, for a camera its
 //! stages `noise` and `intensity_noise` as a whole. What is drawn once (biases, scale errors, misalignments) stays, and
 //! so do ranges, steps and outages. Sensors of the rover's own body that count and integrate (encoders, odometry,
-//! torques, battery, temperature) keep theirs: it is in what they remember.
+//! torques, battery, temperature) keep theirs: it is in what they remember. So does a time-of-flight camera: its noise is that
+//! of the electrons that it counts. A radar without noise has steady echoes and no false alarms.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ use crate::lidar::LidarSpec;
 use crate::magnetometer::MagnetometerSpec;
 use crate::noise::DriftSpec;
 use crate::position::{PositionSpec, VelocitySpec};
+use crate::radar::{Fluctuation, RadarSpec};
+use crate::range_finder::RangeFinderSpec;
 use crate::spec::SensorSpec;
 use crate::star_tracker::StarTrackerSpec;
 use crate::sun_sensor::SunSensorSpec;
@@ -85,6 +88,10 @@ impl SensorSpec {
         match self {
             Self::Camera(spec) => Some(Self::Camera(spec.without_noise())),
             Self::Lidar(spec) => Some(Self::Lidar(spec.without_noise())),
+            Self::Radar(spec) => Some(Self::Radar(spec.without_noise())),
+            Self::RangeFinder(spec) => {
+                Some(Self::RangeFinder(RangeFinderSpec { range_sigma_m: 0.0, range_sigma_share: 0.0, ..spec.clone() }))
+            }
             Self::Imu(spec) => Some(Self::Imu(ImuSpec {
                 gyro_rad_s: quiet(&spec.gyro_rad_s),
                 accelerometer_m_s2: quiet(&spec.accelerometer_m_s2),
@@ -113,7 +120,12 @@ impl SensorSpec {
                 torque_nm: ChannelsSpec { noise_sigma: [0.0; 3], ..spec.torque_nm },
                 ..spec.clone()
             })),
-            Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) | Self::Temperature(_) => None,
+            Self::TofCamera(_)
+            | Self::Encoders(_)
+            | Self::Odometry(_)
+            | Self::Torques(_)
+            | Self::Battery(_)
+            | Self::Temperature(_) => None,
         }
     }
 }
@@ -175,6 +187,22 @@ impl LidarSpec {
     }
 }
 
+impl RadarSpec {
+    /// The same radar without noise.
+    #[must_use]
+    pub fn without_noise(&self) -> Self {
+        Self {
+            fluctuation: Fluctuation::Steady,
+            range_sigma_m: 0.0,
+            azimuth_sigma_deg: 0.0,
+            elevation_sigma_deg: 0.0,
+            speed_sigma_m_s: 0.0,
+            false_alarms: 0.0,
+            ..self.clone()
+        }
+    }
+}
+
 fn quiet_position(spec: &PositionSpec) -> PositionSpec {
     let velocity = VelocitySpec { horizontal_sigma_m_s: 0.0, vertical_sigma_m_s: 0.0 };
     PositionSpec {
@@ -228,14 +256,23 @@ mod tests {
     #[test]
     fn noise_can_be_taken_from_all_but_those_that_integrate() {
         let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
-        for file in ["imu.yaml", "lidar.yaml", "gps.yaml", "sun_sensor.yaml", "star_tracker.yaml", "navcam_left.yaml"] {
+        for file in [
+            "imu.yaml",
+            "lidar.yaml",
+            "gps.yaml",
+            "sun_sensor.yaml",
+            "star_tracker.yaml",
+            "navcam_left.yaml",
+            "ars408_near.yaml",
+            "altimeter.yaml",
+        ] {
             let spec = sensor(file);
             assert_eq!(spec.check(&quiet), Ok(()), "{file}");
             let without = spec.without_noise().expect("some");
             assert_ne!(without, spec, "{file} had noise");
             assert_eq!(without.without_noise(), Some(without.clone()), "{file}");
         }
-        for file in ["wheel_encoders.yaml", "wheel_odometry.yaml", "battery.yaml"] {
+        for file in ["wheel_encoders.yaml", "wheel_odometry.yaml", "battery.yaml", "azure_kinect.yaml"] {
             assert_eq!(sensor(file).check(&quiet), Err(SettingError::NoiseStays), "{file}");
         }
     }

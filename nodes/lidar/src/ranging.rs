@@ -126,6 +126,7 @@ impl Publishers {
                 publish_cloud(points.as_ref(), sample.cloud, frame, stamp)
             }
             (Self::Depth(publishers), Ranged::Depth(sample)) => {
+                let sample = *sample;
                 let info = camera_info(&sample.calibration, Header::new(stamp, frame));
                 publishers.depth.publish(sample.depth, &info, frame, stamp)?;
                 publishers.amplitude.publish(sample.amplitude, &info, frame, stamp)?;

@@ -209,7 +209,10 @@ fn the_environment_is_checked_too() {
     let output = selene(&["run", "--for", "1"]).env("ROS_DOMAIN_ID", "999").output().expect("starts");
     assert_refused(&output, &["ROS_DOMAIN_ID=999", "232"]);
     let output = selene(&["run", "--for", "1"]).env("RMW_IMPLEMENTATION", "rmw_zenoh_cpp").output().expect("starts");
-    assert_refused(&output, &["RMW_IMPLEMENTATION=rmw_zenoh_cpp", "speaks DDS", "r2r", "rmw_cyclonedds_cpp", "--no-dds"]);
+    assert_refused(
+        &output,
+        &["RMW_IMPLEMENTATION=rmw_zenoh_cpp", "speaks DDS", "r2r", "rmw_cyclonedds_cpp", "--no-dds"],
+    );
 }
 
 #[cfg(target_os = "linux")]

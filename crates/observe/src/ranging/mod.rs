@@ -58,6 +58,8 @@ struct Ranger {
     looks_back: SimTime,
     tells_truth: bool,
     kind: Kind,
+    /// The same without noise, where that can be.
+    quiet: Option<Kind>,
 }
 
 /// What it measures with.
@@ -128,8 +130,10 @@ impl OfRover {
             for sample in sensor.schedule.due_in(interval.after(), interval.next.time) {
                 // A node that joined later leaves out what began before.
                 let is_known = self.view.history.reaches_back_to(sample.instant - sensor.looks_back);
-                if is_known && !interval.was_told(sensor.schedule.handed_over(sample.instant)) {
-                    due.push(sensor.measure(&mut self.view, sample)?);
+                let setting = self.view.history.setting(self.view.rover, &sensor.sensor.name, sample.instant);
+                let was_told = interval.was_told(sensor.schedule.handed_over(sample.instant));
+                if is_known && setting.enabled && !was_told {
+                    due.push(sensor.measure(&mut self.view, sample, setting.noise)?);
                 }
             }
         }
@@ -154,8 +158,10 @@ impl View {
 impl Ranger {
     fn new(mounted: &MountedSensor, setup: &RoverSetup, rover: EntityId) -> Option<Self> {
         let header = mounted.spec.header();
+        let quiet = mounted.spec.without_noise().map(|spec| MountedSensor { spec, ..*mounted });
         Some(Self {
             kind: Kind::of(mounted, setup.sensor_seed)?,
+            quiet: quiet.and_then(|mounted| Kind::of(&mounted, setup.sensor_seed)),
             sensor: SensorId { rover, name: header.name.to_owned() },
             frame: setup.frame(header.link),
             schedule: mounted.spec.schedule(),
@@ -164,10 +170,10 @@ impl Ranger {
         })
     }
 
-    fn measure(&mut self, view: &mut View, sample: Sample) -> Result<RangingSample, ObserveError> {
+    fn measure(&mut self, view: &mut View, sample: Sample, noise: bool) -> Result<RangingSample, ObserveError> {
         view.scene.move_to(&view.history, sample.instant)?;
         let what = format!("the measurement of {} at {}", self.sensor.name, sample.instant);
-        let told = match &mut self.kind {
+        let told = match self.quiet.as_mut().filter(|_| !noise).unwrap_or(&mut self.kind) {
             Kind::Radar(radar) => radar.measure(view, sample, &what),
             Kind::TofCamera(camera) => camera.measure(view, sample, &what),
             Kind::RangeFinder(finder) => finder.measure(view, sample, &what),

@@ -35,7 +35,7 @@ impl TofCameraObserver {
         });
         traced.map_err(|error| ObserveError::of(&camera.spec().name, &error))?;
         let sunlit: Vec<f32> = frame.radiance.iter().map(|bands| panchromatic(*bands)).collect();
-        let told = |image: TofImage| Ranged::Depth(depth_sample(camera, &image));
+        let told = |image: TofImage| Ranged::Depth(Box::new(depth_sample(camera, &image)));
         let truth = camera.exact(met, &sunlit, &frame.depth_m);
         Ok(Told { measured: told(camera.image(met, &sunlit, *seed, sample)), truth: told(truth) })
     }

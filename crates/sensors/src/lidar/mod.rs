@@ -42,8 +42,8 @@ use crate::Schedule;
 use crate::noise::gaussian;
 pub(crate) use divergence::BeamSample;
 use echo::{Echo, REFERENCE_REFLECTANCE, Receiver, Scratch};
-use firing::firings;
 pub(crate) use firing::directions;
+use firing::firings;
 pub(crate) use scanner::RAYS_MAX;
 
 /// Firings of a scan that are worked out together: slices begin with such a block, and each has its own place in the

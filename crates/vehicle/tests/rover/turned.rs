@@ -155,7 +155,14 @@ fn on_slab_n(model: &Arc<RoverModel>) -> Vec<f64> {
     let (shapes, rock_solids) = (ContactShapes::new(model), RockSolids::new(ground.shapes()));
     let mut floors = vec![FloorMemory::default(); shapes.floor_count()];
     let mut forces = ContactForces::default();
-    let mut rovers = [ContactRover { id: 0, rover: &rover, stands: false, shapes: &shapes, floors: &mut floors, forces: &mut forces }];
+    let mut rovers = [ContactRover {
+        id: 0,
+        rover: &rover,
+        stands: false,
+        shapes: &shapes,
+        floors: &mut floors,
+        forces: &mut forces,
+    }];
     let (ground, rock_solids) = (&ground, &rock_solids);
     let mut group = ContactGroup { ground, rock_solids, obstacles: &[], rovers: &mut rovers, rocks: &mut [] };
     group.act(&mut ContactMemory::default(), &mut ContactScratch::default(), STEP_S);
