@@ -322,8 +322,8 @@ impl Node {
     /// Maps and services of the world are those of the process that leads. One that comes to lead has its maps take
     /// in the ground as it stands then.
     fn follow_lead(&mut self, interval: Interval) -> Result<(), NodeError> {
-        let has_led = std::mem::replace(&mut self.has_led, self.leads());
-        match (has_led, self.has_led) {
+        let leads = self.leads();
+        match (std::mem::replace(&mut self.has_led, leads), leads) {
             (true, true) => self.maps.take(interval),
             (false, true) => {
                 self.control = Some(self.service.open(&self.changes, self.sharing.is_some())?);

@@ -455,7 +455,8 @@ impl Sharing {
         match told {
             Told::Part(part) => self.others.note_part(&process, part),
             Told::Passed { process: of, part } => self.others.note_passed(&of, part),
-            Told::Gone(gone) => self.note_gone_elsewhere(process, gone),
+            Told::Gone(gone) => self.note_gone_elsewhere(&process, gone),
+            Told::WentOn(gone) => self.others.note_said(&process, gone),
             Told::World { members, state } => self.given = Some((members, state)),
             Told::Leaves => self.others.note_gone(&process),
             Told::GivenUp => {}

@@ -82,11 +82,11 @@ impl Running {
         std::fs::create_dir_all(&folder).map_err(BenchError::new)?;
         let simulated_s = SIMULATED_S.to_string();
         let mut command = Command::new(&setting.program);
-        command.arg("simulation").arg("--scenario").arg(file).args(["--for", &simulated_s]);
-        command.args(["--checkpoint-every", &simulated_s, "--checkpoint-dir"]).arg(&folder);
+        command.arg("simulation").arg("--scenario").arg(file).args(["--for", simulated_s.as_str()]);
+        command.args(["--checkpoint-every", simulated_s.as_str(), "--checkpoint-dir"]).arg(&folder);
         let run = format!("free_{}", std::process::id());
         match own {
-            Some(own) => command.args(["--pace", "real-time", "--free", "--own", own, "--run", &run]),
+            Some(own) => command.args(["--pace", "real-time", "--free", "--own", own, "--run", run.as_str()]),
             None => command.args(["--pace", "fast"]),
         };
         let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();

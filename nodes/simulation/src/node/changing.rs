@@ -168,7 +168,7 @@ impl Node {
         self.follow_rovers()?;
         // Who goes on from another run hears its last while again only where the world is as that left it.
         let recent = self.recent.as_ref().filter(|_| scope == ResetScope::ALL).map(|recent| recent.of_epoch(epoch));
-        let (feed, recorder) = begin_feed(&mut self.world, recent.as_ref(), &mut self.maps)?;
+        let (feed, recorder) = begin_feed(&mut self.world, recent.as_ref(), Some(&mut self.maps))?;
         self.feed = feed;
         self.maps.take(self.feed.standing(&self.world))?;
         if let Some(checkpoints) = &mut self.checkpoints {

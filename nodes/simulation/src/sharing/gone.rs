@@ -51,14 +51,13 @@ impl Sharing {
     }
 
     /// Another process says who is gone, and what it lacks.
-    pub(super) fn note_gone_elsewhere(&mut self, process: String, gone: Gone) {
+    pub(super) fn note_gone_elsewhere(&mut self, process: &str, gone: Gone) {
         gone.processes.iter().for_each(|name| self.others.note_gone(name));
-        let gone = self.pass(&process, gone);
+        let gone = self.pass(process, gone);
         if gone.sequence <= self.put_together {
-            // This process went on without what the other still lacks.
-            self.streams.tell(&process, Frame::of(&Told::Gone(gone)));
+            self.streams.tell(process, Frame::of(&Told::WentOn(gone)));
         } else {
-            self.others.note_said(&process, gone);
+            self.others.note_said(process, gone);
         }
     }
 

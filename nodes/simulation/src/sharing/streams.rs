@@ -78,6 +78,8 @@ pub(super) enum Told {
     Passed { process: String, part: ToldPart },
     /// Who is gone, and whose parts of a heartbeat it lacks.
     Gone(Gone),
+    /// What it went on without from a heartbeat that the process which is told still makes: an answer to `Gone`.
+    WentOn(Gone),
     /// The others went on without the process that is told.
     GivenUp,
     /// The world, for one that joins late, and who takes part in it beside that one.
