@@ -481,7 +481,7 @@ mod tests {
                 "ars408_near.yaml",
                 "ground: {quasi_specular: 0.01",
                 "ground: {quasi_specular: 1.5",
-                vec!["ground", "quasi_specular", "1.5", "0 to 1"],
+                vec!["quasi_specular", "1.5", "0 to 1"],
             ),
             ("azure_kinect.yaml", "[200, 320]", "[200, 200]", vec!["line 17", "[200, 200]", "two that differ"]),
             ("azure_kinect.yaml", "[200, 320]", "[]", vec!["line 17", "one frequency or two"]),

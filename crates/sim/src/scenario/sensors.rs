@@ -1,7 +1,6 @@
 //! The sensors of a scenario, each put on a link of its rover. A sensor that is mounted beside
 //! a link gets a frame of its own there.
 
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use nalgebra::UnitQuaternion;
@@ -14,7 +13,7 @@ use crate::scenario::body_plan::body_plan;
 use crate::scenario::rover::MountedSensor;
 
 /// Where gravity is the Earth's, m/s².
-const EARTH_GRAVITY_M_S2: RangeInclusive<f64> = 9.7..=9.9;
+const EARTH_GRAVITY_M_S2: [f64; 2] = [9.7, 9.9];
 
 /// Reads sensors' files, named relative to `folder`, and adds the frames that they need to the
 /// rover.
@@ -58,7 +57,8 @@ pub(crate) fn refuse_sound_in_vacuum(
     gravity_m_s2: f64,
     path: &Path,
 ) -> Result<(), InputError> {
-    if EARTH_GRAVITY_M_S2.contains(&gravity_m_s2) {
+    let [least, most] = EARTH_GRAVITY_M_S2;
+    if (least..=most).contains(&gravity_m_s2) {
         return Ok(());
     }
     let sounds = |sensor: &&MountedSensor| match &sensor.spec {
@@ -67,7 +67,6 @@ pub(crate) fn refuse_sound_in_vacuum(
     };
     let Some(sensor) = sensors.iter().find(sounds) else { return Ok(()) };
     let name = sensor.spec.header().name;
-    let [least, most] = [EARTH_GRAVITY_M_S2.start(), EARTH_GRAVITY_M_S2.end()];
     let what = format!(
         "sensor '{name}': radiation ultrasound is not allowed where gravity_m_s2 is {gravity_m_s2}: there is no air; \
          it is allowed from {least} to {most} (on Earth), infrared anywhere"
