@@ -13,7 +13,8 @@ use super::changing::LOOK_EVERY;
 use crate::going::RunState;
 use crate::sharing::Sharing;
 
-/// A reset, or somebody who ends the run, waits for participants no longer when nobody was heard for so long (wall time).
+/// A reset, or somebody who ends the run, waits for participants no longer when none of them dealt with anything new
+/// for so long (wall time).
 const SILENT_AFTER: Duration = Duration::from_secs(2);
 
 /// How long participants are waited for.
@@ -21,7 +22,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(2);
 pub(super) enum Patience {
     /// Until all have dealt with what they were told.
     Endless,
-    /// Until nobody is heard any more.
+    /// Until none of them deals with anything new.
     UntilSilent,
     /// Not any longer.
     Over,
