@@ -7,6 +7,9 @@ use selene_base::{Pose, SimTime};
 use selene_scene::{Beam, BeamReturn};
 use std::f64::consts::{FRAC_PI_2, PI};
 
+/// What is read of a return.
+type Quantity = fn(&RadarReturn) -> f64;
+
 const SEED: u64 = 3;
 
 const DULL: SurfaceSpec =
@@ -235,7 +238,7 @@ fn range_azimuth_elevation_and_speed_scatter_as_configured() {
     let radar = Radar::new(RadarSpec { rays: [1, 1], ..noisy });
     let told = |index| radar.read(&[met(20.0, 1.0)], |_| 2.0, SEED, sample(index)).returns[0];
     let told: Vec<RadarReturn> = (0..SAMPLES as u64).map(told).collect();
-    let quantities: [(fn(&RadarReturn) -> f64, f64, f64); 4] = [
+    let quantities: [(Quantity, f64, f64); 4] = [
         (|told| told.range_m, 20.0, 0.1),
         (|told| told.azimuth_rad.to_degrees(), 0.0, 0.3),
         (|told| told.elevation_rad.to_degrees(), 0.0, 0.5),
