@@ -44,7 +44,8 @@ fn images_of_rover(rover: EntityId, scenario: &Scenario, seconds: f64, cameras: 
 
 fn cameras_of(rover: EntityId, world: &World, feed: &Feed) -> RoverCameras {
     let ruts = &world.state().ruts;
-    RoverCameras::new(world.model(), rover, feed.last(), ruts, &Device::cpu(), &Default::default()).expect("cameras")
+    RoverCameras::new(world.model(), rover, feed.last(), ruts, &Device::cpu().into(), &Default::default())
+        .expect("cameras")
 }
 
 fn expose(cameras: &mut RoverCameras, camera: &str, instant: SimTime) -> DynamicImage {

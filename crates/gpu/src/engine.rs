@@ -48,6 +48,26 @@ impl Faults {
     }
 }
 
+/// The adapters of this machine, best first; software ones, which come last, only when allowed.
+fn adapters(allow_software: bool) -> Vec<wgpu::Adapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+    let ranked = |adapter: wgpu::Adapter| Some((rank(adapter.get_info().device_type, allow_software)?, adapter));
+    let mut usable: Vec<_> = found.into_iter().filter_map(ranked).collect();
+    usable.sort_by_key(|(rank, _)| *rank);
+    usable.into_iter().map(|(_, adapter)| adapter).collect()
+}
+
+/// The names of all adapters, best first, and whether each is software.
+pub(crate) fn adapter_names() -> Vec<(String, bool)> {
+    let named = |info: wgpu::AdapterInfo| (told(&info), info.device_type == wgpu::DeviceType::Cpu);
+    adapters(true).iter().map(|adapter| named(adapter.get_info())).collect()
+}
+
+fn told(info: &wgpu::AdapterInfo) -> String {
+    format!("{} ({}, {:?})", info.name, info.driver, info.backend)
+}
+
 /// An opened device.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -60,18 +80,17 @@ pub(crate) struct Engine {
 impl Engine {
     /// Opens the best device there is; software ones only when allowed.
     pub(crate) fn open(allow_software: bool) -> Result<Option<Self>, TraceError> {
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-        let usable = adapters.into_iter().filter_map(|adapter| {
-            let rank = rank(adapter.get_info().device_type, allow_software)?;
-            Some((rank, adapter))
-        });
-        usable.min_by_key(|(rank, _)| *rank).map(|(_, adapter)| Self::start(&adapter)).transpose()
+        adapters(allow_software).first().map(Self::start).transpose()
+    }
+
+    /// Opens the device of this number in the order of `adapters`, software ones among them.
+    pub(crate) fn open_at(number: usize) -> Result<Option<Self>, TraceError> {
+        adapters(true).get(number).map(Self::start).transpose()
     }
 
     fn start(adapter: &wgpu::Adapter) -> Result<Self, TraceError> {
         let info = adapter.get_info();
-        let name = format!("{} ({}, {:?})", info.name, info.driver, info.backend);
+        let name = told(&info);
         let offered = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("selene"),

@@ -12,7 +12,7 @@ use selene_scene::record::{BeamRecord, CameraRecord, GlobalsRecord, PixelRecord,
 use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, TraceError, Tracer, TruthFrame};
 
 use crate::copy::{self, SceneCopy};
-use crate::engine::Engine;
+use crate::engine::{Engine, adapter_names};
 use crate::kernel::{Form, Kernel};
 
 /// The most bytes of results of one dispatch: a quarter of a million pixels, enough to fill a large
@@ -49,7 +49,24 @@ impl GpuTracer {
     /// # Errors
     /// When a device is there but cannot be used.
     pub fn open(allow_software: bool) -> Result<Option<Self>, TraceError> {
-        let Some(engine) = Engine::open(allow_software)? else { return Ok(None) };
+        Engine::open(allow_software)?.map(Self::on).transpose()
+    }
+
+    /// Opens the GPU of this number in the order of `adapters`; none where there are fewer.
+    ///
+    /// # Errors
+    /// When it is there but cannot be used.
+    pub fn open_at(number: usize) -> Result<Option<Self>, TraceError> {
+        Engine::open_at(number)?.map(Self::on).transpose()
+    }
+
+    /// The names of this machine's GPUs, best first, and whether each is software.
+    #[must_use]
+    pub fn adapters() -> Vec<(String, bool)> {
+        adapter_names()
+    }
+
+    fn on(engine: Engine) -> Result<Self, TraceError> {
         let module = engine.device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("kernels"),
             source: wgpu::ShaderSource::Wgsl(WGSL.into()),
@@ -59,7 +76,7 @@ impl GpuTracer {
         let beams = Kernel::new(&engine, &module, &scene_layout, "beams", Form::InPlace);
         let truth = Kernel::new(&engine, &module, &scene_layout, "truth", Form::Image);
         engine.check()?;
-        Ok(Some(Self { engine: Arc::new(engine), scene_layout, camera, beams, truth, copy: None }))
+        Ok(Self { engine: Arc::new(engine), scene_layout, camera, beams, truth, copy: None })
     }
 
     /// Another tracer on the same device, for another scene: each keeps a copy of its own there.

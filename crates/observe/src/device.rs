@@ -3,12 +3,18 @@
 //! missed, none is half, and an image and what stands beside it come from one device. The two
 //! agree within the tolerance of `tests/parity` and not to the last bit: the one warning says
 //! from what on.
+//!
+//! Sensors may name devices of their own. All devices trace the same scene of the same instants, so what their
+//! sensors give is of one world and time.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_scene::{CpuTracer, TraceError, Tracer};
+
+use crate::ObserveError;
 
 /// Opens a tracer on the one device that a process has.
 type Open = dyn Fn() -> Box<dyn Tracer> + Send + Sync;
@@ -60,6 +66,94 @@ impl std::fmt::Debug for Device {
     }
 }
 
+/// Opens the device of a name; else says which there are.
+type OpenNamed = dyn Fn(&str) -> Result<Device, String> + Send + Sync;
+
+/// The devices of a process: the one on which all trace whose files name none, and those that files name. A device
+/// is opened once, when it is first asked for. Copies are of the same ones.
+#[derive(Clone)]
+pub struct Devices {
+    usual: Device,
+    open: Arc<OpenNamed>,
+    opened: Arc<Mutex<BTreeMap<String, Device>>>,
+}
+
+impl Devices {
+    /// The usual device, and what opens one by its name.
+    #[must_use]
+    pub fn new(usual: Device, open: impl Fn(&str) -> Result<Device, String> + Send + Sync + 'static) -> Self {
+        Self { usual, open: Arc::new(open), opened: Arc::default() }
+    }
+
+    /// The one on which all trace that name none.
+    #[must_use]
+    pub fn usual(&self) -> &Device {
+        &self.usual
+    }
+
+    /// The one of a name; the usual one of none.
+    ///
+    /// # Errors
+    /// When there is no such device: which there are.
+    pub fn named(&self, name: Option<&str>) -> Result<Device, String> {
+        let Some(name) = name else { return Ok(self.usual.clone()) };
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = opened.get(name) {
+            return Ok(device.clone());
+        }
+        let device = (self.open)(name)?;
+        opened.insert(name.to_owned(), device.clone());
+        Ok(device)
+    }
+}
+
+/// One device, beside the CPU under its name.
+impl From<Device> for Devices {
+    fn from(usual: Device) -> Self {
+        Self::new(usual, |name| match name {
+            "cpu" => Ok(Device::cpu()),
+            _ => Err(format!("device: value '{name}' is not allowed: this program has cpu")),
+        })
+    }
+}
+
+impl std::fmt::Debug for Devices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Devices").field(&self.usual).finish()
+    }
+}
+
+/// The tracers of one scene: one on each device that its sensors name.
+#[derive(Default)]
+pub(crate) struct Tracers {
+    on: Vec<(Option<String>, SteadyTracer)>,
+}
+
+impl Tracers {
+    /// One more for the sensor of this name, where none is on its device yet; its number.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub(crate) fn add(&mut self, devices: &Devices, sensor: &str, name: Option<&str>) -> Result<usize, ObserveError> {
+        if let Some(known) = self.on.iter().position(|(of, _)| of.as_deref() == name) {
+            return Ok(known);
+        }
+        let device = devices.named(name).map_err(|what| ObserveError::of(sensor, &what))?;
+        self.on.push((name.map(str::to_owned), device.tracer()));
+        Ok(self.on.len() - 1)
+    }
+
+    /// That of a number which `add` gave.
+    pub(crate) fn of(&mut self, number: usize) -> &mut SteadyTracer {
+        &mut self.on[number].1
+    }
+
+    /// What they trace on now, for people to read.
+    pub(crate) fn device(&self) -> String {
+        self.on.iter().map(|(_, tracer)| tracer.device()).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// A tracer that does not fail for its device.
 pub(crate) struct SteadyTracer {
     tracer: Box<dyn Tracer>,
@@ -97,10 +191,12 @@ impl SteadyTracer {
 
 #[cfg(test)]
 mod tests {
-    use super::Device;
+    use super::{Device, Devices, Tracers};
     use nalgebra::Vector3;
     use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, Sun, TraceError, Tracer, TruthFrame};
     use selene_terrain::Clipmap;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// Fails as often as it is asked, in one way.
     struct Broken(fn() -> TraceError);
@@ -153,6 +249,28 @@ mod tests {
             assert!(tracer.device().starts_with("CPU"));
             assert!(device.tracer().device().starts_with("CPU"), "nor does anybody else ask the device again");
         }
+    }
+
+    #[test]
+    fn each_device_is_opened_once_and_an_unknown_one_is_refused_with_those_there_are() {
+        let opened = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&opened);
+        let devices = Devices::new(Device::cpu(), move |name| match name {
+            "gpu" => {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok(Device::new(|| Box::new(Broken(|| TraceError::View(String::new())))))
+            }
+            _ => Err(format!("device: value '{name}' is not allowed: there are cpu, gpu")),
+        });
+        let mut tracers = Tracers::default();
+        let add = |tracers: &mut Tracers, name| tracers.add(&devices, "camera", name);
+        let numbers = [None, Some("gpu"), Some("gpu"), None].map(|name| add(&mut tracers, name).expect("there"));
+        assert_eq!(numbers, [0, 1, 1, 0]);
+        assert_eq!(add(&mut Tracers::default(), Some("gpu")).expect("there"), 0);
+        assert_eq!(opened.load(Ordering::Relaxed), 1);
+        assert_eq!(tracers.of(1).device(), "broken");
+        let told = add(&mut tracers, Some("tpu")).expect_err("unknown").to_string();
+        assert!(["camera", "'tpu'", "cpu, gpu"].iter().all(|part| told.contains(part)), "{told}");
     }
 
     #[test]

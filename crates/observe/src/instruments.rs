@@ -16,9 +16,10 @@ use std::convert::Infallible;
 
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime};
-use selene_sensors::{Sample, Schedule, SensorSpec};
+use selene_sensors::{Sample, Schedule, SensorSpec, StageRow};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup};
 
+use crate::augment::augment;
 use crate::body::BodyObserver;
 use crate::history::History;
 use crate::imu::ImuObserver;
@@ -52,6 +53,7 @@ struct Instrument {
     sensor: SensorId,
     frame: String,
     schedule: Schedule,
+    row: StageRow,
     tells_truth: bool,
     kind: Kind,
     /// The same without noise, where that can be.
@@ -183,11 +185,12 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
     let instrument = |sensor: &MountedSensor| {
         let kind = Kind::of(sensor, setup)?;
         let quiet = sensor.spec.without_noise().and_then(|spec| Kind::of(&MountedSensor { spec, ..*sensor }, setup));
-        let header = sensor.spec.header();
+        let (header, row) = (sensor.spec.header(), sensor.spec.row(setup.sensor_seed));
         Some(Instrument {
             sensor: SensorId { rover, name: header.name.to_owned() },
             frame: setup.frame(&setup.model.links()[sensor.link].name),
-            schedule: sensor.spec.schedule(),
+            schedule: row.schedule(sensor.spec.schedule()),
+            row,
             tells_truth: sensor.spec.tells_truth(),
             kind,
             quiet,
@@ -205,8 +208,9 @@ impl Instrument {
                 continue;
             }
             let kind = self.quiet.as_mut().filter(|_| !setting.noise).unwrap_or(&mut self.kind);
-            if let Some(Told { measured, truth }) = kind.measure(view, sample) {
-                let reading = Reading {
+            let told = kind.measure(view, sample);
+            if let Some(Told { measured, truth }) = told.filter(|_| self.row.keeps(sample.index)) {
+                let mut reading = Reading {
                     sensor: self.sensor.clone(),
                     frame: self.frame.clone(),
                     stamp: sample.instant,
@@ -214,7 +218,8 @@ impl Instrument {
                     measured,
                     truth: self.tells_truth.then_some(truth),
                 };
-                self.outbox.put(self.schedule.handed_over(sample.instant), reading);
+                augment(&mut reading, &self.row, 0);
+                self.outbox.put(self.schedule.handed_over(sample), reading);
             }
         }
     }
@@ -223,6 +228,9 @@ impl Instrument {
     fn due(&mut self, interval: &Interval) -> impl Iterator<Item = Reading> {
         let schedule = self.schedule;
         let due = self.outbox.due(interval.next.time);
-        due.filter(move |reading| !interval.was_told(schedule.handed_over(reading.stamp)))
+        due.filter(move |reading| {
+            let sample = Sample { index: reading.index, instant: reading.stamp };
+            !interval.was_told(schedule.handed_over(sample))
+        })
     }
 }

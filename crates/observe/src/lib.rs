@@ -7,6 +7,7 @@
 //! each. They remember nothing but the recent past: observers that are fed with the same snapshots give the
 //! same bytes, whether from the start on or from any instant after it.
 
+mod augment;
 mod body;
 mod boxes;
 mod camera;
@@ -36,8 +37,9 @@ mod star_tracker;
 mod sun_sight;
 mod values;
 
+pub use augment::{Augmented, augment};
 pub use camera::{Cameras, RoverCameras};
-pub use device::Device;
+pub use device::{Device, Devices};
 pub use encoders::Encoders;
 pub use feed::Feed;
 pub use ground_truth::{GroundLayers, GroundTruth, MAP_CELLS_MAX, MapWindow, OccupancyLimits, RocksAround};

@@ -28,12 +28,13 @@ pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
             let shutter = spec.shutter(spec.exposure_max_s());
             let exposed = shutter.opens_before() + shutter.closes_after();
             let between = if spec.truth.flow { 1.0 / spec.rate_hz } else { 0.0 };
-            exposed + SimTime::from_secs_f64(spec.lag_s + between)
+            exposed + spec.schedule().longest_lag() + SimTime::from_secs_f64(between)
         }
-        SensorSpec::Lidar(spec) => Lidar::new(spec.clone()).schedule().handed_over(SimTime::ZERO),
-        _ => SimTime::from_secs_f64(sensor.looks_back_s() + sensor.header().lag_s),
+        SensorSpec::Lidar(spec) => Lidar::new(spec.clone()).schedule().longest_lag(),
+        _ => SimTime::from_secs_f64(sensor.looks_back_s()) + sensor.schedule().longest_lag(),
     };
-    let longest = setup.sensors.iter().map(|sensor| span(&sensor.spec)).max().unwrap_or(SimTime::ZERO);
+    let with_jitter = |sensor: &SensorSpec| span(sensor) + SimTime::from_secs_f64(sensor.augments().jitter_s());
+    let longest = setup.sensors.iter().map(|sensor| with_jitter(&sensor.spec)).max().unwrap_or(SimTime::ZERO);
     longest + heartbeat + heartbeat
 }
 

@@ -8,11 +8,12 @@
 use std::sync::Arc;
 
 use selene_base::Pose;
-use selene_sensors::{Sample, Schedule, SensorSpec, StarTrackerSpec, SunSensorSpec};
+use selene_sensors::{Sample, Schedule, SensorSpec, StageRow, StarTrackerSpec, SunSensorSpec};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
 use crate::ObserveError;
+use crate::augment::augment;
 use crate::device::{Device, SteadyTracer};
 use crate::history::History;
 use crate::instruments::Told;
@@ -59,6 +60,7 @@ struct Instrument {
     frame: String,
     seed: u64,
     schedule: Schedule,
+    row: StageRow,
     tells_truth: bool,
     outbox: Outbox<Reading>,
 }
@@ -134,6 +136,7 @@ impl std::fmt::Debug for Sight {
 
 fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
     let instrument = |MountedSensor { spec, link }: &MountedSensor| {
+        let row = spec.row(setup.sensor_seed);
         Some(Instrument {
             sensor: SensorId { rover, name: spec.header().name.to_owned() },
             kind: Kind::of(spec)?,
@@ -141,7 +144,8 @@ fn instruments(setup: &RoverSetup, rover: EntityId) -> Vec<Instrument> {
             link: *link,
             frame: setup.frame(spec.header().link),
             seed: setup.sensor_seed,
-            schedule: spec.schedule(),
+            schedule: row.schedule(spec.schedule()),
+            row,
             tells_truth: spec.tells_truth(),
             outbox: Outbox::default(),
         })
@@ -178,8 +182,8 @@ impl Instrument {
                 (Kind::Sun(_), None) => None,
                 (Kind::Stars(spec), _) => self.stars(spec, interval, sample)?,
             };
-            if let Some(Told { measured, truth }) = told {
-                let reading = Reading {
+            if let Some(Told { measured, truth }) = told.filter(|_| self.row.keeps(sample.index)) {
+                let mut reading = Reading {
                     sensor: self.sensor.clone(),
                     frame: self.frame.clone(),
                     stamp: sample.instant,
@@ -187,7 +191,8 @@ impl Instrument {
                     measured,
                     truth: self.tells_truth.then_some(truth),
                 };
-                self.outbox.put(self.schedule.handed_over(sample.instant), reading);
+                augment(&mut reading, &self.row, 0);
+                self.outbox.put(self.schedule.handed_over(sample), reading);
             }
         }
         Ok(())
@@ -240,6 +245,9 @@ impl Instrument {
     fn due(&mut self, interval: &Interval) -> impl Iterator<Item = Reading> {
         let schedule = self.schedule;
         let due = self.outbox.due(interval.next.time);
-        due.filter(move |reading| !interval.was_told(schedule.handed_over(reading.stamp)))
+        due.filter(move |reading| {
+            let sample = Sample { index: reading.index, instant: reading.stamp };
+            !interval.was_told(schedule.handed_over(sample))
+        })
     }
 }

@@ -3,6 +3,7 @@
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime, Wrench};
+use selene_sensors::augment::RegionSpec;
 use selene_sensors::{SunSight, TruthImage};
 use selene_sim::EntityId;
 
@@ -84,6 +85,8 @@ pub struct CameraSample {
     pub gain: f64,
     /// The image.
     pub image: Image,
+    /// The part of the camera's image that it is, where a stage cropped it.
+    pub region: Option<RegionSpec>,
     /// The same as a pinhole would have taken it.
     pub rectified: Option<Image>,
     /// The image as a JPEG or PNG file.

@@ -10,6 +10,7 @@ use selene_scene::{BOUNCES_MAX, CameraView, LightSampling, PIXEL_SAMPLES_MAX, SA
 use serde::Deserialize;
 
 use crate::SensorQos;
+use crate::augment::{AugmentSpec, Datum, RegionSpec};
 use crate::develop::{CompressedFormat, CompressedSpec, Curve, MeteringSpec, StageSpec, Stages};
 use crate::lens::{LensSpec, covers_the_image, field_of};
 use crate::mount::MountSpec;
@@ -57,6 +58,11 @@ pub struct CameraSpec {
     /// How the topics are offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// What it is traced on: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's name; left out,
+    /// what the program is told to trace on.
+    #[serde(default)]
+    #[garde(inner(length(min = 1)))]
+    pub device: Option<String>,
     /// Whether each frame chooses its own exposure, `exposure_s` at the longest.
     #[garde(skip)]
     pub auto_exposure: bool,
@@ -74,7 +80,7 @@ pub struct CameraSpec {
     #[garde(custom(within(1e-7, 1e-3)))]
     pub pixel_pitch_m: f64,
     /// From irradiance to pixel values, stage by stage.
-    #[garde(dive, custom(fit_the_lens(self)))]
+    #[garde(dive, custom(fit_the_lens(self)), custom(fit_the_image(self)))]
     pub stages: Stages,
     /// What `image_raw/compressed` carries; without it there is no such topic.
     #[serde(default)]
@@ -195,6 +201,49 @@ fn fit_the_lens(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Resu
     }
 }
 
+/// Refuses stages that do not fit the developed image, or what goes beside it.
+fn fit_the_image(camera: &CameraSpec) -> impl FnOnce(&Stages, &()) -> garde::Result + '_ {
+    |stages, ()| {
+        // An order that makes no sense is told by the stages themselves.
+        let Ok(encoding) = stages.encoding() else { return Ok(()) };
+        let row = stages.augments();
+        let first = stages.0.len() - row.0.len();
+        row.check(Datum::Image(encoding.name()), camera.rate_hz, first).map_err(garde::Error::new)?;
+        let beside = [("compressed", camera.compressed.is_some()), ("rectified", camera.rectified.is_some())];
+        let changing = row.0.iter().find(|stage| stage.changes_content());
+        if let (Some(stage), Some((beside, _))) = (changing, beside.iter().find(|(_, is_there)| *is_there)) {
+            let what = format!("{} is not allowed beside {beside}, which is made of the image before it", stage.key());
+            return Err(garde::Error::new(what));
+        }
+        crops_fit(&row.0, [camera.width, camera.height], encoding.is_mosaic())
+    }
+}
+
+/// Refuses rectangles that reach out of what is left of an image, or that turn a mosaic into another one.
+fn crops_fit(row: &[AugmentSpec], mut size: [u32; 2], is_mosaic: bool) -> garde::Result {
+    let regions =
+        row.iter().filter_map(|stage| if let AugmentSpec::Crop(crop) = stage { crop.region_px } else { None });
+    for region in regions {
+        let [width, height] = size;
+        let (right, bottom) =
+            (region.x_offset.saturating_add(region.width), region.y_offset.saturating_add(region.height));
+        if right > width || bottom > height {
+            let RegionSpec { x_offset, y_offset, width: columns, height: rows } = region;
+            let value = format!("{{x_offset: {x_offset}, y_offset: {y_offset}, width: {columns}, height: {rows}}}");
+            let what =
+                format!("crop: region_px: value {value} is not allowed: must be within {width} x {height} pixels");
+            return Err(garde::Error::new(what));
+        }
+        if is_mosaic && !(region.x_offset.is_multiple_of(2) && region.y_offset.is_multiple_of(2)) {
+            return Err(garde::Error::new(
+                "crop: region_px: offsets must be even of a mosaic, or its pattern is another",
+            ));
+        }
+        size = [region.width, region.height];
+    }
+    Ok(())
+}
+
 /// Refuses a file that cannot hold the images.
 fn fits(stages: &Stages) -> impl FnOnce(&Option<CompressedSpec>, &()) -> garde::Result + '_ {
     |compressed, ()| {
@@ -243,7 +292,7 @@ impl CameraSpec {
     /// When it takes images, from the scenario's start on.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
-        schedule(self.rate_hz, self.lag_s)
+        schedule(self.rate_hz, self.lag_s + self.stages.augments().lag_s())
     }
 
     /// Focal lengths and principal point, of the middle of the lens.

@@ -8,6 +8,7 @@ use selene_base::input::non_negative;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::transducer::TransducerSpec;
@@ -32,6 +33,10 @@ pub struct ContactSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Contact, self.rate_hz)))]
+    pub stages: Augments,
     /// The load cell, N.
     #[garde(dive)]
     pub load_n: TransducerSpec,
@@ -76,6 +81,7 @@ mod tests {
             rate_hz: 50.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             load_n: TransducerSpec { bias: 0.0, noise_sigma, range: 500.0, resolution: 0.5 },
             threshold_n: 10.0,
             truth: false,

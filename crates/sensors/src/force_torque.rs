@@ -13,6 +13,7 @@ use selene_base::input::{finite_array, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::transducer::TransducerSpec;
@@ -40,6 +41,10 @@ pub struct ForceTorqueSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Wrench, self.rate_hz)))]
+    pub stages: Augments,
     /// How long it gathers for a sample, s, 0 to 1; 0 for an instant. Shorter than a heartbeat is an instant.
     #[garde(custom(within(0.0, WINDOW_MAX_S)))]
     pub window_s: f64,
@@ -143,6 +148,7 @@ mod tests {
             rate_hz: 100.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             window_s: 0.0,
             force_n: channels([1.0, 2.0, 4.0], 1000.0),
             torque_nm: channels([0.1, 0.2, 0.4], 120.0),

@@ -16,6 +16,7 @@ use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name, schedule};
 use crate::triad::{Triad, TriadSpec, one_family};
@@ -47,6 +48,10 @@ pub struct ImuSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Imu, self.rate_hz)))]
+    pub stages: Augments,
     /// Whether the truth is told beside its readings.
     #[serde(default)]
     #[garde(skip)]
@@ -82,7 +87,7 @@ impl ImuSpec {
     /// When it takes readings, from the scenario's start on.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
-        schedule(self.rate_hz, self.lag_s)
+        schedule(self.rate_hz, self.lag_s + self.stages.lag_s())
     }
 }
 

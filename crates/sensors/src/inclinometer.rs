@@ -12,6 +12,7 @@ use selene_base::input::non_negative;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::imu::within_a_period;
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
@@ -44,6 +45,10 @@ pub struct InclinometerSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Tilt, self.rate_hz)))]
+    pub stages: Augments,
     /// Whether the truth is told beside its readings.
     #[serde(default)]
     #[garde(skip)]

@@ -4,6 +4,7 @@
 //! Chance enters only through named streams of the scenario's seed, one a sample, so a
 //! reading depends on its index alone and not on the threads or processes at work.
 
+pub mod augment;
 pub mod body;
 pub mod calibrate;
 pub mod camera;
@@ -36,6 +37,7 @@ pub mod transducer;
 pub mod triad;
 pub mod truth;
 
+pub use augment::{AugmentSpec, Augments, Datum, OwnTopicSpec, StageRow};
 pub use body::battery::{BatteryHealth, BatteryReading, BatterySpec};
 pub use body::encoder::EncoderSpec;
 pub use body::odometry::{OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};

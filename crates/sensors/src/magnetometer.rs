@@ -14,6 +14,7 @@ use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::triad::{DrawnSpec, Triad, TriadSpec, nine, of_nine, of_three, one_family, three};
@@ -45,6 +46,10 @@ pub struct MagnetometerSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::MagneticField, self.rate_hz)))]
+    pub stages: Augments,
     /// Whether the truth is told beside its readings.
     #[serde(default)]
     #[garde(skip)]
@@ -136,6 +141,7 @@ mod tests {
             rate_hz: 10.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             truth: false,
             field_nt: [20.0, 0.0, -30.0],
             hard_iron_nt: None,

@@ -15,6 +15,7 @@ use selene_base::random::stream_at;
 use selene_dem::MapFrame;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::figure::{Coordinates, Figure};
 use crate::noise::gaussian3;
 use crate::outages::OutageSpec;
@@ -48,6 +49,10 @@ pub struct PositionSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Position, self.rate_hz)))]
+    pub stages: Augments,
     /// Whether the truth is told beside its readings.
     #[serde(default)]
     #[garde(skip)]
@@ -206,6 +211,7 @@ mod tests {
             rate_hz: 5.0,
             lag_s: 0.0,
             qos: SensorQos::Reliable,
+            stages: crate::Augments::default(),
             truth: false,
             horizontal_sigma_m,
             vertical_sigma_m,

@@ -4,6 +4,7 @@
 //! nanoseconds (30 Hz) neither drifts nor loses a sample, whatever the heartbeat.
 
 use selene_base::SimTime;
+use selene_base::random::{RngExt, stream_at};
 
 /// Rates are held in whole microhertz.
 const MICROHERTZ: f64 = 1e6;
@@ -25,6 +26,8 @@ pub struct Schedule {
     rate_uhz: i128,
     phase: SimTime,
     lag: SimTime,
+    /// How much later than the lag data leave at most, and the seed of how much each does.
+    jitter: (SimTime, u64),
 }
 
 impl Schedule {
@@ -33,7 +36,14 @@ impl Schedule {
     #[must_use]
     pub fn new(rate_hz: f64, phase: SimTime, lag: SimTime) -> Self {
         let rate_uhz = (rate_hz * MICROHERTZ).round() as i128;
-        Self { rate_uhz: rate_uhz.max(1), phase, lag }
+        Self { rate_uhz: rate_uhz.max(1), phase, lag, jitter: (SimTime::ZERO, 0) }
+    }
+
+    /// The same with hand-overs up to `longest` later, each by as much as is drawn for its sample, uniformly.
+    /// Where `longest` is no longer than a period, data leave in their order.
+    #[must_use]
+    pub fn with_jitter(self, seed: u64, longest: SimTime) -> Self {
+        Self { jitter: (longest, seed), ..self }
     }
 
     /// When sample `index` is measured.
@@ -43,10 +53,21 @@ impl Schedule {
         self.phase + SimTime::from_nanos(i64::try_from(since_phase).unwrap_or(i64::MAX))
     }
 
-    /// When what was measured at `instant` is handed over.
+    /// When a sample is handed over.
     #[must_use]
-    pub fn handed_over(&self, instant: SimTime) -> SimTime {
-        instant + self.lag
+    pub fn handed_over(&self, sample: Sample) -> SimTime {
+        let (longest, seed) = self.jitter;
+        if longest == SimTime::ZERO {
+            return sample.instant + self.lag;
+        }
+        let later = stream_at(seed, "rate jitter", sample.index).random_range(0..=longest.nanos());
+        sample.instant + self.lag + SimTime::from_nanos(later)
+    }
+
+    /// From a measurement to its hand-over at the longest.
+    #[must_use]
+    pub fn longest_lag(&self) -> SimTime {
+        self.lag + self.jitter.0
     }
 
     /// The samples measured in (after, until]. The first sample of phase zero is at
@@ -60,7 +81,12 @@ impl Schedule {
 
     /// The samples whose hand-over falls in (after, until].
     pub fn due_in(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = Sample> + use<> {
-        self.measured_in(after - self.lag, until - self.lag)
+        let schedule = *self;
+        let is_due = move |sample: &Sample| {
+            let due = schedule.handed_over(*sample);
+            after < due && due <= until
+        };
+        self.measured_in(after - self.longest_lag(), until - self.lag).filter(is_due)
     }
 
     /// The least index whose instant is later than `after`. An instant is the floor of
@@ -141,6 +167,6 @@ mod tests {
         let due: Vec<Sample> =
             schedule.due_in(SimTime::from_nanos(20_000_000), SimTime::from_nanos(22_000_000)).collect();
         assert_eq!(due, [Sample { index: 1, instant: SimTime::from_nanos(10_000_000) }]);
-        assert_eq!(schedule.handed_over(due[0].instant), SimTime::from_nanos(22_000_000));
+        assert_eq!(schedule.handed_over(due[0]), SimTime::from_nanos(22_000_000));
     }
 }

@@ -9,6 +9,7 @@ use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
 
+use crate::augment::{Augments, StageRow};
 use crate::{
     BatterySpec, CameraSpec, ContactSpec, EncoderSpec, ForceTorqueSpec, ImuSpec, InclinometerSpec, Lidar, LidarSpec,
     MagnetometerSpec, OdometrySpec, PositionSpec, RadarSpec, RangeFinderSpec, Schedule, StarTrackerSpec, SunSensorSpec,
@@ -42,7 +43,7 @@ pub struct SensorHeader<'a> {
     pub link: &'a str,
     /// Samples a second.
     pub rate_hz: f64,
-    /// From measurement to hand-over, s.
+    /// From measurement to hand-over, s; the lags of its stages come on top.
     pub lag_s: f64,
     /// How its topics are offered.
     pub qos: SensorQos,
@@ -90,6 +91,14 @@ macro_rules! sensor_kinds {
                 }
             }
 
+            /// The stages that its data pass before they are published.
+            #[must_use]
+            pub fn augments(&self) -> Augments {
+                match self {
+                    $(Self::$kind(spec) => spec.stages.augments(),)+
+                }
+            }
+
             /// Its link, to be replaced by a frame of its own.
             fn link_mut(&mut self) -> &mut String {
                 match self {
@@ -107,7 +116,8 @@ macro_rules! sensor_kinds {
 }
 
 // A new kind is one more row: the key of its file, its variant and its spec, which has at least the fields of
-// `SensorHeader`. The compiler then names every place that must know it; CONTRIBUTING.md lists them.
+// `SensorHeader` and `stages: Augments`, checked to fit what it generates (`augment::fits`). The compiler then names
+// every place that must know it; CONTRIBUTING.md lists them.
 sensor_kinds! {
     /// A pinhole camera.
     camera: Camera(CameraSpec),
@@ -164,11 +174,20 @@ impl SensorSpec {
         Self::try_from(file).map_err(refuse).and_then(read)
     }
 
-    /// When it samples, from the scenario's start on.
+    /// Its row of stages in a run; `seed` is that of its rover's sensors.
+    #[must_use]
+    pub fn row(&self, seed: u64) -> StageRow {
+        StageRow::new(self.header().name, self.augments(), seed)
+    }
+
+    /// When it samples and hands over, from the scenario's start on, without the jitter of its row.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let SensorHeader { rate_hz, lag_s, .. } = self.header();
-        if let Self::Lidar(lidar) = self { Lidar::new(lidar.clone()).schedule() } else { schedule(rate_hz, lag_s) }
+        if let Self::Lidar(lidar) = self {
+            return Lidar::new(lidar.clone()).schedule();
+        }
+        schedule(rate_hz, lag_s + self.augments().lag_s())
     }
 
     /// How far before the instant of a sample a reading reaches, s. Cameras and lidars say so themselves.
@@ -289,6 +308,9 @@ mod tests {
     const STAGES: &str = "  stages:                   # from irradiance to pixel values, in this order\n";
     const FOCUS_WITHIN: &str = "  stages:\n    - defocus: {focus_m: 0.002}\n";
     const BRIGHT: &str = "gamma: {a: 1, gamma: 1, b: 0.9}";
+    const CROPPED_BESIDE: &str =
+        "bits: 8}\n    - crop: {region_px: {x_offset: 600, y_offset: 0, width: 64, height: 8}} #";
+    const NOISE_AT_LAST: &str = "bits: 8}\n    - drop_out: {probability: 0}\n    - noise: {read_sigma_e: 12} #";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
     const TURNED_TOO_FAR: &str = "rate_hz: 200\n  mount: {at_m: [0, 0, 1], rpy_deg: [0, 400, 0]}";
     const TWO_FAMILIES: &str =
@@ -370,6 +392,26 @@ mod tests {
                 "    - noise:",
                 "    - flare: {}\n    - noise:",
                 vec!["line 18", "flare", "electrons"],
+            ),
+            (
+                "navcam_left.yaml",
+                "    - noise:",
+                "    - lag: {by_s: 0.1}\n    - noise:",
+                vec!["line 18", "lag", "takes an image", "given electrons"],
+            ),
+            ("navcam_left.yaml", "bits: 8}", CROPPED_BESIDE, vec!["crop", "x_offset: 600", "640 x 360"]),
+            ("navcam_left.yaml", "bits: 8}", NOISE_AT_LAST, vec!["line 22", "noise", "electrons", "given an image"]),
+            (
+                "imu.yaml",
+                "rate_hz: 200",
+                "rate_hz: 200\n  stages: [{crop: {range_m: [0, 1]}}]",
+                vec!["line 7", "stage 1: crop", "takes a point cloud", "given an inertial sample"],
+            ),
+            (
+                "deck.yaml",
+                "  truth: true",
+                "  stages:\n    - drop_out: {probability: 2}\n  truth: true",
+                vec!["line 14", "probability", "value 2", "0 to 1"],
             ),
             ("navcam_left.yaml", "bits: 8}", JPEG_OF_12, vec!["compressed", "jpeg", "12 bits", "png"]),
             ("navcam_left.yaml", "depth: metres", "depth: feet", vec!["feet", "metres", "millimetres"]),

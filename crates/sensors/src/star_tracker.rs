@@ -20,6 +20,7 @@ use selene_base::input::{positive, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian3;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
@@ -46,6 +47,10 @@ pub struct StarTrackerSpec {
     /// How the topics are offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Attitude, self.rate_hz)))]
+    pub stages: Augments,
     /// Where it sits on that link, with the boresight along its own z; none: in the link's frame.
     #[garde(dive)]
     #[serde(default)]
@@ -162,6 +167,7 @@ mod tests {
             rate_hz: 5.0,
             lag_s: 0.2,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             mount: None,
             cross_boresight_sigma_arcsec: cross,
             roll_sigma_arcsec: roll,

@@ -14,6 +14,7 @@ use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
@@ -42,6 +43,10 @@ pub struct SunSensorSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Direction, self.rate_hz)))]
+    pub stages: Augments,
     /// Where it sits on that link, with the boresight along its own z; none: in the link's frame.
     #[garde(dive)]
     #[serde(default)]
@@ -117,6 +122,7 @@ mod tests {
             rate_hz: 5.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             mount: None,
             fov_half_angle_deg: 70.0,
             noise_deg,

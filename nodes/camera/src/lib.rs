@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
-use selene_observe::{Cameras, Device};
+use selene_observe::{Cameras, Devices};
 use selene_sensors::OwnStages;
 
 /// The name under which the node takes part in lockstep.
@@ -18,18 +18,24 @@ pub const PARTICIPANT: &str = "camera";
 ///
 /// # Errors
 /// When a topic cannot be opened or nothing can be traced.
-pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(), NodeError> {
-    run_with(context, device, stop, OwnStages::new())
+pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool) -> Result<(), NodeError> {
+    run_with(context, devices, stop, OwnStages::new())
 }
 
 /// As `run`, with stages of one's own for cameras whose YAML names them.
 ///
 /// # Errors
 /// As `run`, and when a camera names a stage that is not known.
-pub fn run_with(context: &NodeContext, device: Device, stop: &AtomicBool, own: OwnStages) -> Result<(), NodeError> {
+pub fn run_with(
+    context: &NodeContext,
+    devices: impl Into<Devices>,
+    stop: &AtomicBool,
+    own: OwnStages,
+) -> Result<(), NodeError> {
+    let devices = devices.into();
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
-    let mut cameras = Cameras::new(device.clone(), own);
+    let mut cameras = Cameras::new(devices.clone(), own);
     let mut publishers = publishers::of_model(context, &context.model)?;
     let mut there = RoversThere::of(&context.model);
     while let Some(interval) = watcher.next(stop)? {
@@ -40,12 +46,13 @@ pub fn run_with(context: &NodeContext, device: Device, stop: &AtomicBool, own: O
             if !publishers.contains_key(&sample.sensor) {
                 publishers.extend(publishers::of_rover(context, &interval.model, sample.sensor.rover)?);
             }
-            if let Some(publishers) = publishers.get(&sample.sensor) {
-                diagnostics.count(&sample.sensor, publishers.image_topic(), sample.index);
-                publishers.publish(sample)?;
+            if let Some(publishers) = publishers.get_mut(&sample.sensor) {
+                let (sensor, index) = (sample.sensor.clone(), sample.index);
+                let outcome = publishers.publish(sample, stop)?;
+                diagnostics.count(&sensor, publishers.image_topic(), index, outcome, publishers.row());
             }
         }
-        diagnostics.tell(&interval, &watcher, Some(&device))?;
+        diagnostics.tell(&interval, &watcher, Some(devices.usual()))?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())

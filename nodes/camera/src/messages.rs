@@ -4,7 +4,7 @@
 
 use selene_base::SimTime;
 use selene_coherence::{to_pose, to_vector};
-use selene_observe::{Box2d, Box3d, CameraCalibration};
+use selene_observe::{Box2d, Box3d, CameraCalibration, CameraSample};
 use selene_ros::geometry_msgs::PoseWithCovariance;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, RegionOfInterest};
 use selene_ros::std_msgs::Header;
@@ -13,6 +13,7 @@ use selene_ros::vision_msgs::{
     ObjectHypothesisWithPose, Point2D, Pose2D,
 };
 use selene_scene::Class;
+use selene_sensors::augment::RegionSpec;
 
 pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -> Image {
     Image {
@@ -24,6 +25,19 @@ pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -
         step: image.row_bytes() as u32,
         data: image.data,
     }
+}
+
+/// Takes in what another process made of an image; no, where it is of another size, encoding or byte order.
+pub(crate) fn take_back(sample: &mut CameraSample, answer: Image) -> bool {
+    let image = &mut sample.image;
+    let is_of_its_size = [answer.width, answer.height, answer.step]
+        == [image.width, image.height, image.row_bytes() as u32]
+        && answer.data.len() == image.data.len();
+    let fits = is_of_its_size && answer.encoding == image.encoding && answer.is_bigendian == 0;
+    if fits {
+        image.data = answer.data;
+    }
+    fits
 }
 
 pub(crate) fn compressed(image: selene_observe::CompressedImage, frame: &str, stamp: SimTime) -> CompressedImage {
@@ -45,6 +59,20 @@ pub(crate) fn info(calibration: CameraCalibration, frame: &str, stamp: SimTime) 
         binning_y: 0,
         roi: RegionOfInterest::default(),
     }
+}
+
+/// As `info`, of an image of which a part is told.
+pub(crate) fn info_of(
+    calibration: CameraCalibration,
+    region: Option<RegionSpec>,
+    frame: &str,
+    stamp: SimTime,
+) -> CameraInfo {
+    let roi = region.map_or_else(RegionOfInterest::default, |region| {
+        let RegionSpec { x_offset, y_offset, width, height } = region;
+        RegionOfInterest { x_offset, y_offset, height, width, do_rectify: false }
+    });
+    CameraInfo { roi, ..info(calibration, frame, stamp) }
 }
 
 /// The calibration of truth images: they have the raw image's pixels, so K and D are the raw image's, and what R and

@@ -1,20 +1,22 @@
 //! The topics of one camera.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
-use selene_coherence::{NodeContext, NodeError, qos_of};
+use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
 use selene_observe::{CameraSample, SensorId};
 use selene_ros::Message;
 use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image};
 use selene_ros::transport::{Publisher, TransportError};
 use selene_ros::vision_msgs::{Detection2DArray, Detection3DArray};
-use selene_sensors::{CameraSpec, Encoding, TruthImage};
+use selene_sensors::{CameraSpec, Encoding, StageRow, TruthImage};
 use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::messages;
 
 /// The topics of one camera.
 pub(crate) struct CameraPublishers {
+    own: OwnStages<Image>,
     image: Publisher<Image>,
     rectified: Option<Publisher<Image>>,
     compressed: Option<Publisher<CompressedImage>>,
@@ -72,7 +74,9 @@ impl CameraPublishers {
             })
         };
         let compressed = spec.compressed.map(|_| Publisher::new(transport, &topic("image_raw/compressed"), qos));
+        let row = StageRow::new(&spec.name, spec.stages.augments(), setup.sensor_seed);
         Ok(Self {
+            own: OwnStages::open(transport, &setup.topic(&spec.name), row)?,
             image: image("image_raw")?,
             rectified,
             compressed: compressed.transpose()?,
@@ -92,12 +96,28 @@ impl CameraPublishers {
         &self.image.topic().name
     }
 
-    /// Publishes an image with all that goes beside it: one stamp, one frame.
-    pub(crate) fn publish(&self, sample: CameraSample) -> Result<(), NodeError> {
-        let CameraSample { frame, stamp, image, rectified, compressed, calibration, truth, .. } = sample;
+    /// The stages that its images pass.
+    pub(crate) fn row(&self) -> &StageRow {
+        self.own.row()
+    }
+
+    /// Publishes an image, once it has passed the stages of other processes, with all that goes beside it: one stamp,
+    /// one frame.
+    pub(crate) fn publish(&mut self, mut sample: CameraSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
+        let told = |of: &CameraSample| messages::image(of.image.clone(), &of.frame, of.stamp);
+        let stamp = sample.stamp;
+        let outcome = self.own.finish(&mut sample, stamp, told, messages::take_back, stop)?;
+        if outcome == Outcome::Published {
+            self.tell(sample)?;
+        }
+        Ok(outcome)
+    }
+
+    fn tell(&self, sample: CameraSample) -> Result<(), NodeError> {
+        let CameraSample { frame, stamp, image, rectified, compressed, calibration, truth, region, .. } = sample;
         let truth_info = messages::truth_info(&calibration, &frame, stamp);
         self.image.publish(&messages::image(image, &frame, stamp), stamp)?;
-        self.info.publish(&messages::info(calibration, &frame, stamp), stamp)?;
+        self.info.publish(&messages::info_of(calibration, region, &frame, stamp), stamp)?;
         let rectified = rectified.map(|image| messages::image(image, &frame, stamp));
         publish_some(self.rectified.as_ref(), rectified.as_ref(), stamp)?;
         let compressed = compressed.map(|image| messages::compressed(image, &frame, stamp));

@@ -1,13 +1,16 @@
 //! What a sensor node tells of itself: how many data it published and left out, how far it is behind the world, and
-//! what it traces on. Data are numbered from the scenario's start on, so a gap in their numbers is what was left out.
+//! what it traces on. Data are numbered from the scenario's start on, so a gap in their numbers is what was left out,
+//! but for what the sensor's row of stages leaves out.
 
 use std::collections::BTreeMap;
 
 use selene_observe::{Device, Interval, SensorId};
+use selene_sensors::StageRow;
 
 use crate::NodeError;
 use crate::diagnostics::{Diagnostics, DiagnosticsTopic, Severity};
 use crate::links::Links;
+use crate::own_stages::Outcome;
 use crate::watcher::WorldWatcher;
 
 /// The diagnostics of one sensor node.
@@ -25,18 +28,23 @@ struct Count {
     topic: String,
     published: u64,
     dropped: u64,
+    /// Without an answer of the process whose stage they were to pass, and answered by what did not fit.
+    unanswered: u64,
+    misfits: u64,
     latest: Option<u64>,
 }
 
 impl Count {
-    fn take(&mut self, index: u64) {
-        self.published += 1;
-        self.pass(index);
-    }
-
-    fn pass(&mut self, index: u64) {
+    /// Takes in datum `index`; `is_kept` says of a datum whether its row keeps it.
+    fn take(&mut self, index: u64, outcome: Outcome, is_kept: impl Fn(u64) -> bool) {
+        match outcome {
+            Outcome::Published => self.published += 1,
+            Outcome::Nothing => {}
+            Outcome::Unanswered => self.unanswered += 1,
+            Outcome::Misfit => self.misfits += 1,
+        }
         if let Some(latest) = self.latest {
-            self.dropped += index.saturating_sub(latest + 1);
+            self.dropped += (latest + 1..index).filter(|index| is_kept(*index)).count() as u64;
         }
         self.latest = Some(index);
     }
@@ -51,20 +59,11 @@ impl SensorDiagnostics {
         Ok(Self { topic: DiagnosticsTopic::open(links)?, node, sensors: BTreeMap::new(), before: [0; 2] })
     }
 
-    /// Counts datum `index` of a sensor, which was published on `topic`.
-    pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64) {
-        self.of(sensor, topic).take(index);
-    }
-
-    /// Notes that a sensor saw nothing to measure at `index`: nothing was published on `topic`, and nothing left
-    /// out.
-    pub fn pass(&mut self, sensor: &SensorId, topic: &str, index: u64) {
-        self.of(sensor, topic).pass(index);
-    }
-
-    fn of(&mut self, sensor: &SensorId, topic: &str) -> &mut Count {
+    /// Counts datum `index` of a sensor with this row, whose first topic is `topic`.
+    pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64, outcome: Outcome, row: &StageRow) {
         let new = || Count { topic: topic.to_owned(), ..Count::default() };
-        self.sensors.entry(sensor.clone()).or_insert_with(new)
+        let count = self.sensors.entry(sensor.clone()).or_insert_with(new);
+        count.take(index, outcome, |index| row.keeps(index));
     }
 
     /// Tells how the node does, if that is due in the interval; `device` is what it traces on.
@@ -100,6 +99,13 @@ impl SensorDiagnostics {
         for count in self.sensors.values().filter(|count| count.dropped > 0) {
             status.value(format!("frames_dropped {}", count.topic), count.dropped);
         }
+        for count in self.sensors.values().filter(|count| count.unanswered + count.misfits > 0) {
+            let Count { topic, unanswered, misfits, .. } = count;
+            status.value(format!("frames_unanswered {topic}"), unanswered);
+            status.value(format!("frames_misfit {topic}"), misfits);
+            let what = "samples were lost in stages of other processes";
+            status.raise(Severity::Warning, format!("{topic}: {} {what}", unanswered + misfits));
+        }
         let [published_before, dropped_before] = std::mem::replace(&mut self.before, [published, dropped]);
         let (new, left_out) = (published - published_before, dropped - dropped_before);
         if left_out > 0 {
@@ -113,21 +119,31 @@ impl SensorDiagnostics {
 #[cfg(test)]
 mod tests {
     use super::Count;
+    use crate::own_stages::Outcome;
 
     #[test]
     fn a_gap_in_the_numbers_is_what_was_left_out() {
         let mut count = Count::default();
         // One that joins late left nothing out.
-        [7, 8, 11, 12].into_iter().for_each(|index| count.take(index));
+        [7, 8, 11, 12].into_iter().for_each(|index| count.take(index, Outcome::Published, |_| true));
         assert_eq!((count.published, count.dropped), (4, 2));
+    }
+
+    #[test]
+    fn what_the_row_leaves_out_and_what_others_lose_is_not_left_out_here() {
+        let mut count = Count::default();
+        count.take(0, Outcome::Published, |index| index % 3 == 0);
+        count.take(3, Outcome::Unanswered, |index| index % 3 == 0);
+        count.take(9, Outcome::Misfit, |index| index % 3 == 0);
+        assert_eq!((count.published, count.dropped, count.unanswered, count.misfits), (1, 1, 1, 1));
     }
 
     #[test]
     fn a_sensor_that_saw_nothing_left_nothing_out() {
         let mut count = Count::default();
-        count.take(3);
-        [4, 5, 6].into_iter().for_each(|index| count.pass(index));
-        count.take(7);
+        count.take(3, Outcome::Published, |_| true);
+        [4, 5, 6].into_iter().for_each(|index| count.take(index, Outcome::Nothing, |_| true));
+        count.take(7, Outcome::Published, |_| true);
         assert_eq!((count.published, count.dropped), (2, 0));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
-use selene_observe::{Device, Lidars, Ranging, SensorId};
+use selene_observe::{Devices, Lidars, Ranging, SensorId};
 
 use publishers::{LidarPublishers, of_rover};
 use ranging::RangingPublishers;
@@ -25,11 +25,12 @@ type OfRangers = BTreeMap<SensorId, RangingPublishers>;
 ///
 /// # Errors
 /// When a topic cannot be opened or nothing can be traced.
-pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(), NodeError> {
+pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool) -> Result<(), NodeError> {
+    let devices = devices.into();
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
-    let mut lidars = Lidars::new(device.clone());
-    let mut ranging = Ranging::new(device.clone());
+    let mut lidars = Lidars::new(devices.clone());
+    let mut ranging = Ranging::new(devices.clone());
     let (mut publishers, mut of_rangers) = (Publishers::new(), OfRangers::new());
     for rover in context.model.rovers().keys() {
         publishers.extend(of_rover(context, &context.model, *rover)?);
@@ -45,21 +46,23 @@ pub fn run(context: &NodeContext, device: Device, stop: &AtomicBool) -> Result<(
             if !publishers.contains_key(&sample.sensor) {
                 publishers.extend(of_rover(context, &interval.model, sample.sensor.rover)?);
             }
-            if let Some(publisher) = publishers.get(&sample.sensor) {
-                diagnostics.count(&sample.sensor, publisher.points_topic(), sample.index);
-                publisher.publish(sample)?;
+            if let Some(publisher) = publishers.get_mut(&sample.sensor) {
+                let (sensor, index) = (sample.sensor.clone(), sample.index);
+                let outcome = publisher.publish(sample, stop)?;
+                diagnostics.count(&sensor, publisher.points_topic(), index, outcome, publisher.row());
             }
         }
         for sample in ranging.take(&interval)? {
             if !of_rangers.contains_key(&sample.sensor) {
                 of_rangers.extend(ranging::of_rover(context, &interval.model, sample.sensor.rover)?);
             }
-            if let Some(publishers) = of_rangers.get(&sample.sensor) {
-                diagnostics.count(&sample.sensor, publishers.topic(), sample.index);
-                publishers.publish(sample)?;
+            if let Some(publishers) = of_rangers.get_mut(&sample.sensor) {
+                let (sensor, index) = (sample.sensor.clone(), sample.index);
+                let outcome = publishers.publish(sample, stop)?;
+                diagnostics.count(&sensor, publishers.topic(), index, outcome, publishers.row());
             }
         }
-        diagnostics.tell(&interval, &watcher, Some(&device))?;
+        diagnostics.tell(&interval, &watcher, Some(devices.usual()))?;
         watcher.acknowledge(interval.next.sequence, interval.next.time)?;
     }
     Ok(())

@@ -1,11 +1,25 @@
 //! A scan as PointCloud2, Image and LaserScan.
 
 use selene_base::SimTime;
-use selene_observe::{FieldType, PlanarScan, PointCloud};
+use selene_observe::{FieldType, LidarSample, PlanarScan, PointCloud};
 use selene_ros::sensor_msgs::{Image, LaserScan, PointCloud2, PointField};
 use selene_ros::std_msgs::Header;
 
 pub(crate) fn cloud(cloud: PointCloud, frame: &str, stamp: SimTime) -> PointCloud2 {
+    PointCloud2 {
+        header: Header::new(stamp, frame),
+        height: 1,
+        width: cloud.points as u32,
+        fields: fields(&cloud),
+        is_bigendian: false,
+        point_step: cloud.point_bytes as u32,
+        row_step: (cloud.points * cloud.point_bytes) as u32,
+        data: cloud.data,
+        is_dense: true,
+    }
+}
+
+fn fields(cloud: &PointCloud) -> Vec<PointField> {
     let field = |field: &selene_observe::PointField| PointField {
         name: field.name.to_owned(),
         offset: field.offset as u32,
@@ -17,17 +31,19 @@ pub(crate) fn cloud(cloud: PointCloud, frame: &str, stamp: SimTime) -> PointClou
         },
         count: 1,
     };
-    PointCloud2 {
-        header: Header::new(stamp, frame),
-        height: 1,
-        width: cloud.points as u32,
-        fields: cloud.fields.iter().map(field).collect(),
-        is_bigendian: false,
-        point_step: cloud.point_bytes as u32,
-        row_step: (cloud.points * cloud.point_bytes) as u32,
-        data: cloud.data,
-        is_dense: true,
+    cloud.fields.iter().map(field).collect()
+}
+
+/// Takes in what another process made of a cloud; no, where its points have another layout. Their number is free.
+pub(crate) fn take_back(sample: &mut LidarSample, answer: PointCloud2) -> bool {
+    let cloud = &mut sample.cloud;
+    let points = answer.width as usize * answer.height as usize;
+    let has_its_layout = answer.fields == fields(cloud) && answer.point_step as usize == cloud.point_bytes;
+    let fits = has_its_layout && !answer.is_bigendian && answer.data.len() == points * cloud.point_bytes;
+    if fits {
+        (cloud.points, cloud.data) = (points, answer.data);
     }
+    fits
 }
 
 pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -> Image {

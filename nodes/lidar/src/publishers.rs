@@ -1,19 +1,21 @@
 //! The topics of one lidar.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
-use selene_coherence::{NodeContext, NodeError, qos_of};
+use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
 use selene_observe::{LidarSample, SensorId};
 use selene_ros::Message;
 use selene_ros::sensor_msgs::{Image, LaserScan, PointCloud2};
 use selene_ros::transport::{Publisher, TransportError};
-use selene_sensors::LidarSpec;
+use selene_sensors::{LidarSpec, StageRow};
 use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::message;
 
 /// The topics of one lidar.
 pub(crate) struct LidarPublishers {
+    own: OwnStages<PointCloud2>,
     points: Publisher<PointCloud2>,
     /// Of range and intensity.
     images: Option<[Publisher<Image>; 2]>,
@@ -42,7 +44,9 @@ impl LidarPublishers {
             None
         };
         let scan = if spec.scan_ring.is_some() { Some(topic(context, rover, spec, "scan")?) } else { None };
-        Ok(Self { points: topic(context, rover, spec, "points")?, images, scan })
+        let row = StageRow::new(&spec.name, spec.stages.clone(), rover.sensor_seed);
+        let own = OwnStages::open(context.links.public.as_ref(), &rover.topic(&spec.name), row)?;
+        Ok(Self { own, points: topic(context, rover, spec, "points")?, images, scan })
     }
 
     /// The name of the topic of its clouds.
@@ -50,8 +54,23 @@ impl LidarPublishers {
         &self.points.topic().name
     }
 
-    /// Publishes all of a scan.
-    pub(crate) fn publish(&self, sample: LidarSample) -> Result<(), NodeError> {
+    /// The stages that its clouds pass.
+    pub(crate) fn row(&self) -> &StageRow {
+        self.own.row()
+    }
+
+    /// Publishes all of a scan, once its cloud has passed the stages of other processes.
+    pub(crate) fn publish(&mut self, mut sample: LidarSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
+        let told = |of: &LidarSample| message::cloud(of.cloud.clone(), &of.frame, of.stamp);
+        let stamp = sample.stamp;
+        let outcome = self.own.finish(&mut sample, stamp, told, message::take_back, stop)?;
+        if outcome == Outcome::Published {
+            self.tell(sample)?;
+        }
+        Ok(outcome)
+    }
+
+    fn tell(&self, sample: LidarSample) -> Result<(), NodeError> {
         let LidarSample { frame, stamp, cloud, images, planar, .. } = sample;
         self.points.publish(&message::cloud(cloud, &frame, stamp), stamp)?;
         if let (Some(publishers), Some(images)) = (&self.images, images) {

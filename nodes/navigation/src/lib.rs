@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use selene_coherence::NodeError;
 use selene_coherence::{NodeContext, RoversThere, SensorDiagnostics, WorldWatcher};
-use selene_observe::{Instruments, Interval, Measured, SensorId, SkyInstruments};
+use selene_observe::{Instruments, Interval, SensorId, SkyInstruments};
 use selene_sim::{EntityId, Model};
 
 use crate::topics::SensorTopics;
@@ -34,12 +34,9 @@ pub fn run(context: &NodeContext, stop: &AtomicBool) -> Result<(), NodeError> {
     while let Some(interval) = watcher.next(stop)? {
         topics.follow(context, &interval, &there.gone(&interval))?;
         for reading in instruments.take(&interval).into_iter().chain(of_sky.take(&interval)?) {
-            if let Some(of_sensor) = topics.of_sensors.get(&reading.sensor) {
-                match reading.measured {
-                    Measured::Nothing => diagnostics.pass(&reading.sensor, of_sensor.name(), reading.index),
-                    _ => diagnostics.count(&reading.sensor, of_sensor.name(), reading.index),
-                }
-                of_sensor.publish(&reading)?;
+            if let Some(of_sensor) = topics.of_sensors.get_mut(&reading.sensor) {
+                let outcome = of_sensor.publish(&reading, stop)?;
+                diagnostics.count(&reading.sensor, of_sensor.name(), reading.index, outcome, of_sensor.row());
             }
         }
         diagnostics.tell(&interval, &watcher, None)?;

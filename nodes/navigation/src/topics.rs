@@ -1,14 +1,17 @@
 //! The topics of a sensor: which there are, by kind, and how a reading becomes the message on each. Where the
 //! sensor's file asks for the truth, the same topics are open once more under `ground_truth/`, with the readings
-//! of a perfect sensor.
+//! of a perfect sensor, which pass no stages. Stages of other processes get the messages of a sensor's first topic.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 
 use selene_base::SimTime;
-use selene_coherence::qos_of;
+use selene_coherence::{Outcome, OwnStages, qos_of};
 use selene_observe::{Measured, Reading};
 use selene_ros::Message;
 use selene_ros::std_msgs::Header;
 use selene_ros::transport::{Publisher, Transport, TransportError};
-use selene_sensors::SensorSpec;
+use selene_sensors::{SensorSpec, StageRow};
 use selene_sim::RoverSetup;
 
 use crate::messages;
@@ -47,6 +50,7 @@ pub(crate) struct SensorTopics {
     /// One at least.
     measured: Vec<OpenTopic>,
     truth: Vec<OpenTopic>,
+    row: StageRow,
 }
 
 /// An open topic of any type.
@@ -56,7 +60,7 @@ struct OpenTopic {
 }
 
 /// Publishes a reading, if there is something for this topic in it.
-type Publish = Box<dyn Fn(Header, &Measured, SimTime) -> Result<(), TransportError>>;
+type Publish = Box<dyn FnMut(Header, &Measured, SimTime, &AtomicBool) -> Result<Outcome, TransportError>>;
 
 /// What is needed to open the topics of a sensor.
 struct Opening<'a> {
@@ -65,6 +69,8 @@ struct Opening<'a> {
     spec: &'a SensorSpec,
     /// What names begin with.
     prefix: &'static str,
+    /// The row with stages of other processes, until the sensor's first topic has taken it.
+    row: Cell<Option<StageRow>>,
 }
 
 impl Opening<'_> {
@@ -76,9 +82,17 @@ impl Opening<'_> {
         let header = self.spec.header();
         let name = self.setup.topic(&format!("{}{}/{end}", self.prefix, header.name));
         let publisher = Publisher::<M>::new(self.transport, &name, qos_of(header.qos))?;
-        let publish = move |header: Header, measured: &Measured, stamp: SimTime| match message(header, measured) {
-            Some(message) => publisher.publish(&message, stamp),
-            None => Ok(()),
+        let own = self.row.take().map(|row| OwnStages::open(self.transport, &self.setup.topic(header.name), row));
+        let mut own = own.transpose()?;
+        let publish = move |header: Header, measured: &Measured, stamp: SimTime, stop: &AtomicBool| {
+            let Some(message) = message(header, measured) else { return Ok(Outcome::Nothing) };
+            let passed = match &mut own {
+                Some(own) => own.pass(message, stamp, stop)?,
+                None => Some(message),
+            };
+            let Some(message) = passed else { return Ok(Outcome::Unanswered) };
+            publisher.publish(&message, stamp)?;
+            Ok(Outcome::Published)
         };
         Ok(OpenTopic { name, publish: Box::new(publish) })
     }
@@ -91,10 +105,16 @@ impl SensorTopics {
         setup: &RoverSetup,
         spec: &SensorSpec,
     ) -> Result<Option<Self>, TransportError> {
-        let under = |prefix| topics(&Opening { transport, setup, spec, prefix }, spec);
-        let truth = if spec.tells_truth() { under("ground_truth/")? } else { Vec::new() };
-        let measured = under("")?;
-        Ok((!measured.is_empty()).then_some(Self { measured, truth }))
+        let row = spec.row(setup.sensor_seed);
+        let under = |prefix, row| topics(&Opening { transport, setup, spec, prefix, row: Cell::new(row) }, spec);
+        let truth = if spec.tells_truth() { under("ground_truth/", None)? } else { Vec::new() };
+        let measured = under("", row.own().next().is_some().then(|| row.clone()))?;
+        Ok((!measured.is_empty()).then_some(Self { measured, truth, row }))
+    }
+
+    /// The stages that its readings pass.
+    pub(crate) fn row(&self) -> &StageRow {
+        &self.row
     }
 
     /// The name of the first of them.
@@ -102,13 +122,25 @@ impl SensorTopics {
         self.measured.first().map_or("", |topic| &topic.name)
     }
 
-    /// Publishes a reading, and the truth beside it.
-    pub(crate) fn publish(&self, reading: &Reading) -> Result<(), TransportError> {
-        let all = |topics: &[OpenTopic], measured: &Measured| {
-            let header = || Header::new(reading.stamp, &reading.frame);
-            topics.iter().try_for_each(|topic| (topic.publish)(header(), measured, reading.stamp))
-        };
-        all(&self.measured, &reading.measured)?;
-        reading.truth.as_ref().map_or(Ok(()), |truth| all(&self.truth, truth))
+    /// Publishes a reading, and the truth beside it; what became of it on its first topic. A reading that is lost
+    /// there is told on none.
+    pub(crate) fn publish(&mut self, reading: &Reading, stop: &AtomicBool) -> Result<Outcome, TransportError> {
+        let header = || Header::new(reading.stamp, &reading.frame);
+        let mut first = Outcome::Nothing;
+        for (at, topic) in self.measured.iter_mut().enumerate() {
+            let outcome = (topic.publish)(header(), &reading.measured, reading.stamp, stop)?;
+            if outcome == Outcome::Unanswered {
+                return Ok(outcome);
+            }
+            if at == 0 {
+                first = outcome;
+            }
+        }
+        if let Some(truth) = &reading.truth {
+            for topic in &mut self.truth {
+                (topic.publish)(header(), truth, reading.stamp, stop)?;
+            }
+        }
+        Ok(first)
     }
 }

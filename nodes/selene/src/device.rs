@@ -1,37 +1,103 @@
-//! Which device traces rays: a real GPU where there is one, else the CPU. A device that fails
-//! later is replaced by the CPU where it traces (`selene_observe::Device`).
+//! Which device traces rays: a real GPU where there is one, else the CPU, and those that sensors name. A device that
+//! fails later is replaced by the CPU where it traces (`selene_observe::Device`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_gpu::GpuTracer;
-use selene_observe::Device;
+use selene_observe::{Device, Devices};
+use selene_sim::Model;
 
 use crate::args;
 use crate::fault::Fault;
 
-/// Opens the device asked for. The choice `auto` falls back to the CPU, with a
-/// warning when a GPU is there but cannot be used.
-pub(crate) fn open(device: args::Device) -> Result<Device, Fault> {
-    match device {
-        args::Device::Cpu => Ok(Device::cpu()),
-        args::Device::Gpu => match GpuTracer::open(true) {
-            Ok(Some(tracer)) => Ok(shared(tracer)),
-            Ok(None) => Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu")),
-            Err(error) => Err(Fault::input(format!("--device gpu: {error}; use --device cpu"))),
-        },
-        args::Device::Auto => Ok(real_gpu().unwrap_or_else(Device::cpu)),
+/// The GPUs of this process that are open, by their number in `GpuTracer::adapters`: each is opened once.
+#[derive(Clone, Default)]
+struct Gpus(Arc<Mutex<BTreeMap<usize, Device>>>);
+
+impl Gpus {
+    /// The GPU of this number.
+    fn open(&self, number: usize) -> Result<Device, String> {
+        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = opened.get(&number) {
+            return Ok(device.clone());
+        }
+        let tracer = GpuTracer::open_at(number).map_err(|error| error.to_string())?;
+        let tracer = tracer.ok_or_else(|| format!("gpu:{number} is no longer there"))?;
+        // All scenes of the process are traced on it.
+        let device = Device::new(move || Box::new(tracer.for_another_scene()));
+        opened.insert(number, device.clone());
+        Ok(device)
+    }
+
+    /// The device that a sensor names.
+    fn named(&self, name: &str) -> Result<Device, String> {
+        if name == "cpu" {
+            return Ok(Device::cpu());
+        }
+        let adapters: Vec<String> = GpuTracer::adapters().into_iter().map(|(name, _)| name).collect();
+        let number = number_of(name, &adapters).ok_or_else(|| refusal(name, &adapters))?;
+        self.open(number).map_err(|why| format!("device: '{name}' cannot be used: {why}"))
     }
 }
 
-/// All scenes of the process are traced on one GPU.
-fn shared(tracer: GpuTracer) -> Device {
-    Device::new(move || Box::new(tracer.for_another_scene()))
+/// The number of the adapter that a name means: `gpu` is the first, `gpu:1` the second, anything else a part of its
+/// name in letters of either case.
+fn number_of(name: &str, adapters: &[String]) -> Option<usize> {
+    let number = match name.strip_prefix("gpu:") {
+        Some(number) => number.parse().ok()?,
+        None if name == "gpu" => 0,
+        None => adapters.iter().position(|adapter| adapter.to_lowercase().contains(&name.to_lowercase()))?,
+    };
+    (number < adapters.len()).then_some(number)
 }
 
-fn real_gpu() -> Option<Device> {
+fn refusal(name: &str, adapters: &[String]) -> String {
+    let numbered = adapters.iter().enumerate().map(|(number, adapter)| format!("gpu:{number} ({adapter})"));
+    let there: Vec<String> = std::iter::once("cpu".to_owned()).chain(numbered).collect();
+    format!("device: value '{name}' is not allowed: there are {}", there.join(", "))
+}
+
+/// Opens the device asked for; those that sensors name are opened when they are first asked for. The choice `auto`
+/// falls back to the CPU, with a warning when a GPU is there but cannot be used.
+pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
+    let gpus = Gpus::default();
+    let usual = match device {
+        args::Device::Cpu => Device::cpu(),
+        args::Device::Gpu if GpuTracer::adapters().is_empty() => {
+            return Err(Fault::input("--device gpu: no GPU and no software Vulkan device found; use --device cpu"));
+        }
+        args::Device::Gpu => {
+            gpus.open(0).map_err(|error| Fault::input(format!("--device gpu: {error}; use --device cpu")))?
+        }
+        args::Device::Auto => real_gpu(&gpus).unwrap_or_else(Device::cpu),
+    };
+    Ok(Devices::new(usual, move |name| gpus.named(name)))
+}
+
+/// Refuses a world whose sensors name devices that are not there.
+pub(crate) fn check(devices: &Devices, model: &Model) -> Result<(), Fault> {
+    for kind in model.rovers().values() {
+        let setup = kind.setup();
+        let cameras = setup.cameras().map(|of| (&of.spec.name, &of.spec.device));
+        let lidars = setup.lidars().map(|of| (&of.spec.name, &of.spec.device));
+        for (sensor, device) in cameras.chain(lidars) {
+            devices.named(device.as_deref()).map_err(|what| Fault::input(format!("sensor {sensor}: {what}")))?;
+        }
+    }
+    Ok(())
+}
+
+fn real_gpu(gpus: &Gpus) -> Option<Device> {
     if !may_have_gpu() {
         return None;
     }
-    match GpuTracer::open(false) {
-        Ok(tracer) => tracer.map(shared),
+    let (_, is_software) = GpuTracer::adapters().into_iter().next()?;
+    if is_software {
+        return None;
+    }
+    match gpus.open(0) {
+        Ok(device) => Some(device),
         Err(error) => {
             tracing::warn!("a GPU is there but is not used: {error}");
             None
@@ -52,4 +118,19 @@ fn may_have_gpu() -> bool {
 #[cfg(not(target_os = "linux"))]
 fn may_have_gpu() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{number_of, refusal};
+
+    #[test]
+    fn devices_are_named_by_number_or_by_a_part_of_their_names() {
+        let adapters = ["NVIDIA H100 (nvidia, Vulkan)", "llvmpipe (llvmpipe, Vulkan)"].map(str::to_owned);
+        let number = |name: &str| number_of(name, &adapters);
+        assert_eq!(["gpu", "gpu:1", "h100", "LLVM"].map(number), [Some(0), Some(1), Some(0), Some(1)]);
+        assert_eq!(["gpu:2", "gpu:x", "gpu:", "radeon"].map(number), [None; 4]);
+        let told = refusal("radeon", &adapters);
+        assert!(["'radeon'", "cpu, gpu:0 (NVIDIA", "gpu:1 (llvmpipe"].iter().all(|part| told.contains(part)), "{told}");
+    }
 }

@@ -5,6 +5,7 @@ use selene_scene::{CameraFrame, TruthFrame, flow};
 use selene_sensors::{CameraSpec, DepthUnit, Rectification, Rectifier, TruthImage};
 
 use crate::ObserveError;
+use crate::augment::augment;
 use crate::camera::rover::Mounting;
 use crate::camera::trace::TracedFrame;
 use crate::values::{CameraCalibration, CameraSample, CompressedImage, Image};
@@ -28,7 +29,7 @@ impl TracedFrame {
         let compressed = spec.compressed.map(|compressed| compressed.compress(&developed)).transpose();
         let compressed = compressed.map_err(|error| lens.fault(&error))?;
         let truth = spec.truth.images().into_iter().map(|image| (image, self.truth_image(spec, image)));
-        let sample = CameraSample {
+        let mut sample = CameraSample {
             sensor: lens.sensor.clone(),
             frame: lens.frame.clone(),
             stamp: self.sample.instant,
@@ -38,12 +39,14 @@ impl TracedFrame {
             rectified: rectified.map(plain),
             compressed: compressed.map(|(format, data)| CompressedImage { format, data }),
             image: plain(developed),
+            region: None,
             calibration: calibration(spec, lens.rectifier.as_deref().map(Rectifier::rectification)),
             truth: truth.collect(),
             sun: self.sun,
             boxes_2d: self.boxes_2d,
             boxes_3d: self.boxes_3d,
         };
+        augment(&mut sample, &lens.row, 0);
         Ok(Developed { sample, spare: (self.frame, self.truth) })
     }
 

@@ -15,7 +15,7 @@ use selene_base::SimTime;
 use selene_sensors::OwnStages;
 
 use crate::ObserveError;
-use crate::device::Device;
+use crate::device::Devices;
 use crate::interval::Interval;
 use crate::per_rover::PerRover;
 use crate::values::CameraSample;
@@ -25,23 +25,23 @@ pub use rover::RoverCameras;
 /// The cameras of all rovers.
 #[derive(Debug)]
 pub struct Cameras {
-    device: Device,
+    devices: Devices,
     own: Arc<OwnStages>,
     /// None for a rover without cameras.
     rovers: PerRover<Option<RoverCameras>>,
 }
 
 impl Cameras {
-    /// Cameras that trace on a device; `own` are the stages that their files may name.
+    /// Cameras that trace on their devices; `own` are the stages that their files may name.
     #[must_use]
-    pub fn new(device: Device, own: OwnStages) -> Self {
-        Self { device, own: Arc::new(own), rovers: PerRover::on_ground() }
+    pub fn new(devices: impl Into<Devices>, own: OwnStages) -> Self {
+        Self { devices: devices.into(), own: Arc::new(own), rovers: PerRover::on_ground() }
     }
 
-    /// What it traces on, for people to read.
+    /// What cameras trace on that name no device, for people to read.
     #[must_use]
     pub fn device(&self) -> String {
-        self.device.name()
+        self.devices.usual().name()
     }
 
     /// Takes in the world's next interval; the images that are due in it, in the order of rovers and of
@@ -53,7 +53,7 @@ impl Cameras {
         let Interval { model, previous, .. } = interval;
         self.rovers.follow(interval, |id, ruts| {
             let has_some = model.rovers().get(&id).is_some_and(|kind| kind.setup().cameras().next().is_some());
-            has_some.then(|| RoverCameras::new(model, id, previous, ruts, &self.device, &self.own)).transpose()
+            has_some.then(|| RoverCameras::new(model, id, previous, ruts, &self.devices, &self.own)).transpose()
         })?;
         let mut due = Vec::new();
         for cameras in self.rovers.values_mut().flatten() {

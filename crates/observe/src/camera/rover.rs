@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 
 use selene_base::SimTime;
 use selene_scene::{CameraFrame, TruthFrame};
-use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule, SensorSetting};
+use selene_sensors::{CameraSpec, OwnStages, Pipeline, Rectifier, Sample, Schedule, SensorSetting, StageRow};
 use selene_sim::{EntityId, Model, Mounted, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
@@ -14,11 +14,12 @@ use crate::ObserveError;
 use crate::camera::develop::Developed;
 use crate::camera::longest_after;
 use crate::camera::trace::{Eye, TracedFrame};
-use crate::device::Device;
+use crate::device::{Devices, Tracers};
 use crate::history::History;
 use crate::interval::Interval;
 use crate::outbox::Outbox;
 use crate::recall::rover_span;
+use crate::scene::TracedScene;
 use crate::values::{CameraSample, SensorId};
 
 /// The cameras of one rover.
@@ -55,12 +56,15 @@ pub(crate) struct Mounting {
     /// Seed of its noise and its light.
     pub(crate) seed: u64,
     pub(crate) rectifier: Option<Arc<Rectifier>>,
+    pub(crate) row: StageRow,
+    /// The number of its tracer.
+    pub(crate) tracer: usize,
 }
 
 /// An image in a thread of its own.
 #[derive(Debug)]
 struct Developing {
-    stamp: SimTime,
+    sample: Sample,
     work: JoinHandle<Result<Developed, ObserveError>>,
 }
 
@@ -68,21 +72,30 @@ impl RoverCameras {
     /// The cameras of a rover that a snapshot has, on ground to which `ruts` was done.
     ///
     /// # Errors
-    /// When the scene cannot be built, or a camera's stages make no sense.
+    /// When the scene cannot be built, a camera's stages make no sense, or it names a device that is not there.
     pub fn new(
         model: &Arc<Model>,
         rover: EntityId,
         snapshot: &Arc<Snapshot>,
         ruts: &Ruts,
-        device: &Device,
+        devices: &Devices,
         own: &OwnStages,
     ) -> Result<Self, ObserveError> {
         let setup = model.rovers().get(&rover).map(|kind| kind.setup().clone());
         let setup = setup.ok_or_else(|| ObserveError::of(&format!("rover {rover}"), &"is not there"))?;
         let span = rover_span(&setup, model.scenario().heartbeat);
-        let cameras = setup.cameras().map(|of| Mounting::new(rover, &setup, of, own).map(Camera::new));
-        let cameras = cameras.collect::<Result<_, _>>()?;
-        Ok(Self { eye: Eye::new(model, rover, snapshot, ruts, device, span)?, cameras })
+        let mut tracers = Tracers::default();
+        let mount = |of: Mounted<'_, CameraSpec>| {
+            let tracer = tracers.add(devices, &of.spec.name, of.spec.device.as_deref())?;
+            Mounting::new(rover, &setup, of, own, tracer).map(Camera::new)
+        };
+        let cameras = setup.cameras().map(mount).collect::<Result<_, _>>()?;
+        let mut history = History::new(span);
+        if snapshot.rover(rover).is_some() {
+            history.push(Arc::clone(snapshot));
+        }
+        let scene = TracedScene::new(model, rover, snapshot, ruts)?;
+        Ok(Self { eye: Eye::new(rover, history, scene, tracers), cameras })
     }
 
     /// Takes in the world's next interval; the images that are due in it.
@@ -94,8 +107,10 @@ impl RoverCameras {
         let mut due = Vec::new();
         for camera in &mut self.cameras {
             camera.take(interval, &mut self.eye)?;
-            let schedule = camera.schedule;
-            let is_new = |of: &CameraSample| !interval.was_told(schedule.handed_over(of.stamp));
+            let (schedule, lens) = (camera.schedule, &camera.lens);
+            let sample = |of: &CameraSample| Sample { index: of.index, instant: of.stamp };
+            let is_new =
+                |of: &CameraSample| lens.row.keeps(of.index) && !interval.was_told(schedule.handed_over(sample(of)));
             due.extend(camera.outbox.due(interval.next.time).filter(is_new));
         }
         Ok(due)
@@ -113,10 +128,15 @@ impl RoverCameras {
     /// end of whose exposure the world was taken in, the camera being as its file says. Flow is that from the camera's last image.
     ///
     /// # Errors
-    /// When the rover has no such camera, or the image cannot be traced or developed.
+    /// When the rover has no such camera, a stage of it is another process's, or the image cannot be traced or
+    /// developed.
     pub fn expose(&mut self, camera: &str, sample: Sample) -> Result<CameraSample, ObserveError> {
         let found = self.cameras.iter_mut().find(|of| of.lens.sensor.name == camera);
         let camera = found.ok_or_else(|| ObserveError::of(camera, &"the rover has no such camera"))?;
+        if let Some(own) = camera.lens.row.own().next() {
+            let why = "is done by another process over topics, and there are none here; run the nodes, or leave it out";
+            return Err(camera.lens.fault(&format!("stages: own: '{}' {why}", own.name)));
+        }
         let traced = self.eye.trace(&camera.lens, sample, camera.spare.pop())?;
         Ok(camera.keep(traced.develop(&camera.lens)?))
     }
@@ -148,6 +168,7 @@ impl Mounting {
         setup: &RoverSetup,
         Mounted { spec, link }: Mounted<'_, CameraSpec>,
         own: &OwnStages,
+        tracer: usize,
     ) -> Result<Self, ObserveError> {
         let failed = |error: &dyn std::fmt::Display| ObserveError::of(&spec.name, error);
         let rectification = setup.rectification(spec).map_err(|error| failed(&error))?;
@@ -158,6 +179,8 @@ impl Mounting {
             frame: setup.frame(&spec.link),
             seed: setup.sensor_seed,
             rectifier: rectification.map(|rectification| Arc::new(Rectifier::new(spec, rectification))),
+            tracer,
+            row: StageRow::new(&spec.name, spec.stages.augments(), setup.sensor_seed),
         })
     }
 
@@ -185,7 +208,7 @@ impl Camera {
     fn new(lens: Mounting) -> Self {
         let of_file = Arc::new(lens);
         Self {
-            schedule: of_file.spec().schedule(),
+            schedule: of_file.row.schedule(of_file.spec().schedule()),
             lens: Arc::clone(&of_file),
             of_file,
             setting: SensorSetting::default(),
@@ -196,8 +219,8 @@ impl Camera {
         }
     }
 
-    fn due(&self, stamp: SimTime) -> SimTime {
-        self.schedule.handed_over(stamp)
+    fn due(&self, sample: Sample) -> SimTime {
+        self.schedule.handed_over(sample)
     }
 
     /// Traces the images whose exposure ends in the interval, and has them developed.
@@ -222,7 +245,7 @@ impl Camera {
             self.finish()?;
             self.developing = Some(Developing::start(traced, Arc::clone(&self.lens))?);
         }
-        if self.developing.as_ref().is_some_and(|image| self.due(image.stamp) <= interval.next.time) {
+        if self.developing.as_ref().is_some_and(|image| self.due(image.sample) <= interval.next.time) {
             self.finish()?;
         }
         Ok(())
@@ -239,13 +262,14 @@ impl Camera {
 
     /// Whether anybody still waits for an image: for itself, or for the flow from it to the next one.
     fn is_wanted(&self, sample: Sample, interval: &Interval) -> bool {
-        !interval.was_told(self.due(sample.instant)) || self.lens.spec().truth.flow
+        let is_told = self.lens.row.keeps(sample.index) && !interval.was_told(self.due(sample));
+        is_told || self.lens.spec().truth.flow
     }
 
     /// Waits for the image that is developed.
     fn finish(&mut self) -> Result<(), ObserveError> {
         let Some(image) = self.developing.take() else { return Ok(()) };
-        let due = self.due(image.stamp);
+        let due = self.due(image.sample);
         let developed = image.work.join().unwrap_or_else(|_| Err(self.lens.fault(&"developing broke off")))?;
         let sample = self.keep(developed);
         self.outbox.put(due, sample);
@@ -261,8 +285,8 @@ impl Camera {
 
 impl Developing {
     fn start(traced: TracedFrame, lens: Arc<Mounting>) -> Result<Self, ObserveError> {
-        let (stamp, of) = (traced.sample.instant, Arc::clone(&lens));
+        let (sample, of) = (traced.sample, Arc::clone(&lens));
         let work = Builder::new().name("developing".into()).spawn(move || traced.develop(&lens));
-        Ok(Self { stamp, work: work.map_err(|error| of.fault(&error))? })
+        Ok(Self { sample, work: work.map_err(|error| of.fault(&error))? })
     }
 }

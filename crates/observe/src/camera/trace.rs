@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use selene_base::{Pose, SimTime};
+use selene_base::Pose;
 use selene_scene::{CameraFrame, CameraView, Sighting, TruthFrame};
 use selene_sensors::{Sample, SunSight};
-use selene_sim::{EntityId, Model, Snapshot};
-use selene_terrain::Ruts;
+use selene_sim::EntityId;
 
 use crate::ObserveError;
 use crate::boxes;
 use crate::camera::rover::Mounting;
-use crate::device::{Device, SteadyTracer};
+use crate::device::Tracers;
 use crate::history::History;
 use crate::interval::Interval;
 use crate::scene::TracedScene;
@@ -24,7 +23,7 @@ pub(crate) struct Eye {
     rover: EntityId,
     history: History,
     scene: TracedScene,
-    tracer: SteadyTracer,
+    tracers: Tracers,
     /// What each camera that asks for flow saw last.
     last: BTreeMap<String, Arc<Sighting>>,
 }
@@ -43,20 +42,8 @@ pub(crate) struct TracedFrame {
 }
 
 impl Eye {
-    pub(crate) fn new(
-        model: &Arc<Model>,
-        rover: EntityId,
-        snapshot: &Arc<Snapshot>,
-        ruts: &Ruts,
-        device: &Device,
-        span: SimTime,
-    ) -> Result<Self, ObserveError> {
-        let mut history = History::new(span);
-        if snapshot.rover(rover).is_some() {
-            history.push(Arc::clone(snapshot));
-        }
-        let scene = TracedScene::new(model, rover, snapshot, ruts)?;
-        Ok(Self { rover, history, scene, tracer: device.tracer(), last: BTreeMap::new() })
+    pub(crate) fn new(rover: EntityId, history: History, scene: TracedScene, tracers: Tracers) -> Self {
+        Self { rover, history, scene, tracers, last: BTreeMap::new() }
     }
 
     pub(crate) fn take(&mut self, interval: &Interval) -> Result<(), ObserveError> {
@@ -65,7 +52,7 @@ impl Eye {
     }
 
     pub(crate) fn device(&self) -> String {
-        self.tracer.device()
+        self.tracers.device()
     }
 
     pub(crate) fn history(&self) -> &History {
@@ -113,9 +100,9 @@ impl Eye {
             return Ok(spec.exposure_s);
         }
         let view = spec.metering_view(&self.look(lens, sample, 0.0)?);
-        let Self { scene, tracer, .. } = self;
+        let Self { scene, tracers, .. } = self;
         let what = format!("the metering of {} at {}", spec.name, sample.instant);
-        let traced = tracer.trace(&what, |tracer| tracer.camera(scene.scene(), &view, frame));
+        let traced = tracers.of(lens.tracer).trace(&what, |tracer| tracer.camera(scene.scene(), &view, frame));
         traced.map_err(|error| lens.fault(&error))?;
         Ok(lens.pipeline.exposure_s(frame))
     }
@@ -130,15 +117,16 @@ impl Eye {
         truth: &mut TruthFrame,
     ) -> Result<Option<SunSight>, ObserveError> {
         let spec = lens.spec();
-        let Self { scene, tracer, .. } = self;
+        let Self { scene, tracers, .. } = self;
         let scene = scene.scene();
-        let traced = tracer.trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
-            tracer.camera(scene, view, frame)?;
-            if spec.truth.asks_surfaces() {
-                tracer.truth(scene, view, truth)?;
-            }
-            lens.pipeline.wants_sun().then(|| sun_in_sight(tracer, scene, view)).transpose()
-        });
+        let traced =
+            tracers.of(lens.tracer).trace(&format!("the image of {} at {}", spec.name, sample.instant), |tracer| {
+                tracer.camera(scene, view, frame)?;
+                if spec.truth.asks_surfaces() {
+                    tracer.truth(scene, view, truth)?;
+                }
+                lens.pipeline.wants_sun().then(|| sun_in_sight(tracer, scene, view)).transpose()
+            });
         traced.map(Option::flatten).map_err(|error| lens.fault(&error))
     }
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use selene_scene::{BeamReturn, Class};
 use selene_sensors::lidar::SelfHits;
-use selene_sensors::{Lidar, LidarPoint, Sample, Schedule};
-use selene_sim::{EntityId, Model, Snapshot};
+use selene_sensors::{Lidar, LidarPoint, LidarSpec, Sample, Schedule, StageRow};
+use selene_sim::{EntityId, Model, Mounted, Snapshot};
 use selene_terrain::Ruts;
 
 use crate::ObserveError;
-use crate::device::{Device, SteadyTracer};
+use crate::augment::augment;
+use crate::device::{Devices, Tracers};
 use crate::history::History;
 use crate::instance::{PARTS_MAX, instance_of_part};
 use crate::interval::Interval;
@@ -25,7 +26,7 @@ use crate::values::{LidarSample, SensorId};
 /// The lidars of all rovers.
 #[derive(Debug)]
 pub struct Lidars {
-    device: Device,
+    devices: Devices,
     /// None for a rover without lidars.
     rovers: PerRover<Option<RoverLidars>>,
 }
@@ -35,12 +36,14 @@ struct RoverLidars {
     rover: EntityId,
     history: History,
     scene: TracedScene,
-    tracer: SteadyTracer,
+    tracers: Tracers,
     lidars: Vec<MountedLidar>,
 }
 
 /// One lidar.
 struct MountedLidar {
+    /// The number of its tracer.
+    tracer: usize,
     sensor: SensorId,
     lidar: Lidar,
     /// The same without noise, once that was asked for.
@@ -50,16 +53,17 @@ struct MountedLidar {
     seed: u64,
     /// Scans by their start; a scan is due when it is complete and its lag is over.
     schedule: Schedule,
+    row: StageRow,
     /// Kept from scan to scan, so that nothing is allocated for each slice.
     returns: Vec<BeamReturn>,
     points: Vec<LidarPoint>,
 }
 
 impl Lidars {
-    /// Lidars that trace on a device.
+    /// Lidars that trace on their devices.
     #[must_use]
-    pub fn new(device: Device) -> Self {
-        Self { device, rovers: PerRover::on_ground() }
+    pub fn new(devices: impl Into<Devices>) -> Self {
+        Self { devices: devices.into(), rovers: PerRover::on_ground() }
     }
 
     /// Takes in the world's next interval; the scans that are due in it, in the order of rovers and of each
@@ -69,7 +73,7 @@ impl Lidars {
     /// When a scene cannot be built or a scan not be traced.
     pub fn take(&mut self, interval: &Interval) -> Result<Vec<LidarSample>, ObserveError> {
         let Interval { model, previous, .. } = interval;
-        self.rovers.follow(interval, |id, ruts| RoverLidars::new(model, id, previous, ruts, &self.device))?;
+        self.rovers.follow(interval, |id, ruts| RoverLidars::new(model, id, previous, ruts, &self.devices))?;
         let mut due = Vec::new();
         for lidars in self.rovers.values_mut().flatten() {
             due.append(&mut lidars.take(interval)?);
@@ -84,30 +88,36 @@ impl RoverLidars {
         rover: EntityId,
         snapshot: &Snapshot,
         ruts: &Ruts,
-        device: &Device,
+        devices: &Devices,
     ) -> Result<Option<Self>, ObserveError> {
         let setup = model.rovers().get(&rover).map(|kind| kind.setup());
         let Some(setup) = setup.filter(|setup| setup.lidars().next().is_some()) else { return Ok(None) };
-        let mounted = setup.lidars().map(|of| {
+        let mut tracers = Tracers::default();
+        let mount = |of: Mounted<'_, LidarSpec>| -> Result<_, ObserveError> {
+            let tracer = tracers.add(devices, &of.spec.name, of.spec.device.as_deref())?;
             let lidar = Lidar::new(of.spec.clone());
-            MountedLidar {
+            let row = StageRow::new(&of.spec.name, of.spec.stages.clone(), setup.sensor_seed);
+            Ok(MountedLidar {
+                tracer,
                 sensor: SensorId { rover, name: of.spec.name.clone() },
                 link: of.link,
                 frame: setup.frame(&of.spec.link),
                 seed: setup.sensor_seed,
-                schedule: lidar.schedule(),
+                schedule: row.schedule(lidar.schedule()),
+                row,
                 returns: Vec::new(),
                 points: Vec::new(),
                 quiet: None,
                 lidar,
-            }
-        });
+            })
+        };
+        let lidars = setup.lidars().map(mount).collect::<Result<_, _>>()?;
         Ok(Some(Self {
             rover,
             history: History::new(rover_span(setup, model.scenario().heartbeat)),
             scene: TracedScene::new(model, rover, snapshot, ruts)?,
-            tracer: device.tracer(),
-            lidars: mounted.collect(),
+            tracers,
+            lidars,
         }))
     }
 
@@ -120,10 +130,10 @@ impl RoverLidars {
                 // A node that joined in the middle of a scan leaves that scan out: no half scans.
                 let is_known = self.history.reaches_back_to(sample.instant);
                 let setting = self.history.setting(self.rover, &lidar.sensor.name, sample.instant);
-                let was_told = interval.was_told(lidar.schedule.handed_over(sample.instant));
-                if is_known && setting.enabled && !was_told {
-                    let (scene, tracer) = (&mut self.scene, &mut self.tracer);
-                    due.push(lidar.scan(sample, setting.noise, &self.history, scene, tracer)?);
+                let is_due = lidar.row.keeps(sample.index) && !interval.was_told(lidar.schedule.handed_over(sample));
+                if is_known && setting.enabled && is_due {
+                    let (scene, tracers) = (&mut self.scene, &mut self.tracers);
+                    due.push(lidar.scan(sample, setting.noise, &self.history, scene, tracers)?);
                 }
             }
         }
@@ -138,9 +148,9 @@ impl MountedLidar {
         noise: bool,
         history: &History,
         scene: &mut TracedScene,
-        tracer: &mut SteadyTracer,
+        tracers: &mut Tracers,
     ) -> Result<LidarSample, ObserveError> {
-        let Self { sensor, lidar, quiet, link, seed, returns, points, .. } = self;
+        let Self { sensor, lidar, quiet, link, seed, returns, points, tracer, .. } = self;
         let rover = sensor.rover;
         let lidar: &Lidar =
             if noise { lidar } else { quiet.get_or_insert_with(|| Lidar::new(lidar.spec().without_noise())) };
@@ -149,7 +159,7 @@ impl MountedLidar {
         let slices = scan.slices();
         let mut is_known = true;
         // All of a scan is one piece of work: should the device fail in it, the whole scan is traced again.
-        let traced = tracer.trace(&what, |tracer| {
+        let traced = tracers.of(*tracer).trace(&what, |tracer| {
             points.clear();
             for slice in &slices {
                 let Some(beams) = scan.beams(slice, |time| history.link_at(rover, *link, time)) else {
@@ -175,7 +185,7 @@ impl MountedLidar {
     /// What the points of a scan give.
     fn sample(&self, Sample { instant, index }: Sample) -> LidarSample {
         let (lidar, points) = (&self.lidar, &self.points);
-        LidarSample {
+        let mut sample = LidarSample {
             sensor: self.sensor.clone(),
             frame: self.frame.clone(),
             stamp: instant,
@@ -183,7 +193,9 @@ impl MountedLidar {
             cloud: layout::cloud(lidar.spec().layout, lidar.spec().truth, points),
             images: views::images(lidar, points),
             planar: views::planar(lidar, points),
-        }
+        };
+        augment(&mut sample, &self.row, 0);
+        sample
     }
 }
 

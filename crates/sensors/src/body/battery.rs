@@ -15,6 +15,7 @@ use selene_base::random::stream_at;
 use serde::Deserialize;
 
 use super::{Beat, BodyPlan, BodyReading, Posture, Read};
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
@@ -41,6 +42,10 @@ pub struct BatterySpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Battery, self.rate_hz)))]
+    pub stages: Augments,
     /// Charge of the full battery, A h.
     #[garde(custom(positive))]
     pub capacity_ah: f64,
@@ -250,6 +255,7 @@ mod tests {
             rate_hz: 10.0,
             lag_s: 0.0,
             qos: SensorQos::Reliable,
+            stages: crate::Augments::default(),
             capacity_ah,
             initial_charge: 1.0,
             empty_v: 24.0,

@@ -14,6 +14,7 @@ use selene_base::random::{Stream, stream_at};
 use serde::Deserialize;
 
 use super::{Beat, BodyPlan, BodyReading, JointAngles, Read};
+use crate::augment::{Augments, Datum, fits};
 use crate::spec::{count_within, lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
@@ -41,6 +42,10 @@ pub struct EncoderSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Joints, self.rate_hz)))]
+    pub stages: Augments,
     /// The joints; those that drive wheels when left out.
     #[garde(skip)]
     #[serde(default)]
@@ -235,6 +240,7 @@ mod tests {
             rate_hz: 100.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             joints: vec!["left".into()],
             ticks_per_turn,
             missed_tick_probability: 0.0,

@@ -25,6 +25,7 @@ use serde::Deserialize;
 
 use super::encoder::{Counter, ticks};
 use super::{Beat, BodyPlan, BodyReading, Read};
+use crate::augment::{Augments, Datum, fits};
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
@@ -54,6 +55,10 @@ pub struct OdometrySpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Odometry, self.rate_hz)))]
+    pub stages: Augments,
     /// Ticks of each wheel's encoder for a turn of the wheel.
     #[garde(custom(ticks))]
     pub ticks_per_turn: u32,

@@ -32,6 +32,7 @@ fn spec() -> OdometrySpec {
         rate_hz: 1.0 / PERIOD_S,
         lag_s: 0.0,
         qos: SensorQos::Reliable,
+        stages: crate::Augments::default(),
         ticks_per_turn: 100_000,
         missed_tick_probability: 0.0,
         radius_scale: 1.0,

@@ -10,6 +10,7 @@ use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
 use super::{Beat, BodyReading, Read};
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{PlacementSpec, Sample, SensorQos};
@@ -40,6 +41,10 @@ pub struct TemperatureSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Temperature, self.rate_hz)))]
+    pub stages: Augments,
     /// At the start, °C.
     #[garde(custom(within(RANGE_C[0], RANGE_C[1])))]
     pub initial_c: f64,
@@ -130,6 +135,7 @@ mod tests {
             rate_hz: 1.0,
             lag_s: 0.0,
             qos: SensorQos::Reliable,
+            stages: crate::Augments::default(),
             initial_c: 20.0,
             dark_c: -100.0,
             sunlit_c: 60.0,

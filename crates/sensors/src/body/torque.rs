@@ -7,6 +7,7 @@ use selene_base::random::stream_at;
 use serde::Deserialize;
 
 use super::{Beat, BodyPlan, BodyReading, Read};
+use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
@@ -30,6 +31,10 @@ pub struct TorqueSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its readings pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Joints, self.rate_hz)))]
+    pub stages: Augments,
     /// The joints; those that drive wheels when left out.
     #[garde(skip)]
     #[serde(default)]
@@ -110,6 +115,7 @@ mod tests {
             rate_hz: 50.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             joints: vec!["left".into()],
             white_sigma_nm,
             offset_nm,

@@ -52,6 +52,12 @@ impl Encoding {
         }
     }
 
+    /// Whether each pixel has one of several colours.
+    #[must_use]
+    pub fn is_mosaic(self) -> bool {
+        matches!(self, Self::Bayer8(_) | Self::Bayer16(_))
+    }
+
     /// Bytes of one pixel.
     #[must_use]
     pub fn bytes_per_pixel(self) -> usize {

@@ -73,6 +73,8 @@ impl Pipeline {
         let mut channels = spec.stages.channels();
         for (at, stage) in spec.stages.0.iter().enumerate() {
             let ready = pipeline.ready(stage, quantity, channels, own).map_err(|what| refuse(at, what))?;
+            // What follows takes the image.
+            let Some(ready) = ready else { break };
             quantity = stage.gives(quantity);
             channels = if matches!(stage, StageSpec::Bayer(_)) { 1 } else { channels };
             pipeline.stages.push(ready);
@@ -81,9 +83,16 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    fn ready(&self, stage: &StageSpec, taken: Quantity, channels: usize, own: &OwnStages) -> Result<Stage, String> {
+    /// A stage made ready; none where it takes the developed image.
+    fn ready(
+        &self,
+        stage: &StageSpec,
+        taken: Quantity,
+        channels: usize,
+        own: &OwnStages,
+    ) -> Result<Option<Stage>, String> {
         let (spec, name) = (&self.spec, &self.spec.name);
-        Ok(match stage {
+        Ok(Some(match stage {
             StageSpec::Defocus(defocus) => {
                 spec.focuses(defocus.focus_m)?;
                 Stage::Defocus(Defocus::new(*defocus, spec))
@@ -100,7 +109,8 @@ impl Pipeline {
             StageSpec::Quantise(quantise) => Stage::Quantise(*quantise, taken),
             StageSpec::Jpeg(jpeg) => Stage::Jpeg(*jpeg),
             StageSpec::Own(named) => Stage::Own(found(own, &named.name, taken)?),
-        })
+            StageSpec::Augment(_) => return Ok(None),
+        }))
     }
 
     /// The same camera as it is set; what was drawn of its detector stays.
@@ -255,7 +265,11 @@ fn whole_work(stage: &Stage, plate: &mut Plate, shot: &Shot<'_>) -> Result<(), D
 
 fn found(own: &OwnStages, name: &str, taken: Quantity) -> Result<Own, String> {
     let Some(found) = own.find(name) else {
-        return Err(format!("own: '{name}' is no stage of this program; own stages that it has: {}", own.names()));
+        let others = "a stage of another process has timeout_s beside its name and comes after quantise";
+        return Err(format!(
+            "own: '{name}' is no stage of this program; own stages that it has: {}; {others}",
+            own.names()
+        ));
     };
     if found.on != taken {
         return Err(format!("own: '{name}' is not allowed here: it takes {} and is given {taken}", found.on));

@@ -1,5 +1,6 @@
-//! One stage as a sensor's YAML has it: a closed set, each by its name, each with the
-//! quantity it takes and the one it gives (table in `stages`).
+//! One stage as a camera's YAML has it: a closed set, each by its name, each with the
+//! quantity it takes and the one it gives (table in `stages`). Stages of images that every sensor's
+//! row can have are in `augment`.
 
 use garde::Validate;
 use selene_base::one_of;
@@ -19,6 +20,9 @@ use super::quantise::QuantiseSpec;
 use super::response::ResponseSpec;
 use super::vignetting::VignettingSpec;
 use super::wells::WellsSpec;
+use crate::augment::{
+    AugmentSpec, ConvertSpec, CropSpec, DecimateSpec, DropOutSpec, LagSpec, OwnTopicSpec, RateJitterSpec,
+};
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -48,8 +52,10 @@ pub enum StageSpec {
     Quantise(QuantiseSpec),
     /// Artefacts of compression.
     Jpeg(JpegSpec),
-    /// A user's.
+    /// A user's, on a plate, in this process.
     Own(OwnSpec),
+    /// Of the developed image.
+    Augment(AugmentSpec),
 }
 
 /// A stage as the file has it.
@@ -68,7 +74,30 @@ struct StageKeys {
     bayer: Option<Pattern>,
     quantise: Option<QuantiseSpec>,
     jpeg: Option<JpegSpec>,
-    own: Option<OwnSpec>,
+    own: Option<OwnKeys>,
+    crop: Option<CropSpec>,
+    convert: Option<ConvertSpec>,
+    lag: Option<LagSpec>,
+    rate_jitter: Option<RateJitterSpec>,
+    drop_out: Option<DropOutSpec>,
+    decimate: Option<DecimateSpec>,
+}
+
+/// A user's stage as the file has it: with a timeout it is another process's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnKeys {
+    name: String,
+    timeout_s: Option<f64>,
+}
+
+impl From<OwnKeys> for StageSpec {
+    fn from(OwnKeys { name, timeout_s }: OwnKeys) -> Self {
+        match timeout_s {
+            None => Self::Own(OwnSpec { name }),
+            Some(timeout_s) => Self::Augment(AugmentSpec::Own(OwnTopicSpec { name, timeout_s })),
+        }
+    }
 }
 
 impl TryFrom<StageKeys> for StageSpec {
@@ -88,7 +117,13 @@ impl TryFrom<StageKeys> for StageSpec {
             ("bayer", keys.bayer.map(Self::Bayer)),
             ("quantise", keys.quantise.map(Self::Quantise)),
             ("jpeg", keys.jpeg.map(Self::Jpeg)),
-            ("own", keys.own.map(Self::Own)),
+            ("own", keys.own.map(Self::from)),
+            ("crop", keys.crop.map(AugmentSpec::Crop).map(Self::Augment)),
+            ("convert", keys.convert.map(AugmentSpec::Convert).map(Self::Augment)),
+            ("lag", keys.lag.map(AugmentSpec::Lag).map(Self::Augment)),
+            ("rate_jitter", keys.rate_jitter.map(AugmentSpec::RateJitter).map(Self::Augment)),
+            ("drop_out", keys.drop_out.map(AugmentSpec::DropOut).map(Self::Augment)),
+            ("decimate", keys.decimate.map(AugmentSpec::Decimate).map(Self::Augment)),
         ]);
         // Some stages need no keys, and a name with nothing behind it is as good as left out.
         stage.map_err(|refusal| format!("{refusal}, with its keys ({{}} for none)"))
@@ -113,6 +148,7 @@ impl StageSpec {
             Self::Quantise(_) => "quantise",
             Self::Jpeg(_) => "jpeg",
             Self::Own(_) => "own",
+            Self::Augment(augment) => augment.key(),
         }
     }
 
@@ -125,7 +161,7 @@ impl StageSpec {
             Self::Wells(_) | Self::Noise(_) | Self::Response(_) => &[Quantity::Electrons],
             Self::IntensityNoise(_) => &[Quantity::Signal],
             Self::Bayer(_) | Self::Quantise(_) => &[Quantity::Electrons, Quantity::Signal],
-            Self::Jpeg(_) => &[Quantity::Numbers],
+            Self::Jpeg(_) | Self::Augment(_) => &[Quantity::Numbers],
             Self::Own(_) => &[Quantity::Irradiance, Quantity::Electrons, Quantity::Signal, Quantity::Numbers],
         }
     }
@@ -145,7 +181,8 @@ impl StageSpec {
             | Self::IntensityNoise(_)
             | Self::Bayer(_)
             | Self::Jpeg(_)
-            | Self::Own(_) => taken,
+            | Self::Own(_)
+            | Self::Augment(_) => taken,
         }
     }
 }
@@ -155,6 +192,9 @@ impl Validate for StageSpec {
     type Context = ();
 
     fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        if let Self::Augment(augment) = self {
+            return augment.validate_into(&(), parent, report);
+        }
         let key = self.key();
         let mut path = garde::util::nested_path!(parent, key);
         match self {
@@ -167,7 +207,7 @@ impl Validate for StageSpec {
             Self::Noise(spec) => spec.validate_into(&(), &mut path, report),
             Self::Response(spec) => spec.validate_into(&(), &mut path, report),
             Self::IntensityNoise(spec) => spec.validate_into(&(), &mut path, report),
-            Self::Bayer(_) => {}
+            Self::Bayer(_) | Self::Augment(_) => {}
             Self::Quantise(spec) => spec.validate_into(&(), &mut path, report),
             Self::Jpeg(spec) => spec.validate_into(&(), &mut path, report),
             Self::Own(spec) => spec.validate_into(&(), &mut path, report),

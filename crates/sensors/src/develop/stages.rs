@@ -13,6 +13,9 @@
 //! | `quantise` | signal, or electrons where there is no response | numbers |
 //! | `jpeg` | numbers of 8 bits, no mosaic | the same |
 //! | `own` | what its author said | the same |
+//!
+//! What follows takes the image that is made of the numbers: the stages of `augment`, which every sensor's row can
+//! have, and among them `own` with `timeout_s`, which is another process's.
 
 use garde::Validate;
 use serde::Deserialize;
@@ -24,6 +27,7 @@ use super::plate::Quantity;
 use super::quantise::QuantiseSpec;
 use super::response::ResponseSpec;
 use super::stage::StageSpec;
+use crate::augment::Augments;
 
 /// The stages of a camera in their order.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -46,6 +50,8 @@ struct Progress {
     colour: bool,
     mosaic: Option<Pattern>,
     bits: u32,
+    /// Whether the numbers have become an image.
+    is_image: bool,
 }
 
 impl Stages {
@@ -80,12 +86,20 @@ impl Stages {
         if self.aggregator().is_some_and(AggregatorSpec::is_colour) { 3 } else { 1 }
     }
 
-    /// The pixel format that comes out at the end.
+    /// The stages that take the developed image: the end of the list.
+    #[must_use]
+    pub fn augments(&self) -> Augments {
+        let augment = |stage: &StageSpec| if let StageSpec::Augment(spec) = stage { Some(spec.clone()) } else { None };
+        Augments(self.0.iter().filter_map(augment).collect())
+    }
+
+    /// The pixel format of the developed image.
     ///
     /// # Errors
     /// When the order makes no sense.
     pub fn encoding(&self) -> Result<Encoding, StageOrderError> {
-        let mut at = Progress { quantity: Quantity::Irradiance, colour: self.channels() == 3, mosaic: None, bits: 0 };
+        let (quantity, colour) = (Quantity::Irradiance, self.channels() == 3);
+        let mut at = Progress { quantity, colour, mosaic: None, bits: 0, is_image: false };
         for (index, stage) in self.0.iter().enumerate() {
             at.pass(stage).map_err(|what| StageOrderError { index, what })?;
         }
@@ -101,6 +115,17 @@ impl Stages {
 impl Progress {
     fn pass(&mut self, stage: &StageSpec) -> Result<(), String> {
         let (key, given) = (stage.key(), self.quantity);
+        if matches!(stage, StageSpec::Augment(_)) {
+            self.is_image = true;
+            return match given {
+                Quantity::Numbers => Ok(()),
+                _ => Err(format!("{key} is not allowed here: it takes an image and is given {given}; put it last")),
+            };
+        }
+        if self.is_image {
+            let takes: Vec<_> = stage.takes().iter().map(Quantity::to_string).collect();
+            return Err(format!("{key} is not allowed here: it takes {} and is given an image", takes.join(" or ")));
+        }
         if !stage.takes().contains(&given) {
             let takes: Vec<_> = stage.takes().iter().map(Quantity::to_string).collect();
             return Err(format!("{key} is not allowed here: it takes {} and is given {given}", takes.join(" or ")));

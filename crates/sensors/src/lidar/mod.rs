@@ -154,7 +154,7 @@ impl Lidar {
     /// When scans start; one is handed over when it is complete and its lag is over.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
-        let until_due = self.scan_duration() + SimTime::from_secs_f64(self.spec.lag_s);
+        let until_due = self.scan_duration() + SimTime::from_secs_f64(self.spec.lag_s + self.spec.stages.lag_s());
         Schedule::new(self.spec.rate_hz, SimTime::ZERO, until_due)
     }
 

@@ -11,6 +11,7 @@ use super::dead_sector::DeadSector;
 use super::divergence::DivergenceSpec;
 use super::scanner::{ScannerSpec, fits, one_scanner, served};
 use crate::SensorQos;
+use crate::augment::{Augments, Datum, fits as row_fits};
 use crate::spec::{lag, rate, ros_name};
 
 /// A lidar of a rover.
@@ -32,6 +33,15 @@ pub struct LidarSpec {
     /// How its topics are offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// What it is traced on: `cpu`, `gpu` (the best), `gpu:1` (by number) or a part of an adapter's name; left out,
+    /// what the program is told to trace on.
+    #[serde(default)]
+    #[garde(inner(length(min = 1)))]
+    pub device: Option<String>,
+    /// The stages that its clouds pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(row_fits(Datum::PointCloud, self.rate_hz)))]
+    pub stages: Augments,
     /// Where its beams go and when.
     #[garde(dive, custom(one_scanner), custom(fits(self.rate_hz, self.divergence.samples)))]
     pub scanner: ScannerSpec,

@@ -111,7 +111,7 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, S
             let spec = SoilSpec::load(file).map_err(|e| e.to_string())?;
             Law::try_from(&spec).map(drop).map_err(|e| format!("{}: {e}", file.display()))?;
         }
-        Kind::Sensor => check_sensor(file)?,
+        Kind::Sensor => return check_sensor(file),
         Kind::Site => return check_site(file, options.data_dir.as_deref()).map(str::to_owned),
         Kind::Urdf => {
             let (_, _, text) = read_urdf(file).map_err(|e| e.to_string())?;
@@ -135,11 +135,19 @@ fn note_of_inertias(urdf_text: &str, file: &Path) -> Result<String, String> {
     ))
 }
 
-fn check_sensor(file: &Path) -> Result<(), String> {
-    match SensorSpec::load(file).map_err(|e| e.to_string())? {
-        SensorSpec::Camera(camera) => check_stages(&camera, SEED, file),
-        _ => Ok(()),
+fn check_sensor(file: &Path) -> Result<String, String> {
+    let sensor = SensorSpec::load(file).map_err(|e| e.to_string())?;
+    if let SensorSpec::Camera(camera) = &sensor {
+        check_stages(camera, SEED, file)?;
     }
+    let names: Vec<_> = sensor.augments().own().map(|own| own.name.clone()).collect();
+    if names.is_empty() {
+        return Ok(String::new());
+    }
+    let names = names.join(", ");
+    Ok(format!(
+        " (stages of another process: {names}; nodes ask it over topics, and `selene render`, which has none, refuses)"
+    ))
 }
 
 /// A camera's stages must be those of this program: a user's own are in the program that the user builds.

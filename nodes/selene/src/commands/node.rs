@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use selene_coherence::{Links, NodeContext, RunFinder, RunId};
-use selene_observe::Device;
+use selene_observe::Devices;
 use selene_ros::fanout::Fanout;
 use selene_ros::transport::Transport;
 use selene_sim::{Checkpoint, Fingerprint, Model, STATE_FILE};
@@ -115,11 +115,11 @@ fn tracing_node(
     args: &TracingNodeArgs,
     ros: &RosArgs,
     log: Backlog,
-    run: fn(&NodeContext, Device, &AtomicBool) -> Result<(), NodeError>,
+    run: fn(&NodeContext, Devices, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
-    let device = device::open(args.device.device)?;
-    eprintln!("{name} · tracing on: {}", device.name());
-    node(name, &args.node, ros, log, |context, stop| run(context, device, stop))
+    let devices = device::open(args.device.device)?;
+    eprintln!("{name} · tracing on: {}", devices.usual().name());
+    node(name, &args.node, ros, log, |context, stop| run(context, devices, stop))
 }
 
 /// Runs a node in the run of its world, once there is one.

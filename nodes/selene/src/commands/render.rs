@@ -23,14 +23,16 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
     let mut shots = shots(&model, args)?;
     shots.iter().try_for_each(|shot| places::check_writable("--out", &shot.file, &selene_base::output::PNG))?;
     let driven = places::load_ruts(args.ruts.as_deref(), &model)?;
-    let device = device::open(args.device.device)?;
+    let devices = device::open(args.device.device)?;
+    device::check(&devices, &model)?;
     let mut world = World::begin(model, driven.as_ref()).map_err(Fault::run)?;
     let mut feed = Feed::begin(&mut world).map_err(Fault::run)?;
     let mut viewers = Viewers::new();
     for shot in &shots {
         if let std::collections::btree_map::Entry::Vacant(e) = viewers.entry(shot.rover) {
             let ruts = &world.state().ruts;
-            let cameras = RoverCameras::new(world.model(), shot.rover, feed.last(), ruts, &device, &Default::default());
+            let cameras =
+                RoverCameras::new(world.model(), shot.rover, feed.last(), ruts, &devices, &Default::default());
             e.insert(cameras.map_err(Fault::run)?);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use selene_coherence::{Links, NodeContext, RunId};
-use selene_observe::Device;
+use selene_observe::Devices;
 use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
 use selene_ros::in_process::InProcess;
@@ -40,7 +40,7 @@ const NODE: &str = "selene";
 struct Prepared {
     model: Arc<Model>,
     begin: Begin,
-    device: Device,
+    devices: Devices,
     wire: Option<Arc<dyn Transport>>,
 }
 
@@ -52,9 +52,9 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     node::check_control(&args.pacing)?;
     let timeline = timing::timeline(&args.pacing)?;
     let names = ros.names(NODE)?;
-    let Prepared { model, begin, device, wire } = prepare(args, &names, &stop)?;
+    let Prepared { model, begin, devices, wire } = prepare(args, &names, &stop)?;
     let scenario = Arc::clone(model.scenario());
-    let name = device.name();
+    let name = devices.usual().name();
     let wire = open_wire(wire, &args.link, &timeline)?;
     let neighbours = InProcess::new();
     let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let links = Links { public, internal: Arc::new(join(&neighbours, None, recorder.as_ref(), &names)), run };
     let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
     let context = NodeContext { links, folders: places::allowed_folders(&scenario), told_until: told(&begin), model };
-    let end = drive(&context, begin, &traffic, &device, &options, &stop);
+    let end = drive(&context, begin, &traffic, &devices, &options, &stop);
     // Before the bag ends.
     drop((served, rosout));
 
@@ -101,13 +101,15 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
         let network = if args.no_dds { None } else { Some(Network::asked(&args.network)?) };
         let wire = scope.spawn(move || network.map_or(Ok(None), |network| network.open(names)));
         let asked = args.device.device;
-        let device = scope.spawn(move || device::open(asked));
+        let devices = scope.spawn(move || device::open(asked));
         let scenario = places::load_scenario(args.scenario.as_deref(), &args.world)?;
         interrupt::check(stop)?;
         let model = places::model_of(scenario)?;
         interrupt::check(stop)?;
         let begin = node::begin(&model, &args.ruts, &args.checkpoints)?;
-        let prepared = Prepared { model, begin, device: joined(device)?, wire: joined(wire)? };
+        let devices = joined(devices)?;
+        device::check(&devices, &model)?;
+        let prepared = Prepared { model, begin, devices, wire: joined(wire)? };
         interrupt::check(stop)?;
         Ok(prepared)
     })
@@ -172,10 +174,10 @@ impl Sensing {
     }
 
     /// Runs it until the run's end or `stop`.
-    pub(crate) fn run(self, context: &NodeContext, device: &Device, stop: &AtomicBool) -> Result<(), NodeError> {
+    pub(crate) fn run(self, context: &NodeContext, devices: &Devices, stop: &AtomicBool) -> Result<(), NodeError> {
         match self {
-            Self::Camera => selene_camera::run(context, device.clone(), stop),
-            Self::Lidar => selene_lidar::run(context, device.clone(), stop),
+            Self::Camera => selene_camera::run(context, devices.clone(), stop),
+            Self::Lidar => selene_lidar::run(context, devices.clone(), stop),
             Self::Navigation => selene_navigation::run(context, stop),
         }
     }
@@ -191,7 +193,7 @@ fn drive(
     context: &NodeContext,
     begin: Begin,
     traffic: &Traffic,
-    device: &Device,
+    devices: &Devices,
     options: &SimulationOptions,
     stop: &AtomicBool,
 ) -> End {
@@ -200,7 +202,7 @@ fn drive(
         let _ended = SetOnDrop::new(&ended);
         scope.spawn(|| progress::show(&traffic.meter, options.duration, &ended));
         scope.spawn(|| traffic.tell(&context.links, &ended));
-        let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, device, stop)));
+        let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
         let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
         let outcome = joined(simulation);
         End::new(outcome, sensing.map(joined).into_iter().fold(Ok(()), Result::and))

@@ -28,7 +28,7 @@ fn study_heading(args: &StudyHeadingArgs) -> Result<(), Fault> {
         scenario: args.scenario.clone().map_or_else(|| places::config_file(LOOP), Ok)?,
         options: places::load_options(&args.world, &[])?,
         images: (!args.full).then_some(args.images as usize),
-        device: device::open(args.device.device)?,
+        device: device::open(args.device.device)?.usual().clone(),
     };
     let loops = datasets(args)?.into_iter().map(|dataset| drive(&study, dataset)).collect::<Result<Vec<_>, _>>()?;
     print_line(heading::table(&loops));

@@ -99,7 +99,8 @@ impl Watch {
         let (rover, setup) = (*rover, kind.setup().clone());
         let imu = setup.imus().next().ok_or("the rover has no IMU")?.link;
         let body_from_imu = setup.model.base_from_links_at_zero()[imu].rotation;
-        let cameras = RoverCameras::new(&model, rover, feed.last(), &world.state().ruts, device, &OwnStages::new())?;
+        let (ruts, devices) = (&world.state().ruts, device.clone().into());
+        let cameras = RoverCameras::new(&model, rover, feed.last(), ruts, &devices, &OwnStages::new())?;
         let (instruments, gravity) = (Instruments::default(), Gravity::default());
         Ok(Self { rover, setup, model, cameras, instruments, gravity, body_from_imu })
     }

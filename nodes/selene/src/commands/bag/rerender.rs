@@ -8,7 +8,7 @@ use std::thread;
 
 use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, NodeError, RUN_INFO};
-use selene_observe::Device;
+use selene_observe::Devices;
 use selene_ros::bag::{BagContents, BagReader, RecordOptions};
 use selene_ros::in_process::InProcess;
 use selene_ros::{BagRecorder, decode, selene_msgs};
@@ -32,19 +32,19 @@ pub(super) fn rerender(args: &BagRerenderArgs) -> Result<(), Fault> {
     let info = run_info(&args.bag, &bag, &contents)?;
     let model = places::model_of(places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?)?;
     let recorded = RecordedRun::new(&info, &model).map_err(Fault::input)?;
-    let device = device::open(args.device.device)?;
+    let devices = device::open(args.device.device)?;
     interrupt::check(&stop)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = BagRecorder::create(&args.out, RecordOptions::default());
     let recorder = recorder.map_err(|error| Fault::input(format!("--out {error}")))?;
-    eprintln!("{} · seen again, tracing on: {}", model.scenario().name, device.name());
+    eprintln!("{} · seen again, tracing on: {}", model.scenario().name, devices.usual().name());
 
     let meter = Arc::new(Meter::new(Arc::new(recorder.clone())));
     let links =
         Links { public: Arc::clone(&meter) as _, internal: Arc::new(InProcess::new()), run: recorded.run().clone() };
     let (folders, told_until) = (places::allowed_folders(model.scenario()), recorded.told_until());
     let context = NodeContext { links, folders, told_until, model };
-    let retold = Drive { bag: &bag, recorded: &recorded, context: &context }.run(&meter, &contents, &device, &stop);
+    let retold = Drive { bag: &bag, recorded: &recorded, context: &context }.run(&meter, &contents, &devices, &stop);
     let summary = recorder.finish();
     print_line(format_args!("  {:<17} {}", "bag", bag_holds(&summary)));
     let Retold { heartbeats, until } = retold?;
@@ -73,13 +73,19 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Runs the nodes until the recording's end. A node that fails ends all.
-    fn run(&self, meter: &Meter, contents: &BagContents, device: &Device, stop: &AtomicBool) -> Result<Retold, Fault> {
+    fn run(
+        &self,
+        meter: &Meter,
+        contents: &BagContents,
+        devices: &Devices,
+        stop: &AtomicBool,
+    ) -> Result<Retold, Fault> {
         let (context, ended) = (self.context, AtomicBool::new(false));
         let until = contents.span_ns().and_then(|(_, last_ns)| i64::try_from(last_ns).ok()).map(SimTime::from_nanos);
         thread::scope(|scope| {
             let _ended = SetOnDrop::new(&ended);
             scope.spawn(|| progress::show(meter, until, &ended));
-            let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, device, stop)));
+            let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
             let told = start(scope, stop, || retell(context, self.recorded, self.told(), &lockstep(), stop));
             let retold = joined(told);
             // A sensor that failed is why telling was stopped: it comes first.
