@@ -10,6 +10,7 @@ mod nodes;
 mod resume;
 mod retold;
 mod settings;
+mod rows;
 mod shared;
 mod sharing;
 mod spawning;
