@@ -166,7 +166,8 @@ fn a_row_moves_hand_overs_and_leaves_samples_out_but_keeps_stamps_and_values() {
     let plain = files.sensor("imu", "");
     let SensorSpec::Imu(spec) = SensorSpec::load(&plain).expect("good") else { panic!("an inertial unit") };
     let before = told(std::slice::from_ref(&plain)).remove("imu").expect("readings");
-    let row = "  stages: [{decimate: {every: 3}}, {lag: {by_s: 0.03}}, {lag: {by_s: 0.012}}, {rate_jitter: {max_s: 0.004}}]\n";
+    let row = "  stages: [{decimate: {every: 3}}, {lag: {by_s: 0.03}}, {lag: {by_s: 0.012}}, \
+               {rate_jitter: {max_s: 0.004}}]\n";
     let after = told(&[files.sensor("imu", row)]).remove("imu").expect("readings");
     let indices: Vec<u64> = after.iter().map(|told| told.index).collect();
     assert!(indices.len() > 10 && indices.iter().enumerate().all(|(k, index)| *index == 3 * k as u64), "{indices:?}");

@@ -546,12 +546,6 @@ impl StageRow {
         self.augments.own()
     }
 
-    /// Whether any of it changes what a datum holds.
-    #[must_use]
-    pub fn changes_content(&self) -> bool {
-        self.augments.0.iter().any(AugmentSpec::changes_content)
-    }
-
     /// Whether no stage leaves out the sample of this number.
     #[must_use]
     pub fn keeps(&self, index: u64) -> bool {

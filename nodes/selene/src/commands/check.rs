@@ -144,10 +144,8 @@ fn check_sensor(file: &Path) -> Result<String, String> {
     if names.is_empty() {
         return Ok(String::new());
     }
-    let names = names.join(", ");
-    Ok(format!(
-        " (stages of another process: {names}; nodes ask it over topics, and `selene render`, which has none, refuses)"
-    ))
+    let refusal = "nodes ask it over topics; `selene render`, which has none, refuses";
+    Ok(format!(" (stages of another process: {}: {refusal})", names.join(", ")))
 }
 
 /// A camera's stages must be those of this program: a user's own are in the program that the user builds.
