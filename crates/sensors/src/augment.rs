@@ -67,6 +67,12 @@ pub enum Datum {
     Contact,
     /// A force and a torque.
     Wrench,
+    /// What a radar detected.
+    RadarScan,
+    /// Images of depth, amplitude and intensity.
+    DepthImages,
+    /// One distance.
+    Range,
 }
 
 impl Datum {
@@ -87,7 +93,10 @@ impl Datum {
             | Self::Battery
             | Self::Direction
             | Self::Attitude
-            | Self::Contact => &[],
+            | Self::Contact
+            | Self::RadarScan
+            | Self::DepthImages
+            | Self::Range => &[],
         }
     }
 
@@ -126,6 +135,9 @@ impl fmt::Display for Datum {
             Self::Attitude => f.write_str("an attitude"),
             Self::Contact => f.write_str("a contact"),
             Self::Wrench => f.write_str("a wrench"),
+            Self::RadarScan => f.write_str("a radar scan"),
+            Self::DepthImages => f.write_str("depth images"),
+            Self::Range => f.write_str("a distance"),
         }
     }
 }

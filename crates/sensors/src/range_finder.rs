@@ -17,6 +17,7 @@ use selene_base::random::{RngExt, stream_at};
 use selene_scene::{Beam, BeamReturn};
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::lidar::{BeamProfile, BeamSample, DivergenceSpec};
 use crate::noise::gaussian;
 use crate::spec::{count_within, lag, rate, ros_name};
@@ -48,6 +49,10 @@ pub struct RangeFinderSpec {
     /// How the topic is offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its distances pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::Range, self.rate_hz)))]
+    pub stages: Augments,
     /// Where it sits on that link, with the beam along its own x axis; none: in the link's frame.
     #[garde(dive)]
     #[serde(default)]
@@ -305,6 +310,7 @@ mod tests {
             rate_hz: 10.0,
             lag_s: 0.0,
             qos: SensorQos::SensorData,
+            stages: crate::Augments::default(),
             mount: None,
             radiation: Radiation::Infrared,
             field_of_view_deg: 0.0,

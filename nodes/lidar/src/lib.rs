@@ -30,7 +30,7 @@ pub fn run(context: &NodeContext, devices: impl Into<Devices>, stop: &AtomicBool
     let mut watcher = WorldWatcher::new(context, PARTICIPANT)?;
     let mut diagnostics = SensorDiagnostics::open(&context.links, PARTICIPANT)?;
     let mut lidars = Lidars::new(devices.clone());
-    let mut ranging = Ranging::new(devices.clone());
+    let mut ranging = Ranging::new(devices.usual().clone());
     let (mut publishers, mut of_rangers) = (Publishers::new(), OfRangers::new());
     for rover in context.model.rovers().keys() {
         publishers.extend(of_rover(context, &context.model, *rover)?);

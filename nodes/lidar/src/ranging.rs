@@ -1,19 +1,22 @@
 //! The topics of ranging sensors that are no lidars: `radar_scan` of a radar, depth, amplitude and intensity images of a
 //! time-of-flight camera with their calibrations, `range` of a sensor of one distance; `points` where one is asked for.
-//! Where a sensor's file asks for the truth, the same topics are open once more under `ground_truth/`.
+//! Where a sensor's file asks for the truth, the same topics are open once more under `ground_truth/`, and pass no stages.
+//! Stages of other processes get the messages of a sensor's first topic.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use selene_base::SimTime;
-use selene_coherence::{NodeContext, NodeError, qos_of};
-use selene_observe::{CameraCalibration, RangeSample, Ranged, RangingSample, SensorId};
+use selene_coherence::{NodeContext, NodeError, Outcome, OwnStages, qos_of};
+use selene_observe::{CameraCalibration, DepthSample, RangeSample, Ranged, RangingSample, SensorId};
 use selene_ros::radar_msgs::{RadarReturn, RadarScan};
 use selene_ros::sensor_msgs::{CameraInfo, Image, PointCloud2, Range, RegionOfInterest};
 use selene_ros::std_msgs::Header;
 use selene_ros::transport::{Publisher, TransportError};
 use selene_ros::{Message, Qos};
-use selene_sensors::SensorSpec;
 use selene_sensors::range_finder::Radiation;
+use selene_sensors::{SensorSpec, StageRow};
 use selene_sim::{EntityId, Model, RoverSetup};
 
 use crate::message;
@@ -22,17 +25,25 @@ use crate::message;
 pub(crate) struct RangingPublishers {
     measured: Publishers,
     truth: Option<Publishers>,
+    row: StageRow,
 }
 
 /// Those of one kind.
 enum Publishers {
-    Radar { scan: Publisher<RadarScan>, points: Option<Publisher<PointCloud2>> },
+    Radar { scan: FirstTopic<RadarScan>, points: Option<Publisher<PointCloud2>> },
     Depth(Box<DepthPublishers>),
-    Range(Publisher<Range>),
+    Range(FirstTopic<Range>),
+}
+
+/// A topic whose messages pass the stages of other processes.
+struct FirstTopic<M> {
+    publisher: Publisher<M>,
+    own: Option<OwnStages<M>>,
 }
 
 struct DepthPublishers {
-    depth: ImagePublisher,
+    depth: FirstTopic<Image>,
+    depth_info: Publisher<CameraInfo>,
     amplitude: ImagePublisher,
     intensity: ImagePublisher,
     points: Option<Publisher<PointCloud2>>,
@@ -51,6 +62,8 @@ struct Opening<'a> {
     /// What names begin with.
     prefix: String,
     qos: Qos,
+    /// The name and the row of a sensor with stages of other processes, until its first topic has taken it.
+    row: Cell<Option<(String, StageRow)>>,
 }
 
 /// Those of one rover's sensors.
@@ -72,32 +85,40 @@ pub(crate) fn of_rover(
 impl RangingPublishers {
     /// None for sensors of other kinds.
     fn open(context: &NodeContext, rover: &RoverSetup, spec: &SensorSpec) -> Result<Option<Self>, TransportError> {
-        let header = spec.header();
-        let under = |prefix: &str| {
+        let (header, row) = (spec.header(), spec.row(rover.sensor_seed));
+        let under = |prefix: &str, row| {
             let prefix = format!("{prefix}{}", header.name);
-            Publishers::open(&Opening { context, rover, prefix, qos: qos_of(header.qos) }, spec)
+            Publishers::open(&Opening { context, rover, prefix, qos: qos_of(header.qos), row: Cell::new(row) }, spec)
         };
-        let Some(measured) = under("")? else { return Ok(None) };
-        let truth = if spec.tells_truth() { under("ground_truth/")? } else { None };
-        Ok(Some(Self { measured, truth }))
+        let with_own = row.own().next().is_some().then(|| (header.name.to_owned(), row.clone()));
+        let Some(measured) = under("", with_own)? else { return Ok(None) };
+        let truth = if spec.tells_truth() { under("ground_truth/", None)? } else { None };
+        Ok(Some(Self { measured, truth, row }))
     }
 
     /// The name of the first of its topics.
     pub(crate) fn topic(&self) -> &str {
         match &self.measured {
-            Publishers::Radar { scan, .. } => &scan.topic().name,
-            Publishers::Depth(depth) => &depth.depth.image.topic().name,
-            Publishers::Range(range) => &range.topic().name,
+            Publishers::Radar { scan, .. } => scan.name(),
+            Publishers::Depth(depth) => depth.depth.name(),
+            Publishers::Range(range) => range.name(),
         }
     }
 
-    /// Publishes all of a measurement.
-    pub(crate) fn publish(&self, sample: RangingSample) -> Result<(), NodeError> {
+    /// The stages that its measurements pass.
+    pub(crate) fn row(&self) -> &StageRow {
+        &self.row
+    }
+
+    /// Publishes all of a measurement, once its first message has passed the stages of other processes.
+    pub(crate) fn publish(&mut self, sample: RangingSample, stop: &AtomicBool) -> Result<Outcome, NodeError> {
         let RangingSample { frame, stamp, measured, truth, .. } = sample;
-        self.measured.publish(measured, &frame, stamp)?;
-        match (&self.truth, truth) {
-            (Some(publishers), Some(truth)) => Ok(publishers.publish(truth, &frame, stamp)?),
-            _ => Ok(()),
+        let outcome = self.measured.publish(measured, &frame, stamp, stop)?;
+        match (&mut self.truth, truth) {
+            (Some(publishers), Some(truth)) if outcome == Outcome::Published => {
+                Ok(publishers.publish(truth, &frame, stamp, stop)?)
+            }
+            _ => Ok(outcome),
         }
     }
 }
@@ -106,38 +127,79 @@ impl Publishers {
     fn open(of: &Opening<'_>, spec: &SensorSpec) -> Result<Option<Self>, TransportError> {
         Ok(match spec {
             SensorSpec::Radar(spec) => {
-                Some(Self::Radar { scan: of.topic("radar_scan")?, points: of.points(spec.cloud)? })
+                Some(Self::Radar { scan: of.first("radar_scan")?, points: of.points(spec.cloud)? })
             }
             SensorSpec::TofCamera(spec) => Some(Self::Depth(Box::new(DepthPublishers {
-                depth: of.image("depth", "image_rect_raw")?,
+                depth: of.first("depth/image_rect_raw")?,
+                depth_info: of.topic("depth/camera_info")?,
                 amplitude: of.image("amplitude", "image")?,
                 intensity: of.image("intensity", "image")?,
                 points: of.points(spec.cloud)?,
             }))),
-            SensorSpec::RangeFinder(_) => Some(Self::Range(of.topic("range")?)),
+            SensorSpec::RangeFinder(_) => Some(Self::Range(of.first("range")?)),
             _ => None,
         })
     }
 
-    fn publish(&self, ranged: Ranged, frame: &str, stamp: SimTime) -> Result<(), TransportError> {
+    /// What became of the measurement on the first topic; one that is lost there is told on none.
+    fn publish(
+        &mut self,
+        ranged: Ranged,
+        frame: &str,
+        stamp: SimTime,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, TransportError> {
         match (self, ranged) {
             (Self::Radar { scan, points }, Ranged::Radar(sample)) => {
-                scan.publish(&radar_scan(&sample.returns, Header::new(stamp, frame)), stamp)?;
-                publish_cloud(points.as_ref(), sample.cloud, frame, stamp)
+                let told = radar_scan(&sample.returns, Header::new(stamp, frame));
+                let outcome = scan.publish(told, stamp, stop)?;
+                if outcome == Outcome::Published {
+                    publish_cloud(points.as_ref(), sample.cloud, frame, stamp)?;
+                }
+                Ok(outcome)
             }
-            (Self::Depth(publishers), Ranged::Depth(sample)) => {
-                let sample = *sample;
-                let info = camera_info(&sample.calibration, Header::new(stamp, frame));
-                publishers.depth.publish(sample.depth, &info, frame, stamp)?;
-                publishers.amplitude.publish(sample.amplitude, &info, frame, stamp)?;
-                publishers.intensity.publish(sample.intensity, &info, frame, stamp)?;
-                publish_cloud(publishers.points.as_ref(), sample.cloud, frame, stamp)
-            }
+            (Self::Depth(publishers), Ranged::Depth(sample)) => publishers.publish(*sample, frame, stamp, stop),
             (Self::Range(range), Ranged::Range(sample)) => {
-                range.publish(&range_message(&sample, Header::new(stamp, frame)), stamp)
+                range.publish(range_message(&sample, Header::new(stamp, frame)), stamp, stop)
             }
-            _ => Ok(()),
+            _ => Ok(Outcome::Nothing),
         }
+    }
+}
+
+impl<M: Message> FirstTopic<M> {
+    fn name(&self) -> &str {
+        &self.publisher.topic().name
+    }
+
+    fn publish(&mut self, message: M, stamp: SimTime, stop: &AtomicBool) -> Result<Outcome, TransportError> {
+        let passed = match &mut self.own {
+            Some(own) => own.pass(message, stamp, stop)?,
+            None => Some(message),
+        };
+        let Some(message) = passed else { return Ok(Outcome::Unanswered) };
+        self.publisher.publish(&message, stamp)?;
+        Ok(Outcome::Published)
+    }
+}
+
+impl DepthPublishers {
+    fn publish(
+        &mut self,
+        sample: DepthSample,
+        frame: &str,
+        stamp: SimTime,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, TransportError> {
+        let info = camera_info(&sample.calibration, Header::new(stamp, frame));
+        let outcome = self.depth.publish(message::image(sample.depth, frame, stamp), stamp, stop)?;
+        if outcome == Outcome::Published {
+            self.depth_info.publish(&info, stamp)?;
+            self.amplitude.publish(sample.amplitude, &info, frame, stamp)?;
+            self.intensity.publish(sample.intensity, &info, frame, stamp)?;
+            publish_cloud(self.points.as_ref(), sample.cloud, frame, stamp)?;
+        }
+        Ok(outcome)
     }
 }
 
@@ -145,6 +207,12 @@ impl Opening<'_> {
     fn topic<M: Message>(&self, end: &str) -> Result<Publisher<M>, TransportError> {
         let name = self.rover.topic(&format!("{}/{end}", self.prefix));
         Publisher::new(self.context.links.public.as_ref(), &name, self.qos)
+    }
+
+    fn first<M: Message>(&self, end: &str) -> Result<FirstTopic<M>, TransportError> {
+        let transport = self.context.links.public.as_ref();
+        let open = |(sensor, row): (String, StageRow)| OwnStages::open(transport, &self.rover.topic(&sensor), row);
+        Ok(FirstTopic { publisher: self.topic(end)?, own: self.row.take().map(open).transpose()? })
     }
 
     fn points(&self, is_asked: bool) -> Result<Option<Publisher<PointCloud2>>, TransportError> {

@@ -191,6 +191,7 @@ impl Mounting {
             pipeline: self.pipeline.set_to(setting),
             frame: self.frame.clone(),
             rectifier: self.rectifier.clone(),
+            row: self.row.clone(),
             ..*self
         }
     }

@@ -10,7 +10,7 @@ mod tof_camera;
 use std::sync::Arc;
 
 use selene_base::{Pose, SimTime};
-use selene_sensors::{Sample, Schedule, SensorSpec};
+use selene_sensors::{Sample, Schedule, SensorSpec, StageRow};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
@@ -55,6 +55,7 @@ struct Ranger {
     sensor: SensorId,
     frame: String,
     schedule: Schedule,
+    row: StageRow,
     looks_back: SimTime,
     tells_truth: bool,
     kind: Kind,
@@ -131,8 +132,8 @@ impl OfRover {
                 // A node that joined later leaves out what began before.
                 let is_known = self.view.history.reaches_back_to(sample.instant - sensor.looks_back);
                 let setting = self.view.history.setting(self.view.rover, &sensor.sensor.name, sample.instant);
-                let was_told = interval.was_told(sensor.schedule.handed_over(sample.instant));
-                if is_known && setting.enabled && !was_told {
+                let is_due = sensor.row.keeps(sample.index) && !interval.was_told(sensor.schedule.handed_over(sample));
+                if is_known && setting.enabled && is_due {
                     due.push(sensor.measure(&mut self.view, sample, setting.noise)?);
                 }
             }
@@ -157,14 +158,15 @@ impl View {
 
 impl Ranger {
     fn new(mounted: &MountedSensor, setup: &RoverSetup, rover: EntityId) -> Option<Self> {
-        let header = mounted.spec.header();
+        let (header, row) = (mounted.spec.header(), mounted.spec.row(setup.sensor_seed));
         let quiet = mounted.spec.without_noise().map(|spec| MountedSensor { spec, ..*mounted });
         Some(Self {
             kind: Kind::of(mounted, setup.sensor_seed)?,
             quiet: quiet.and_then(|mounted| Kind::of(&mounted, setup.sensor_seed)),
             sensor: SensorId { rover, name: header.name.to_owned() },
             frame: setup.frame(header.link),
-            schedule: mounted.spec.schedule(),
+            schedule: row.schedule(mounted.spec.schedule()),
+            row,
             looks_back: SimTime::from_secs_f64(mounted.spec.looks_back_s()),
             tells_truth: mounted.spec.tells_truth(),
         })

@@ -5,6 +5,7 @@ use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
 use super::surface::SurfacesSpec;
+use crate::augment::{Augments, Datum, fits};
 use crate::lidar::{RAYS_MAX, SelfHits};
 use crate::range_finder::more_than;
 use crate::spec::{lag, rate, ros_name};
@@ -40,6 +41,10 @@ pub struct RadarSpec {
     /// How its topics are offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its scans pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::RadarScan, self.rate_hz)))]
+    pub stages: Augments,
     /// Where it sits on that link, looking along its own x axis; none: in the link's frame.
     #[garde(dive)]
     #[serde(default)]

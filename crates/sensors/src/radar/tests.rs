@@ -23,6 +23,7 @@ fn spec() -> RadarSpec {
         rate_hz: 10.0,
         lag_s: 0.0,
         qos: SensorQos::SensorData,
+        stages: crate::Augments::default(),
         mount: None,
         frequency_ghz: 76.5,
         eirp_dbm: 35.0,

@@ -7,6 +7,7 @@ use selene_base::input::{non_negative, within};
 use selene_scene::CameraView;
 use serde::Deserialize;
 
+use crate::augment::{Augments, Datum, fits};
 use crate::lidar::RAYS_MAX;
 use crate::spec::{lag, pixels, rate, ros_name};
 use crate::{Intrinsics, MountSpec, SensorQos};
@@ -49,6 +50,10 @@ pub struct TofCameraSpec {
     /// How the topics are offered.
     #[garde(skip)]
     pub qos: SensorQos,
+    /// The stages that its images pass before they leave.
+    #[serde(default)]
+    #[garde(dive, custom(fits(Datum::DepthImages, self.rate_hz)))]
+    pub stages: Augments,
     /// Columns.
     #[garde(custom(pixels))]
     pub width: u32,

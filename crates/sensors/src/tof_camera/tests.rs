@@ -19,6 +19,7 @@ fn spec() -> TofCameraSpec {
         rate_hz: 5.0,
         lag_s: 0.0,
         qos: SensorQos::SensorData,
+        stages: crate::Augments::default(),
         width: 100,
         height: 80,
         horizontal_fov_deg: 60.0,
