@@ -5,9 +5,11 @@
 //! the slip-adjusted speed v = (1 − s(ωR, α)) ωR, or ωR/(1 + s) in skid, while the wheel
 //! that is seen turns at ω. Here both are one wheel: friction works toward v instead of
 //! ωR, and the torque about the axle is F R, so that s F ωR is lost in the soil. α is the
-//! slope along the wheel's heading; downhill the slope's part of the fit changes sign (the
-//! paper has none there) and skid is bounded. v gains speed no faster than a piecewise
-//! limit allows; it loses speed at once, and the body by dynamic friction.
+//! slope along the wheel's heading. The paper prints α² without a sign, counts downward slopes
+//! among what its fit covers (§IV) and finds skid in deceleration alone (§III-A), so a wheel
+//! slips downhill as it does uphill. With `downhill: reversed`, our choice, the slope's part
+//! changes sign there: gravity helps, and skid is bounded. v gains speed no faster than a
+//! piecewise limit allows; it loses speed at once, and the body by dynamic friction.
 //!
 //! Across: the same friction, and a rolling wheel yields in proportion to the force (creep);
 //! the paper leaves side-slip out.
@@ -96,7 +98,7 @@ impl DataDriven {
         let (fit, speed_m_s, slope_deg) = (&self.slip, rim_m_s.abs(), slope_rad.abs().to_degrees());
         let (v, a) = (speed_m_s.min(fit.speed_max_m_s), slope_deg.min(fit.slope_max_deg));
         let by_slope = (fit.per_deg2_per_m_s * v + fit.per_deg2) * a * a;
-        let raw = fit.per_m_s * v + fit.at_rest + by_slope.copysign(by_slope * slope_rad);
+        let raw = fit.per_m_s * v + fit.at_rest + fit.downhill.sign(slope_rad) * by_slope;
         let value = raw.clamp(-fit.skid_max, fit.slip_max);
         Fitted { value, is_outside: value != raw || speed_m_s - v > EDGE * v || slope_deg - a > EDGE * a }
     }

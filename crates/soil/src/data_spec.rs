@@ -30,7 +30,6 @@ pub struct DataSpec {
 }
 
 /// s = (a v + b) α² + c v + d: slip s, wheel speed v = ωR in m/s, slope α in degrees.
-/// Downhill the slope's part counts against the rest and may turn slip into skid.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipFitSpec {
@@ -58,6 +57,31 @@ pub struct SlipFitSpec {
     /// Most skid taken from the fit, as a positive number.
     #[garde(custom(within(0.0, 0.999)))]
     pub skid_max: f64,
+    /// What a downward slope does.
+    #[garde(skip)]
+    #[serde(default)]
+    pub downhill: Downhill,
+}
+
+/// What a downward slope does to slip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Downhill {
+    /// The same as an upward one: α² as Kern et al. print it.
+    #[default]
+    AsUphill,
+    /// Its part of the fit counts against the rest and may turn slip into skid.
+    Reversed,
+}
+
+impl Downhill {
+    /// The sign of the slope's part of the slip on a slope that is negative downhill.
+    pub(crate) fn sign(self, slope: f64) -> f64 {
+        match self {
+            Self::AsUphill => 1.0,
+            Self::Reversed => 1_f64.copysign(slope),
+        }
+    }
 }
 
 /// Depth = static + per slip · |s| + per newton · (F − reference).

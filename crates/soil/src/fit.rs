@@ -2,8 +2,8 @@
 //! eq. 2 to 6): both regressions are linear in their coefficients, so each is an ordinary
 //! least-squares fit, with intervals for independent errors of equal spread.
 //!
-//! Slip over wheel speed v = ωR and slope α (degrees; downhill its part counts the other
-//! way, as in the law): s = (a v + b) α² + c v + d. Depth over slip and load:
+//! Slip over wheel speed v = ωR and slope α (degrees; what a downward one does is taken over
+//! from the other soil's `downhill`): s = (a v + b) α² + c v + d. Depth over slip and load:
 //! z = static + per slip · |s| + per newton · (F − reference), reference the middle of the
 //! measured loads. What a table does not hold is taken over from another soil: see
 //! [`Fit::of`].
@@ -14,7 +14,7 @@ mod student;
 
 use selene_base::{InputError, Table};
 
-use crate::data_spec::DataSpec;
+use crate::data_spec::{DataSpec, Downhill};
 use least_squares::Singular;
 
 pub use least_squares::{Coefficient, Regression};
@@ -97,9 +97,9 @@ impl Measurements {
     }
 
     /// Regressors a, b, c, d of the slip, and names for them.
-    fn slip_design(&self) -> Vec<Vec<f64>> {
+    fn slip_design(&self, downhill: Downhill) -> Vec<Vec<f64>> {
         let row = |(&v, &slope): (&f64, &f64)| {
-            let squared = slope * slope.abs();
+            let squared = slope * slope * downhill.sign(slope);
             vec![v * squared, squared, v, 1.0]
         };
         self.rim_speed_m_s.iter().zip(&self.slope_deg).map(row).collect()
@@ -119,7 +119,7 @@ impl Fit {
         let mut law = other.clone();
         let slip = runs.slip.as_ref().map(|slip| {
             let names = ["per_deg2_per_m_s", "per_deg2", "per_m_s", "at_rest"];
-            Regression::fit(&names, &runs.slip_design(), slip).map_err(|what| singular("slip", what))
+            Regression::fit(&names, &runs.slip_design(other.slip.downhill), slip).map_err(|what| singular("slip", what))
         });
         let slip = slip.transpose()?;
         if let Some(fit) = &slip {
@@ -170,7 +170,7 @@ fn fit_sinkage(law: &mut DataSpec, slips: &[f64], load_n: &[f64], sinkage_m: &[f
 #[cfg(test)]
 mod tests {
     use super::{Fit, soil_file};
-    use crate::{DataSpec, Law, SoilLaw, SoilSpec};
+    use crate::{DataSpec, Downhill, Law, SoilLaw, SoilSpec};
     use rand_distr::{Distribution, StandardNormal};
     use selene_base::input::parse_yaml;
     use selene_base::{Table, random};
@@ -191,13 +191,19 @@ mod tests {
 
     /// 45 runs at 5 speeds, 3 slopes and 3 loads; the reference load is 9 N.
     fn measured(seed: u64) -> String {
+        measured_on(seed, 1.0, 1.0)
+    }
+
+    /// The same on slopes that go the other way for `direction` −1, where their part of the slip has this `sign`.
+    fn measured_on(seed: u64, direction: f64, sign: f64) -> String {
         let mut stream = random::stream(seed, "fit");
         let mut noise = || -> f64 { StandardNormal.sample(&mut stream) };
         let mut csv = String::from("rim_speed_m_s,slope_deg,slip,load_n,sinkage_m\n");
         for run in 0..45 {
-            let (v, slope) = (0.1 + 0.1 * f64::from(run % 5), 6.0 * f64::from(run / 5 % 3));
+            let (v, slope) = (0.1 + 0.1 * f64::from(run % 5), direction * 6.0 * f64::from(run / 5 % 3));
             let load_n = 7.0 + 2.0 * f64::from(run / 15);
-            let slip = (SLIP[0] * v + SLIP[1]) * slope * slope + SLIP[2] * v + SLIP[3] + SLIP_NOISE * noise();
+            let by_slope = sign * (SLIP[0] * v + SLIP[1]) * slope * slope;
+            let slip = by_slope + SLIP[2] * v + SLIP[3] + SLIP_NOISE * noise();
             let depth_mm = DEPTH_MM[0] + DEPTH_MM[1] * slip.abs() + DEPTH_MM[2] * (load_n - 9.0);
             let sinkage_m = 1e-3 * (depth_mm + DEPTH_NOISE_MM * noise());
             csv += &format!("{v},{slope},{slip},{load_n},{sinkage_m}\n");
@@ -246,6 +252,22 @@ mod tests {
         let (v, slope) = (0.3, 12.0_f64);
         let expected = (SLIP[0] * v + SLIP[1]) * slope * slope + SLIP[2] * v + SLIP[3];
         assert!((law.slip(v, slope.to_radians()).value - expected).abs() < 0.01);
+    }
+
+    #[test]
+    fn runs_downhill_are_fitted_with_the_sign_of_the_soil_that_the_rest_is_taken_from() {
+        for (downhill, sign) in [(Downhill::AsUphill, 1.0), (Downhill::Reversed, -1.0)] {
+            let table = Table::parse(&measured_on(7, -1.0, sign), Path::new("runs.csv")).expect("a table");
+            let mut other = other();
+            other.slip.downhill = downhill;
+            let fit = Fit::of(&table, &other).expect("a fit");
+            let held = |of: &super::Coefficient, truth: f64| (of.value - truth).abs() <= 2.0 * of.half_width;
+            let slip = fit.slip.as_ref().expect("slip");
+            assert!(slip.coefficients.iter().zip(SLIP).all(|(of, truth)| held(of, truth)), "{downhill:?} {slip:?}");
+            let text = soil_file(&fit, "down", "runs.csv", "other");
+            let spec: SoilSpec = parse_yaml(&text, Path::new("soil.yaml")).expect("a soil file");
+            assert_eq!(spec.law, SoilLaw::Data(fit.law));
+        }
     }
 
     #[test]

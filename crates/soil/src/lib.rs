@@ -34,7 +34,7 @@ mod wheel;
 mod wheel_memory;
 
 pub use data::{DataDriven, Fitted};
-pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, SinkageFitSpec, SlipFitSpec, TraceSpec};
+pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
 pub use press::PressScratch;

@@ -1,6 +1,7 @@
 //! A fitted soil as a soil file, with each coefficient's interval beside it.
 
 use super::{Fit, Regression};
+use crate::data_spec::Downhill;
 
 /// The soil file of `fit`, called `name`: from `source`, what was not measured taken from
 /// the soil called `other`.
@@ -26,6 +27,10 @@ fn slip(fit: &Fit, taken: &str) -> String {
     let law = &fit.law.slip;
     let [a, b, c, d] = [0, 1, 2, 3].map(|at| note(fit.slip.as_ref(), at, taken));
     let range = range(fit.slip.as_ref(), taken);
+    let downhill = match law.downhill {
+        Downhill::AsUphill => "as_uphill",
+        Downhill::Reversed => "reversed",
+    };
     format!(
         "    slip:                       # s = (a v + b) alpha^2 + c v + d; v = omega R in m/s, alpha in degrees
       per_deg2_per_m_s: {:?}   # a: {a}
@@ -36,6 +41,7 @@ fn slip(fit: &Fit, taken: &str) -> String {
       slope_max_deg: {:?}   # {range}
       slip_max: {:?}   # {taken}
       skid_max: {:?}   # {taken}
+      downhill: {downhill}   # {taken}
 ",
         law.per_deg2_per_m_s,
         law.per_deg2,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use selene_soil::drive_rig::{DriveRig, DriveSample, SpeedCommand, drive};
 use selene_soil::rig::{RigError, WheelRig, wheel};
-use selene_soil::{DataDriven, Law, SoilSpec, WheelShape};
+use selene_soil::{DataDriven, Downhill, Law, SoilLaw, SoilSpec, WheelShape};
 use selene_terrain::{GroundPatch, Node};
 
 const WHEEL: WheelShape = WheelShape { radius_m: 0.1, width_m: 0.08, grouser_height_m: 0.01, grousers: 12, grip: 1.0 };
@@ -19,11 +19,17 @@ const SLOPE_SLIP_ERROR: f64 = 2.2e-3;
 const SINKAGE_ERROR_M: f64 = 2.5e-4;
 
 fn law() -> DataDriven {
+    law_with(Downhill::AsUphill)
+}
+
+/// The preset, with this sign of its slope downhill.
+fn law_with(downhill: Downhill) -> DataDriven {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/soil/tohoku_silica5_ex1.yaml");
-    match Law::try_from(&SoilSpec::load(&path).expect("preset")).expect("valid") {
-        Law::Data(data) => data,
-        other => panic!("{other:?}"),
-    }
+    let spec = SoilSpec::load(&path).expect("preset");
+    let SoilLaw::Data(mut data) = spec.law else { panic!("a data-driven soil") };
+    assert_eq!(data.slip.downhill, Downhill::AsUphill, "the paper's is shipped");
+    data.slip.downhill = downhill;
+    DataDriven::from(&data)
 }
 
 fn rig(rim_m_s: f64) -> DriveRig {
@@ -67,11 +73,26 @@ fn slip_on_slopes_is_the_regressions() {
     assert!(sum / count <= SLOPE_SLIP_ERROR, "{}", sum / count);
 }
 
-/// Downhill our choice: the slope's part counts the other way, skid down to 0.3.
+/// Eq. 3 has α²: downhill a wheel slips as it does uphill.
 #[test]
-fn downhill_the_slope_takes_slip_away_down_to_a_bounded_skid() {
+fn downhill_slip_is_the_regression_s_too() {
+    for (rim, deg) in [(0.23_f64, 5.0_f64), (0.47, 10.0), (0.35, 15.0)] {
+        let [up, down] = [deg, -deg].map(|slope_deg| {
+            let (samples, _) = drive(&DriveRig { slope_deg, ..rig(rim) }).expect("runs");
+            settled(&samples, |sample| sample.slip)
+        });
+        let fit = (0.00522 * rim + 0.00105) * deg * deg + 0.0265 * rim + 0.0256;
+        assert!((down - fit).abs() < SLOPE_SLIP_ERROR, "{rim} {deg}: {down} for {fit}");
+        assert!((down - up).abs() < SLOPE_SLIP_ERROR, "{rim} {deg}: {down} down, {up} up");
+    }
+}
+
+/// Our choice beside the paper's: the slope's part counts the other way, skid down to 0.3.
+#[test]
+fn reversed_the_slope_takes_slip_away_downhill_down_to_a_bounded_skid() {
     for (rim, deg) in [(0.23_f64, 5.0_f64), (0.47, 10.0), (0.47, 20.0)] {
-        let (samples, _) = drive(&DriveRig { slope_deg: -deg, ..rig(rim) }).expect("runs");
+        let law = Law::Data(law_with(Downhill::Reversed));
+        let (samples, _) = drive(&DriveRig { law, slope_deg: -deg, ..rig(rim) }).expect("runs");
         let fit = 0.0265 * rim + 0.0256 - (0.00522 * rim + 0.00105) * deg * deg;
         let slip = settled(&samples, |sample| sample.slip);
         assert!((slip - fit.max(-0.3)).abs() < SLOPE_SLIP_ERROR, "{rim} {deg}: {slip} for {fit}");
