@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use selene_base::SimTime;
 use selene_dem::{Compression, Crs, Dem, GeoTransform, MOON_RADIUS_M, write_geotiff};
 use selene_observe::Device;
-use selene_sim::{Checkpoint, Fingerprint, LoadOptions, Model, Scenario};
+use selene_sim::{Checkpoint, Fingerprint, Model, Scenario};
 use selene_simulation::{Begin, CheckpointOptions, SimulationOptions, file_at};
 use selene_terrain::{ElevationSpec, FileSpec};
 use selene_tests::witness::{Published, Witness};
@@ -113,24 +113,6 @@ fn a_run_in_two_parts_tells_what_a_run_in_one_tells_in_every_scenario_without_da
 #[test]
 fn so_it_does_in_the_other_half_of_them() {
     every_second_is_the_same_in_two_runs(1);
-}
-
-#[test]
-fn so_it_does_with_sensors_that_count_and_integrate() {
-    let file = |name: &str| repository_file(&format!("config/sensor/{name}.yaml"));
-    let names = ["lunanet", "wheel_encoders", "wheel_odometry", "drive_torques", "battery", "deck"];
-    let options = LoadOptions { sensors: names.map(file).to_vec(), ..LoadOptions::default() };
-    let polar = repository_file("config/scenario/polar.yaml");
-    scenario_is_the_same_in_two_runs("polar_body", Scenario::load(&polar, &options).expect("scenario"));
-}
-
-#[test]
-fn so_it_does_with_sensors_of_sky_and_loads() {
-    let names = ["sun_sensor", "star_tracker", "contact_front_left", "hub_front_left"];
-    let sensors = names.map(|name| repository_file(&format!("config/sensor/{name}.yaml"))).into();
-    let options = LoadOptions { sensors, ..LoadOptions::default() };
-    let scenario = Scenario::load(&repository_file("config/scenario/polar.yaml"), &options).expect("good");
-    scenario_is_the_same_in_two_runs("sky-and-loads", scenario);
 }
 
 /// A scenario on measured ground over hills that are made here, level and as high as the site says at its origin.

@@ -7,23 +7,57 @@ use crate::program::{Running, alone, folder, selene, succeeded, text};
 /// Domains that nobody else on the machine is likely to use; one a test.
 const DOMAIN: &str = "97";
 const EMPTY_DOMAIN: &str = "98";
+const INSTRUMENTS_DOMAIN: &str = "81";
 
 #[test]
 fn a_live_run_keeps_the_contract() {
     let _turn = alone();
     let out = folder("conformance");
-    let run = ["run", "--for", "600", "--pace", "real-time", "--device", "cpu", "--out", &text(&out)];
-    let child = selene().args(run).env("ROS_DOMAIN_ID", DOMAIN).stderr(Stdio::null()).spawn().expect("selene");
+    let checked =
+        ["/clock", "/tf_static latched", "/robot_description links", "/imu/data rate", "/lidar/points stamps"];
+    keeps_the_contract("polar", DOMAIN, &checked);
+}
+
+/// A run of a scenario is as it should be, and these are among what was found so.
+fn keeps_the_contract(scenario: &str, domain: &str, checked: &[&str]) {
+    let out = folder(&format!("conformance-{scenario}"));
+    let file = format!("config/scenario/{scenario}.yaml");
+    let run = ["run", &file, "--for", "600", "--pace", "real-time", "--device", "cpu", "--out", &text(&out)];
+    let child = selene().args(run).env("ROS_DOMAIN_ID", domain).stderr(Stdio::null()).spawn().expect("selene");
     let _running = Running(child);
     let found =
-        selene().args(["conformance", "--for", "5"]).env("ROS_DOMAIN_ID", DOMAIN).output().expect("conformance");
+        selene().args(["conformance", "--for", "5"]).env("ROS_DOMAIN_ID", domain).output().expect("conformance");
     let said = succeeded("selene conformance", &found);
-    for checked in
-        ["/clock", "/tf_static latched", "/robot_description links", "/imu/data rate", "/lidar/points stamps"]
-    {
+    for checked in checked {
         assert!(said.contains(&format!("ok   {checked}")), "{checked} in: {said}");
     }
     std::fs::remove_dir_all(out).expect("clean");
+}
+
+#[test]
+fn so_does_one_with_every_instrument() {
+    let _turn = alone();
+    let checked = [
+        "/adis16495/data rate",
+        "/icm20948_mag/mag:",
+        "/ground_truth/icm20948_mag/mag beside its sensor",
+        "/inclinometer/tilt rate",
+        "/gps/fix:",
+        "/lunanet/vel:",
+        "/sun_sensor/direction:",
+        "/star_tracker/attitude:",
+        "/star_tracker/attitude_in_map:",
+        "/wheel_encoders/joint_states rate",
+        "/ground_truth/wheel_encoders/joint_states beside its sensor",
+        "/wheel_odometry/odom rate",
+        "/drive_torques/joint_torques rate",
+        "/contact_rear_right/contact rate",
+        "/hub_front_left/wrench rate",
+        "/battery/state:",
+        "/deck/temperature:",
+        "/ground_truth/wheels rate",
+    ];
+    keeps_the_contract("instruments", INSTRUMENTS_DOMAIN, &checked);
 }
 
 #[test]

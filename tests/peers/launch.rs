@@ -14,10 +14,11 @@ use selene_tests::{repository_file, skip_peer};
 use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
 /// The launch files with the arguments that they need to end by themselves.
-const FILES: [(&str, &[&str]); 6] = [
+const FILES: [(&str, &[&str]); 7] = [
     ("selene", &[]),
     ("viper", &[]),
     ("two_rovers", &[]),
+    ("loop", &["world:=ex1_loop"]),
     ("record", &[]),
     // Without a stack that commands, simulated time would wait for one in the file's own scenario.
     ("sil", &["world:=polar"]),

@@ -5,15 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use selene_base::SimTime;
+use selene_ros::geometry_msgs::{QuaternionStamped, TwistStamped, Vector3Stamped, WrenchStamped};
 use selene_ros::qos::Reliability;
 use selene_ros::radar_msgs::RadarScan;
-use selene_ros::sensor_msgs::{CameraInfo, CompressedImage, Image, Imu, JointState, NavSatFix, PointCloud2, Range};
+use selene_ros::selene_msgs::{WheelContact, WheelStates};
+use selene_ros::sensor_msgs::{
+    BatteryState, CameraInfo, CompressedImage, Image, Imu, JointState, LaserScan, MagneticField, NavSatFix,
+    PointCloud2, Range, Temperature,
+};
 use selene_ros::transport::{Subscription, Transport, TransportError, subscribe};
 use selene_ros::{Message, Qos, diagnostic_msgs, nav_msgs, rcl_interfaces, rosgraph_msgs, std_msgs, tf2_msgs};
 
 use crate::clock::{self, Tick};
 use crate::finding::Finding;
 use crate::image::{check_calibrated, info_topic};
+use crate::instrument::{check_truth, measured_topic};
 use crate::kind::{Kind, TRUTH_RATE_HZ, offer};
 use crate::rover;
 use crate::sample::Sample;
@@ -91,16 +97,26 @@ impl<'a> Ear<'a> {
     /// Listens to a topic with headers.
     pub(crate) fn follow(&self, topic: &str, kind: Kind) -> Result<Subscription, TransportError> {
         match kind {
-            Kind::JointStates => self.follow_samples::<JointState>(topic, kind),
-            Kind::Odometry => self.follow_samples::<nav_msgs::Odometry>(topic, kind),
-            Kind::Image | Kind::Depth => self.follow_samples::<Image>(topic, kind),
+            Kind::JointStates | Kind::Joints => self.follow_samples::<JointState>(topic, kind),
+            Kind::Odometry | Kind::WheelOdometry => self.follow_samples::<nav_msgs::Odometry>(topic, kind),
+            Kind::Wheels => self.follow_samples::<WheelStates>(topic, kind),
+            Kind::Image | Kind::Depth | Kind::LidarImage => self.follow_samples::<Image>(topic, kind),
             Kind::Compressed => self.follow_samples::<CompressedImage>(topic, kind),
             Kind::CameraInfo => self.follow_samples::<CameraInfo>(topic, kind),
             Kind::Points => self.follow_samples::<PointCloud2>(topic, kind),
+            Kind::Scan => self.follow_samples::<LaserScan>(topic, kind),
             Kind::Imu => self.follow_samples::<Imu>(topic, kind),
+            Kind::MagneticField => self.follow_samples::<MagneticField>(topic, kind),
+            Kind::Tilt | Kind::Direction => self.follow_samples::<Vector3Stamped>(topic, kind),
             Kind::Fix => self.follow_samples::<NavSatFix>(topic, kind),
             Kind::RadarScan => self.follow_samples::<RadarScan>(topic, kind),
             Kind::Range => self.follow_samples::<Range>(topic, kind),
+            Kind::Velocity => self.follow_samples::<TwistStamped>(topic, kind),
+            Kind::Battery => self.follow_samples::<BatteryState>(topic, kind),
+            Kind::Temperature => self.follow_samples::<Temperature>(topic, kind),
+            Kind::Attitude | Kind::AttitudeInMap => self.follow_samples::<QuaternionStamped>(topic, kind),
+            Kind::Contact => self.follow_samples::<WheelContact>(topic, kind),
+            Kind::Wrench => self.follow_samples::<WrenchStamped>(topic, kind),
         }
     }
 
@@ -139,7 +155,9 @@ impl Heard {
         for (topic, wanted) in wanted {
             findings.extend(self.check_topic(topic, *wanted));
         }
-        let named: BTreeSet<String> = self.streams.values().flat_map(|stream| &stream.frames).cloned().collect();
+        let is_in_tf = |topic: &String| wanted.get(topic).is_none_or(|wanted| wanted.kind.is_in_tf());
+        let streams = self.streams.iter().filter(|(topic, _)| is_in_tf(topic)).map(|(_, stream)| stream);
+        let named: BTreeSet<String> = streams.flat_map(|stream| &stream.frames).cloned().collect();
         findings.extend(self.tree.check(&named));
         findings.extend(rovers.iter().flat_map(|rover| self.check_rover(rover)));
         findings
@@ -163,6 +181,10 @@ impl Heard {
         if matches!(wanted.kind, Kind::Image | Kind::Depth) {
             let info = self.streams.get(&info_topic(topic)).unwrap_or(&silent);
             findings.push(check_calibrated(topic, stream, info));
+        }
+        if let Some(sensor) = measured_topic(topic) {
+            let measured = self.streams.get(&sensor).unwrap_or(&silent);
+            findings.push(check_truth(topic, stream, measured, wanted.kind));
         }
         findings
     }

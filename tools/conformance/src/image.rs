@@ -29,12 +29,14 @@ impl Sample for Image {
         let row = u64::from(*width) * pixel as u64;
         let whole = u64::from(*step) * u64::from(*height);
         let is_depth = kind == Kind::Depth;
+        let is_other = kind == Kind::LidarImage && encoding != "32FC1";
         let mut faults = those([
             frame_fault(&self.header),
             (*width == 0 || *height == 0, format!("{width} x {height} pixels")),
             (u64::from(*step) < row, format!("step {step}, a row takes {row}")),
             (data.len() as u64 != whole, format!("{} bytes, step x height is {whole}", data.len())),
             (is_depth && !["32FC1", "16UC1"].contains(&encoding.as_str()), format!("depth as {encoding}")),
+            (is_other, format!("a lidar's image as {encoding}")),
         ]);
         if is_depth && encoding == "32FC1" {
             let wrong = depths_m(self).filter(|depth_m| depth_m.is_finite() && *depth_m <= 0.0).count();

@@ -3,7 +3,7 @@
 //!
 //! [`check`] first hears which topics there are (`topics`), listens to them (`ear`), and judges what was
 //! heard: the clock (`clock`), stamps and rates (`stream`), the frames (`tree`), what messages say (`image`, `cloud`,
-//! `motion`), the rover as its description has it (`rover`), and services (`services`). Each judgement is a function
+//! `motion`, `instrument`), the rover as its description has it (`rover`), and services (`services`). Each judgement is a function
 //! of messages, or of what is kept of them, and is tested with good and broken ones.
 
 mod clock;
@@ -11,6 +11,7 @@ mod cloud;
 mod ear;
 mod finding;
 mod image;
+mod instrument;
 mod kind;
 mod motion;
 mod ranging;

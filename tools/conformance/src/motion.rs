@@ -103,7 +103,7 @@ impl Sample for NavSatFix {
     }
 }
 
-fn vector(of: &Vector3) -> [f64; 3] {
+pub(crate) fn vector(of: &Vector3) -> [f64; 3] {
     [of.x, of.y, of.z]
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn is_turn(of: &Quaternion) -> bool {
 }
 
 /// Unknown (all zero), no estimate (the first is -1), or symmetric with no negative variance.
-fn is_covariance(of: &[f64; 9]) -> bool {
+pub(crate) fn is_covariance(of: &[f64; 9]) -> bool {
     let is_symmetric = [(1, 3), (2, 6), (5, 7)].iter().all(|(i, j)| of[*i] == of[*j]);
     let is_positive = [of[0], of[4], of[8]].iter().all(|variance| *variance >= 0.0);
     of[0] == -1.0 || of.iter().all(|value| value.is_finite()) && is_symmetric && is_positive

@@ -13,7 +13,7 @@ const TELLING: [&str; 2] = ["bytes_per_s", "frames_dropped"];
 /// By it a rover is known, and every rover has it.
 const ODOMETRY: &str = "/ground_truth/odom";
 /// What every rover has.
-const OF_EACH: [&str; 2] = [ODOMETRY, "/joint_states"];
+const OF_EACH: [&str; 3] = [ODOMETRY, "/joint_states", "/ground_truth/wheels"];
 /// What most rovers have.
 const USUAL: [&str; 3] = ["/imu/data", "/gps/fix", "/lidar/points"];
 /// What a camera may have, under its name.
@@ -58,23 +58,30 @@ pub(crate) fn wanted<'a>(
     frames: impl Iterator<Item = &'a str> + Clone,
 ) -> BTreeMap<String, Wanted> {
     let mut wanted = BTreeMap::new();
-    let mut add = |topic: String, is_due: bool| {
-        if let Some(kind) = Kind::of(&topic) {
-            wanted.insert(topic, Wanted { kind, is_due });
+    let mut add = |rover: &str, topic: &str, is_due: bool| {
+        if let Some(kind) = Kind::of(topic) {
+            wanted.insert(format!("{rover}{topic}"), Wanted { kind, is_due: is_due && !is_silent(topic, kind) });
         }
     };
     for rover in rovers {
-        USUAL.iter().for_each(|topic| add(format!("{rover}{topic}"), false));
+        USUAL.iter().for_each(|topic| add(rover, topic, false));
         for camera in frames.clone().filter_map(|frame| camera_of(rover, frame)) {
-            OF_CAMERA.iter().for_each(|topic| add(format!("{rover}/{camera}/{topic}"), false));
+            OF_CAMERA.iter().for_each(|topic| add(rover, &format!("/{camera}/{topic}"), false));
         }
-        OF_EACH.iter().for_each(|topic| add(format!("{rover}{topic}"), true));
+        OF_EACH.iter().for_each(|topic| add(rover, topic, true));
     }
-    let is_theirs = |topic: &&String| {
-        rovers.iter().any(|rover| topic.strip_prefix(rover.as_str()).is_some_and(|rest| rest.starts_with('/')))
-    };
-    told.iter().filter(is_theirs).for_each(|topic| add(topic.clone(), true));
+    for topic in told {
+        // Where one rover's prefix is none, a topic is that of the longest prefix.
+        let owners = rovers.iter().filter_map(|rover| topic.strip_prefix(rover.as_str()).map(|rest| (rover, rest)));
+        let owner = owners.filter(|(_, rest)| rest.starts_with('/')).max_by_key(|(rover, _)| rover.len());
+        owner.into_iter().for_each(|(rover, rest)| add(rover, rest, true));
+    }
     wanted
+}
+
+/// Whether a topic may tell nothing although it is told of: the truth is always told.
+fn is_silent(topic: &str, kind: Kind) -> bool {
+    kind.may_be_silent() && !topic.starts_with("/ground_truth/")
 }
 
 /// The camera whose optical frame it is, if it is one of this rover: frames of rovers in a list begin with a name.
@@ -113,6 +120,16 @@ mod tests {
         assert_eq!(rovers(&topics, Some("/ex1")), set(&["/ex1"]));
         assert_eq!(rovers(&set(&["/ground_truth/odom"]), None), set(&[""]));
         assert_eq!(rovers(&set(&[]), None), set(&[""]));
+    }
+
+    #[test]
+    fn a_rovers_joint_states_are_not_those_of_its_encoders_and_a_sensor_may_see_nothing() {
+        let topics = set(&["/viper/wheels/joint_states", "/sun/direction", "/ground_truth/sun/direction"]);
+        let two = wanted(&topics, &set(&["", "/viper"]), std::iter::empty());
+        assert_eq!(two["/viper/joint_states"].kind, Kind::JointStates);
+        assert_eq!(two["/viper/wheels/joint_states"], Wanted { kind: Kind::Joints, is_due: true });
+        assert_eq!(two["/sun/direction"], Wanted { kind: Kind::Direction, is_due: false });
+        assert_eq!(two["/ground_truth/sun/direction"], Wanted { kind: Kind::Direction, is_due: true });
     }
 
     #[test]
