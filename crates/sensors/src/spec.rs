@@ -485,7 +485,7 @@ mod tests {
                 "lidar.yaml",
                 "  returns:",
                 "  divergence: {horizontal_mrad: 3, vertical_mrad: 1.5, samples: 200}\n  returns:",
-                vec!["57872 beams of 200 rays", "4194304"],
+                vec!["57888 beams of 200 rays", "4194304"],
             ),
             (
                 "lidar.yaml",

@@ -192,7 +192,7 @@ impl MountedLidar {
             index,
             cloud: layout::cloud(lidar.spec().layout, lidar.spec().truth, points),
             images: views::images(lidar, points),
-            planar: views::planar(lidar, points),
+            planar: views::planar(lidar, instant, points),
         };
         augment(&mut sample, &self.row, 0);
         sample

@@ -1,6 +1,7 @@
 //! A scan as images of range and intensity, and one of its rings as a planar scan. A beam with two returns shows the
 //! first one told.
 
+use selene_base::SimTime;
 use selene_sensors::{Lidar, LidarPoint};
 
 use crate::values::{Image, PlanarScan};
@@ -28,17 +29,19 @@ pub(super) fn images(lidar: &Lidar, points: &[LidarPoint]) -> Option<[Image; 2]>
     Some([image(ranges), image(intensities)])
 }
 
-/// One ring, where the lidar asks for it.
-pub(super) fn planar(lidar: &Lidar, points: &[LidarPoint]) -> Option<PlanarScan> {
+/// One ring of the scan that starts at `start`, where the lidar asks for it.
+pub(super) fn planar(lidar: &Lidar, start: SimTime, points: &[LidarPoint]) -> Option<PlanarScan> {
     let spec = lidar.spec();
     let ring = spec.scan_ring?;
     let [_, columns] = lidar.grid()?;
-    let scan = lidar.scan(selene_base::SimTime::ZERO);
+    let scan = lidar.scan(start);
     let mut of_ring = scan.firings().iter().filter(|firing| firing.ring == ring);
     let (first, second) = (of_ring.next()?, of_ring.next()?);
     let azimuth_step_rad = second.azimuth_rad - first.azimuth_rad;
+    // The ring may have fired before the seam in the scan's first column.
+    let azimuth_rad = |column: f64| first.azimuth_rad + azimuth_step_rad * (column - f64::from(first.column));
     let mut planar = PlanarScan {
-        azimuths_rad: [first.azimuth_rad, first.azimuth_rad + azimuth_step_rad * (columns - 1) as f64],
+        azimuths_rad: [azimuth_rad(0.0), azimuth_rad((columns - 1) as f64)],
         azimuth_step_rad,
         time_step_s: (second.after_start - first.after_start).secs_f64(),
         period_s: 1.0 / spec.rate_hz,

@@ -2,12 +2,14 @@
 //! elevation up.
 
 use std::f64::consts::{PI, TAU};
+use std::ops::Range;
 
 use nalgebra::Vector3;
 use selene_base::SimTime;
 
 use super::scanner::{RasterSpec, RosetteSpec, Spin, SpinningSpec};
 use super::spec::LidarSpec;
+use crate::Schedule;
 
 /// One firing of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +39,7 @@ impl Firing {
 pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
     let scanner = &spec.scanner;
     let mut firings = if let Some(spinning) = &scanner.spinning {
-        spinning_firings(spinning, spec.rate_hz)
+        spinning_firings(spinning, spec.rate_hz, scan_start)
     } else if let Some(raster) = &scanner.raster {
         raster_firings(raster)
     } else if let Some(flash) = scanner.flash {
@@ -59,21 +61,63 @@ pub(super) fn firings(spec: &LidarSpec, scan_start: SimTime) -> Vec<Firing> {
     firings
 }
 
-/// Column by column, group by group of channels; the azimuth turns on between firings.
-fn spinning_firings(spec: &SpinningSpec, rate_hz: f64) -> Vec<Firing> {
+/// Column by column, group by group of channels; the azimuth turns on between firings. A device that fires by its clock
+/// goes on over the seam: its cycles are counted from time zero, and a scan has the firings of its own period.
+fn spinning_firings(spec: &SpinningSpec, rate_hz: f64, scan_start: SimTime) -> Vec<Firing> {
+    match spec.cycle_s {
+        None => firings_of(spec, rate_hz, scan_start, scan_start, 0..spec.columns_at_most(rate_hz) as u64),
+        Some(cycle_s) => {
+            let first = (scan_start.secs_f64() / cycle_s) as u64;
+            // One begins before the scan and one after its end, at most.
+            let cycles = first.saturating_sub(1)..first + spec.columns_at_most(rate_hz) as u64 + 1;
+            let end = scan_end(rate_hz, scan_start);
+            let mut firings = firings_of(spec, rate_hz, scan_start, SimTime::ZERO, cycles);
+            firings.retain(|firing| firing.after_start >= SimTime::ZERO && scan_start + firing.after_start < end);
+            let skipped = firings.first().map_or(0, |firing| firing.column);
+            firings.iter_mut().for_each(|firing| firing.column -= skipped);
+            firings
+        }
+    }
+}
+
+/// The firings of columns that are counted from `origin`; their own numbers begin with the first of them.
+fn firings_of(
+    spec: &SpinningSpec,
+    rate_hz: f64,
+    scan_start: SimTime,
+    origin: SimTime,
+    columns: Range<u64>,
+) -> Vec<Firing> {
     let elevations_deg = spec.channels.in_firing_order_deg();
     let rings = rings(&elevations_deg);
     let column_s = spec.column_s(rate_hz);
     let group = spec.group.max(1) as usize;
-    let firing = |column: usize, channel: usize| {
-        let after_s = column as f64 * column_s + (channel / group) as f64 * spec.firing_interval_s;
+    let start_s = (scan_start - origin).secs_f64();
+    let first = columns.start;
+    let firing = |column: u64, channel: usize| {
+        let at_s = column as f64 * column_s + (channel / group) as f64 * spec.firing_interval_s;
         let beside_rad = spec.channels.azimuth_deg(channel).to_radians();
-        let azimuth_rad = azimuth_rad(spec.spin, after_s * rate_hz) + beside_rad;
-        Firing::new(after_s, [azimuth_rad, elevations_deg[channel].to_radians()], rings[channel], column as u32)
+        Firing {
+            // Rounded from the origin on, so that no firing is in two scans or in none.
+            after_start: origin + SimTime::from_secs_f64(at_s) - scan_start,
+            azimuth_rad: azimuth_rad(spec.spin, (at_s - start_s) * rate_hz) + beside_rad,
+            elevation_rad: elevations_deg[channel].to_radians(),
+            ring: rings[channel],
+            column: (column - first) as u32,
+            is_dead: false,
+        }
     };
     let channels = 0..elevations_deg.len();
-    let places = (0..spec.columns_of_turn(rate_hz)).flat_map(|column| channels.clone().map(move |c| (column, c)));
+    let places = columns.flat_map(|column| channels.clone().map(move |channel| (column, channel)));
     places.map(|(column, channel)| firing(column, channel)).collect()
+}
+
+/// When the scan after that of `scan_start` begins.
+fn scan_end(rate_hz: f64, scan_start: SimTime) -> SimTime {
+    let period = SimTime::period(rate_hz);
+    let schedule = Schedule::new(rate_hz, SimTime::ZERO, SimTime::ZERO);
+    let mut later = schedule.measured_in(scan_start, scan_start + period + period);
+    later.next().map_or(scan_start + period, |next| next.instant)
 }
 
 /// Azimuth from x toward y after `turns` of a scan, which begins behind, so that its seam is not ahead.

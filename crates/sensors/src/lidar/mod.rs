@@ -3,8 +3,8 @@
 //! back and is told is `echo`'s. Beams are diffusely reflected; what a surface's gloss or its opposition surge would add
 //! is left out. Noise is on range, the two angles and intensity, never on x, y, z.
 //!
-//! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead, and begins anew with each
-//! period: a device whose firing cycle is no whole part of a turn keeps firing over the seam instead.
+//! A spinning scan is one turn that begins behind the sensor, so that its seam is not ahead. A device whose firing cycle
+//! is no whole part of a turn fires on over the seam: the cycle that the seam falls into is in two scans in parts.
 //!
 //! Points are as drivers have them: in the sensor's frame at the point's own instant (not deskewed), stamped with the
 //! scan's start. The cloud is unorganised: beams without a return are left out (REP-117's infinities are for images).
@@ -139,16 +139,23 @@ impl Lidar {
         self.rays.len()
     }
 
-    /// Rows and columns of a scan, where it has them: rows from the highest ring down, columns in firing order.
+    /// Rows and columns that a scan has at most, where it has them: rows from the highest ring down, columns in firing
+    /// order.
     #[must_use]
     pub fn grid(&self) -> Option<[usize; 2]> {
         self.spec.scanner.grid(self.spec.rate_hz)
     }
 
-    /// From the first firing of a scan to the last one.
+    /// From the start of a scan to its last firing; where the device fires on from scan to scan, to its end.
     #[must_use]
     pub fn scan_duration(&self) -> SimTime {
-        self.firings.last().map_or(SimTime::ZERO, |firing| firing.after_start)
+        let last = self.firings.last().map_or(SimTime::ZERO, |firing| firing.after_start);
+        if self.fires_by_clock() { SimTime::period(self.spec.rate_hz) } else { last }
+    }
+
+    /// Whether it spins and its clock says when it fires.
+    fn fires_by_clock(&self) -> bool {
+        self.spec.scanner.spinning.as_ref().is_some_and(|spinning| spinning.cycle_s.is_some())
     }
 
     /// When scans start; one is handed over when it is complete and its lag is over.
@@ -161,7 +168,7 @@ impl Lidar {
     /// The scan that starts at `start`.
     #[must_use]
     pub fn scan(&self, start: SimTime) -> Scan<'_> {
-        let goes_on = self.spec.scanner.rosette.is_some();
+        let goes_on = self.spec.scanner.rosette.is_some() || self.fires_by_clock();
         let firings = if goes_on { Cow::Owned(firings(&self.spec, start)) } else { Cow::Borrowed(&self.firings[..]) };
         Scan { lidar: self, start, firings }
     }

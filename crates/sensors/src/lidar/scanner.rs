@@ -48,8 +48,8 @@ pub struct SpinningSpec {
     /// Sense of rotation, seen from above.
     #[garde(skip)]
     pub spin: Spin,
-    /// From one firing of all channels to the next one, s, where the device's clock says when it fires: a turn has as
-    /// many columns as are over before it ends. Else `columns` is given.
+    /// From one firing of all channels to the next one, s, where the device's clock says when it fires: cycles are
+    /// counted from time zero and go on over the seam of a turn. Else `columns` is given.
     #[garde(inner(custom(positive)), custom(or_columns(self.columns.is_some())))]
     #[serde(default)]
     pub cycle_s: Option<f64>,
@@ -177,7 +177,7 @@ impl ScannerSpec {
 
     /// Rows and columns of a scan, where it has them.
     pub(super) fn grid(&self, rate_hz: f64) -> Option<[usize; 2]> {
-        let of_spinning = |spec: &SpinningSpec| [spec.channels.count(), spec.columns_of_turn(rate_hz)];
+        let of_spinning = |spec: &SpinningSpec| [spec.channels.count(), spec.columns_at_most(rate_hz)];
         let of_raster = |spec: &RasterSpec| [spec.rows as usize, spec.columns as usize];
         let of_flash = |spec: &FlashSpec| [spec.rows as usize, spec.columns as usize];
         let spinning = self.spinning.as_ref().map(of_spinning);
@@ -198,13 +198,15 @@ impl SpinningSpec {
         groups.saturating_sub(1) as f64 * self.firing_interval_s
     }
 
-    /// Columns of a turn: those given, or as many as have fired before it ends.
-    pub(super) fn columns_of_turn(&self, rate_hz: f64) -> usize {
-        let by_clock = self.cycle_s.map_or(0, |cycle_s| {
-            let cycles = (1.0 / rate_hz - self.last_firing_s()) / cycle_s;
-            if cycles >= 0.0 { (cycles.floor() as usize).saturating_add(1) } else { 0 }
-        });
-        self.columns.map_or(by_clock, |columns| columns as usize)
+    /// Columns of a turn: those given, or as many as a turn can have a firing of, where the clock goes on over the seam.
+    pub(super) fn columns_at_most(&self, rate_hz: f64) -> usize {
+        let by_clock = |cycle_s: f64| ((1.0 / rate_hz + self.last_firing_s()) / cycle_s).ceil() as usize;
+        self.columns.map_or(self.cycle_s.map_or(0, by_clock), |columns| columns as usize)
+    }
+
+    /// Whether a turn is long enough for a whole column.
+    fn has_a_column(&self, rate_hz: f64) -> bool {
+        self.cycle_s.is_none() || self.last_firing_s() <= 1.0 / rate_hz
     }
 
     /// From one column to the next one, s.
@@ -231,7 +233,7 @@ impl SpinningSpec {
                 self.group
             )));
         }
-        if self.columns_of_turn(rate_hz) == 0 {
+        if !self.has_a_column(rate_hz) {
             let what = format!("cycle_s: no column is over in a turn of {:.4e} s", 1.0 / rate_hz);
             return Err(garde::Error::new(what));
         }
