@@ -18,6 +18,7 @@ mod own_stage;
 mod processes;
 mod program;
 mod ros2;
+mod scans;
 mod sky;
 mod stopped;
 mod urdf;

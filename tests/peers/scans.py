@@ -1,0 +1,128 @@
+"""Clouds of a bag, put where they belong by the time of each point: is the ground that they show one surface?
+
+  scans.py BAG
+
+BAG is what `selene run --record` wrote, with clouds in the Velodyne driver's layout: `time` counts seconds from the scan's
+stamp. The way is ground_truth/odom, the mount of the lidar is from /tf_static. Prints one JSON object: how thick the
+ground is that the last scans show together, by the points' own times and with all times set to 0.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from rosbags.highlevel import AnyReader
+
+POINTS, ODOM, STATIC = "/lidar/points", "/ground_truth/odom", "/tf_static"
+# sensor_msgs/PointField
+TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
+SCANS = 20
+# Nearer than that is the rover itself; farther off, points are too far apart to be compared.
+RANGES_M = (1.5, 8.0)
+CELL_M = 0.3
+POINTS_OF_CELL = 60
+# The points of a scan are put right together in so many parts, a few millimetres and hundredths of a degree each.
+PARTS = 100
+
+
+def transform(translation, rotation):
+    """The matrix of a ROS pose or transform."""
+    x, y, z, w = rotation.x, rotation.y, rotation.z, rotation.w
+    matrix = np.eye(4)
+    matrix[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    matrix[:3, 3] = translation.x, translation.y, translation.z
+    return matrix
+
+
+def seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def read(bag):
+    """Scans as (stamp, xyz, time), the base's true poses by their stamps, and base_from_lidar."""
+    scans, truth, parents, frames = [], [], {}, set()
+    with AnyReader([Path(bag)]) as reader:
+        there = [c for c in reader.connections if c.topic in (POINTS, ODOM, STATIC)]
+        for connection, _, raw in reader.messages(connections=there):
+            message = reader.deserialize(raw, connection.msgtype)
+            if connection.topic == STATIC:
+                for t in message.transforms:
+                    pose = transform(t.transform.translation, t.transform.rotation)
+                    parents[t.child_frame_id] = (t.header.frame_id, pose)
+            elif connection.topic == ODOM:
+                base, pose = message.child_frame_id, message.pose.pose
+                truth.append((seconds(message.header.stamp), transform(pose.position, pose.orientation)))
+            else:
+                frames.add(message.header.frame_id)
+                fields = {"names": [f.name for f in message.fields], "offsets": [f.offset for f in message.fields],
+                          "formats": [TYPES[f.datatype] for f in message.fields], "itemsize": message.point_step}
+                points = np.frombuffer(message.data, np.dtype(fields))
+                xyz = np.column_stack([points[axis] for axis in "xyz"]).astype(np.float64)
+                scans.append((seconds(message.header.stamp), xyz, points["time"].astype(np.float64)))
+    (frame,) = frames
+    base_from_lidar = np.eye(4)
+    while frame != base:
+        if frame not in parents:
+            sys.exit(f"{frame} is not fixed to {base}: its mount must be on {STATIC}")
+        frame, pose = parents[frame]
+        base_from_lidar = pose @ base_from_lidar
+    return scans, truth, base_from_lidar
+
+
+def between(truth, stamp):
+    """The true pose at an instant, between the two that were told around it."""
+    i = int(np.clip(np.searchsorted([at for at, _ in truth], stamp), 1, len(truth) - 1))
+    (t0, a), (t1, b) = truth[i - 1], truth[i]
+    share = (stamp - t0) / (t1 - t0)
+    pose = (1 - share) * a + share * b
+    # The nearest rotation to the mean of two that are a fiftieth of a second apart.
+    u, _, v = np.linalg.svd(pose[:3, :3])
+    pose[:3, :3] = u @ v
+    return pose
+
+
+def placed(scan, truth, base_from_lidar):
+    """The points of a scan in the frame of the truth, each from where the sensor was at its own time."""
+    stamp, xyz, time = scan
+    ranges_m = np.linalg.norm(xyz, axis=1)
+    is_ground = (ranges_m > RANGES_M[0]) & (ranges_m < RANGES_M[1])
+    xyz, time = xyz[is_ground], time[is_ground]
+    span = max(time.max(), 1e-9)
+    parts = np.minimum((time / span * PARTS).astype(int), PARTS - 1)
+    out = np.empty_like(xyz)
+    for part in np.unique(parts):
+        pose = between(truth, stamp + (part + 0.5) / PARTS * span) @ base_from_lidar
+        of = parts == part
+        out[of] = xyz[of] @ pose[:3, :3].T + pose[:3, 3]
+    return out
+
+
+def thickness_m(scans, truth, base_from_lidar):
+    """How far points are from the plane of their cell of ground: the median over cells of the standard deviation."""
+    points = np.vstack([placed(scan, truth, base_from_lidar) for scan in scans])
+    cells = np.floor(points[:, :2] / CELL_M).astype(int)
+    _, cell, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    order, ends = np.argsort(cell.ravel(), kind="stable"), np.cumsum(counts)
+    off = []
+    for count, end in zip(counts, ends):
+        if count >= POINTS_OF_CELL:
+            of = points[order[end - count:end]]
+            off.append(np.sqrt(max(np.linalg.eigvalsh(np.cov(of.T))[0], 0.0)))
+    return float(np.median(off)), len(off)
+
+
+def main():
+    scans, truth, base_from_lidar = read(sys.argv[1])
+    last = [scan for scan in scans if scan[0] + scan[2].max() <= truth[-1][0]][-SCANS:]
+    own_m, cells = thickness_m(last, truth, base_from_lidar)
+    zero_m, _ = thickness_m([(stamp, xyz, 0 * time) for stamp, xyz, time in last], truth, base_from_lidar)
+    print(json.dumps({"scans": len(last), "span_s": float(np.median([time.max() for *_, time in last])), "cells": cells,
+                      "thickness_m": own_m, "thickness_without_times_m": zero_m}))
+
+
+main()
