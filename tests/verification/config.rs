@@ -4,6 +4,7 @@
 #[path = "../../crates/sky/tests/sky/common/mod.rs"]
 mod made_kernels;
 
+use std::mem::discriminant;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,6 +38,18 @@ fn every_file_of_config_loads() {
     files("rover").iter().for_each(|file| drop(RoverModel::load(file).unwrap_or_else(|e| told(&e))));
     let options = LoadOptions::default();
     files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
+}
+
+#[test]
+fn the_scenario_of_instruments_has_every_kind_but_cameras_and_lidars() {
+    let file = repository_file("config/scenario/instruments.yaml");
+    let scenario = Scenario::load(&file, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let carried: Vec<_> = scenario.rovers[0].sensors.iter().map(|sensor| discriminant(&sensor.spec)).collect();
+    for file in files("sensor") {
+        let spec = SensorSpec::load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let is_other = matches!(spec, SensorSpec::Camera(_) | SensorSpec::Lidar(_));
+        assert!(is_other || carried.contains(&discriminant(&spec)), "{}: its kind is missing", file.display());
+    }
 }
 
 #[test]

@@ -164,7 +164,7 @@ impl Sample for WheelStates {
     }
 
     fn faults(&self, _: Kind) -> Vec<String> {
-        let numbers = self.wheels.iter().flat_map(|wheel| {
+        let mut numbers = self.wheels.iter().flat_map(|wheel| {
             let loads = [vector(&wheel.force), vector(&wheel.torque)].concat();
             let scalars =
                 [wheel.slip_ratio, wheel.slip_angle, wheel.sinkage, wheel.angular_velocity, wheel.drive_torque];
@@ -174,7 +174,7 @@ impl Sample for WheelStates {
         those([
             (self.wheels.is_empty(), "no wheels".to_owned()),
             (nameless > 0, format!("{nameless} wheels without a name")),
-            (numbers.into_iter().any(|value| !value.is_finite()), "numbers that are not finite".to_owned()),
+            (numbers.any(|value: f64| !value.is_finite()), "numbers that are not finite".to_owned()),
         ])
     }
 

@@ -100,10 +100,7 @@ fn firing_tables_are_the_makers() {
         assert!(begun.len() < channels && begun.iter().all(|firing| firing.column as usize == columns), "{file}");
         let by_clock = lidar.spec().scanner.spinning.as_ref().is_some_and(|spinning| spinning.cycle_s.is_some());
         let [rows, most] = lidar.grid().expect("it spins");
-        assert!(
-            rows == channels && (columns..=columns + if by_clock { 2 } else { 0 }).contains(&most),
-            "{file}: {most}"
-        );
+        assert!(rows == channels && (columns..=columns + 2 * usize::from(by_clock)).contains(&most), "{file}: {most}");
         let after_ns = |firing: usize| firings[firing].after_start.nanos();
         assert_eq!((after_ns(1), after_ns(channels)), (firing_ns, column_ns), "{file}");
         let last = (columns - 1) as f64 * column_ns as f64 + (channels - 1) as f64 * firing_ns as f64;
@@ -196,7 +193,7 @@ fn a_device_that_fires_by_its_clock_goes_on_over_the_seam() {
                 number += 1;
             }
             assert!(scan.firings().iter().all(|firing| firing.after_start <= lidar.scan_duration()));
-            in_parts += u32::from(number % 16 != 0);
+            in_parts += u32::from(!number.is_multiple_of(16));
         }
         assert!(in_parts > 5, "{in_parts} seams fall into a cycle");
     }
