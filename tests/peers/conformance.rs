@@ -12,7 +12,6 @@ const INSTRUMENTS_DOMAIN: &str = "81";
 #[test]
 fn a_live_run_keeps_the_contract() {
     let _turn = alone();
-    let out = folder("conformance");
     let checked =
         ["/clock", "/tf_static latched", "/robot_description links", "/imu/data rate", "/lidar/points stamps"];
     keeps_the_contract("polar", DOMAIN, &checked);
