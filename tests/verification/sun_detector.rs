@@ -4,6 +4,8 @@
 //! wheels and rocks are in the images too: only a flare as large as the lens makes it outshines them.
 //! `selene study heading` does the same on whole loops at four elevations of the Sun.
 
+use std::f64::consts::PI;
+
 use selene_base::SimTime;
 use selene_observe::Device;
 use selene_studies::heading::{DISCS_PX, Figures, Judged, Plan, Shot, judge, shots};
@@ -23,7 +25,8 @@ const MEAN_HEADING_ERROR_DEG: f64 = 0.8;
 const LARGEST_HEADING_ERROR_DEG: f64 = 5.0;
 
 fn drive() -> Vec<Shot> {
-    let plan = Plan { instants: INSTANTS, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND) };
+    let plan =
+        Plan { instants: INSTANTS, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND), sun_within_rad: PI };
     shots(&model(scenario("sorato_loop", None)), &Device::cpu(), &plan).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -54,7 +57,7 @@ fn without_flare_the_detector_takes_sunlit_wheels_and_rocks_for_the_sun() {
             camera.stages.0.retain(|stage| stage.key() != "flare");
         }
     }
-    let plan = Plan { instants: 4, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND) };
+    let plan = Plan { instants: 4, period: SimTime::from_secs_f64(PERIOD_S), twist: Some(BEND), sun_within_rad: PI };
     let shots = shots(&model(bare), &Device::cpu(), &plan).unwrap_or_else(|error| panic!("{error}"));
     let judged: Vec<Judged> = shots.iter().filter_map(|shot| judge(shot, 15.0)).collect();
     let found = judged.iter().filter(|of| of.is_found()).count();

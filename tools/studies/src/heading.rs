@@ -6,12 +6,18 @@
 //! Judged are the images in which the Sun is: its middle in the frame, half of its disc or more in sight. A Sun is
 //! found where the detector's direction is within 5° of it, the paper's largest error; the paper asks that detection
 //! and flare overlap. Other than in the paper all loops lead over the same ground.
+//!
+//! The paper's second method, a small network (`network`, trained on the images of `training`), is judged where the
+//! Sun is just outside the frame too: in sight, and no farther from the optical axis than a right angle.
 
 mod compass;
 mod detector;
 mod drive;
+mod network;
 mod report;
+mod training;
 
+use std::f64::consts::{FRAC_PI_2, PI};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,14 +30,16 @@ use selene_sky::{KernelError, SiteSky, Utc};
 use crate::Failure;
 
 pub use compass::{Gravity, heading_rad};
-pub use detector::{SMALL_PX, detect, small};
+pub use detector::{SMALL_PX, detect};
 pub use drive::{Plan, Shot, shots};
-pub use report::{Figures, chart, csv, table};
+pub use network::{Network, PARAMETERS_MAX, TINY_PX};
+pub use report::{Figures, NetworkFigures, chart, csv, network_csv, network_table, table};
+pub use training::{Labelled, Training, labels};
 
 /// Diameters of the detector's disc in the paper's table 2, px.
 pub const DISCS_PX: [f64; 5] = [5.0, 11.0, 15.0, 17.0, 21.0];
 /// A direction so near to the Sun has found it, rad: the paper's largest error.
-pub const FOUND_RAD: f64 = 5.0 * std::f64::consts::PI / 180.0;
+pub const FOUND_RAD: f64 = 5.0 * PI / 180.0;
 /// The paper's table 1.
 pub const DATASETS: [Dataset; 4] = [
     Dataset { sun_elevation_deg: 21.0, images: 3741 },
@@ -39,6 +47,9 @@ pub const DATASETS: [Dataset; 4] = [
     Dataset { sun_elevation_deg: 9.8, images: 2298 },
     Dataset { sun_elevation_deg: 15.0, images: 354 },
 ];
+/// A Sun outside the frame and no farther from the optical axis than this is just outside, rad: all that one of two
+/// opposite cameras has before it, and 15° beyond the edge of one of 150°.
+pub const JUST_OUTSIDE_RAD: f64 = FRAC_PI_2;
 /// A route takes so much longer than its length over its speed: wheels slip.
 const SLIP: f64 = 1.1;
 /// How far ahead an elevation is looked for, hours: two lunar days.
@@ -62,6 +73,8 @@ pub struct Study {
     pub options: LoadOptions,
     /// Images of each data set; the paper's where none is given.
     pub images: Option<usize>,
+    /// The network that looks at the images too, if any.
+    pub network: Option<Network>,
     /// What traces.
     pub device: Device,
 }
@@ -93,6 +106,23 @@ impl Judged {
     }
 }
 
+/// What the network made of one image with the Sun in the frame or just outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimated {
+    /// Which camera.
+    pub camera: String,
+    /// Simulated time.
+    pub stamp: SimTime,
+    /// Whether the Sun is in the frame; just outside where not.
+    pub in_frame: bool,
+    /// Angle of the Sun from the optical axis, rad.
+    pub off_axis_rad: f64,
+    /// Angle between the network's direction and the Sun's, rad.
+    pub direction_error_rad: f64,
+    /// Heading from the network less the true one, rad, −π to π.
+    pub heading_error_rad: f64,
+}
+
 /// A loop and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
@@ -104,6 +134,8 @@ pub struct Loop {
     pub images: usize,
     /// Each image in which the Sun is, by each disc.
     pub judged: Vec<Judged>,
+    /// Each image with the Sun in the frame or just outside, by the network; none without one.
+    pub estimated: Vec<Estimated>,
 }
 
 impl Study {
@@ -120,7 +152,9 @@ impl Study {
         let shots = shots(&model, &self.device, &plan)?;
         let judged = shots.iter().flat_map(|shot| DISCS_PX.iter().filter_map(|disc_px| judge(shot, *disc_px)));
         let judged = judged.collect();
-        Ok(Loop { sun_elevation_deg: dataset.sun_elevation_deg, utc, images: shots.len(), judged })
+        let by_network = |network: &Network| shots.iter().filter_map(|shot| estimate(shot, network)).collect();
+        let estimated = self.network.as_ref().map_or_else(Vec::new, by_network);
+        Ok(Loop { sun_elevation_deg: dataset.sun_elevation_deg, utc, images: shots.len(), judged, estimated })
     }
 
     /// Images at even times from the start of the route to its end.
@@ -140,7 +174,7 @@ impl Study {
         }
         let instants = self.images.unwrap_or(dataset.images).div_ceil(cameras).max(1);
         let period_s = SLIP * length_m / route.speed_m_s / instants as f64;
-        Ok(Plan { instants, period: SimTime::from_secs_f64(period_s), twist: None })
+        Ok(Plan { instants, period: SimTime::from_secs_f64(period_s), twist: None, sun_within_rad: PI })
     }
 }
 
@@ -162,6 +196,27 @@ pub fn judge(shot: &Shot, disc_px: f64) -> Option<Judged> {
         off_axis_rad: sun.angle(&Vector3::z()),
         disc_px,
         direction_error_rad: seen.angle(&sun),
+        heading_error_rad: turn(heading - shot.heading_rad),
+    })
+}
+
+/// What the network makes of an image; nothing where the Sun is out of sight or farther than just outside. An answer
+/// without a direction counts as straight ahead.
+#[must_use]
+pub fn estimate(shot: &Shot, network: &Network) -> Option<Estimated> {
+    let off_axis_rad = shot.sun_in_optical.angle(&Vector3::z());
+    let in_frame = shot.sun_px.is_some();
+    if !shot.sun_in_sight || (!in_frame && off_axis_rad > JUST_OUTSIDE_RAD) {
+        return None;
+    }
+    let seen = network.sun_in_optical(&shot.tiny).unwrap_or_else(Vector3::z);
+    let heading = heading_rad(shot.body_from_optical * seen, shot.up_in_body, shot.sun_enu);
+    Some(Estimated {
+        camera: shot.camera.clone(),
+        stamp: shot.stamp,
+        in_frame,
+        off_axis_rad,
+        direction_error_rad: seen.angle(&shot.sun_in_optical),
         heading_error_rad: turn(heading - shot.heading_rad),
     })
 }

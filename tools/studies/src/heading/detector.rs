@@ -13,19 +13,23 @@ use crate::Failure;
 /// Columns and rows that the detector looks at.
 pub const SMALL_PX: [u32; 2] = [128, 72];
 
-/// An image as the detector takes it.
+/// An image in grey, in its own size.
 ///
 /// # Errors
 /// When it is neither `rgb8` nor `mono8`.
-pub fn small(image: &Image) -> Result<GrayImage, Failure> {
+pub(super) fn grey(image: &Image) -> Result<GrayImage, Failure> {
     let (width, height, data) = (image.width, image.height, image.data.clone());
     let whole = match image.encoding {
         "rgb8" => RgbImage::from_raw(width, height, data).map(DynamicImage::from),
         "mono8" => GrayImage::from_raw(width, height, data).map(DynamicImage::from),
-        other => return Err(format!("the detector takes rgb8 or mono8, and is given {other}").into()),
+        other => return Err(format!("detector and network take rgb8 or mono8, and are given {other}").into()),
     };
-    let grey = whole.ok_or("an image is smaller than it says")?.into_luma8();
-    Ok(imageops::resize(&grey, SMALL_PX[0], SMALL_PX[1], FilterType::Triangle))
+    Ok(whole.ok_or("an image is smaller than it says")?.into_luma8())
+}
+
+/// The same with this many columns and rows.
+pub(super) fn shrunk(grey: &GrayImage, [columns, rows]: [u32; 2]) -> GrayImage {
+    imageops::resize(grey, columns, rows, FilterType::Triangle)
 }
 
 /// Where the detector sees the Sun with a disc of this diameter, px of the small image.

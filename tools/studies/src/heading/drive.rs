@@ -14,7 +14,8 @@ use selene_sky::solar_irradiance_w_m2;
 use selene_vehicle::BodyTwist;
 
 use super::compass::Gravity;
-use super::detector::small;
+use super::detector::{SMALL_PX, grey, shrunk};
+use super::network::TINY_PX;
 use crate::Failure;
 
 /// The Sun is in an image where so much of its disc is in sight.
@@ -29,6 +30,8 @@ pub struct Plan {
     pub period: SimTime,
     /// How the rover is driven; along its route where this is none.
     pub twist: Option<BodyTwist>,
+    /// Cameras whose optical axis is farther from the Sun take none, rad; π for all.
+    pub sun_within_rad: f64,
 }
 
 /// An image with what belongs to it.
@@ -40,6 +43,8 @@ pub struct Shot {
     pub stamp: SimTime,
     /// As the detector takes it.
     pub small: GrayImage,
+    /// As the network takes it.
+    pub tiny: GrayImage,
     /// The camera's projection.
     pub view: CameraView,
     /// How the camera sits on the rover.
@@ -50,6 +55,10 @@ pub struct Shot {
     pub sun_enu: Vector3<f64>,
     /// Where the Sun is, column and row; none where it is not in the image.
     pub sun_px: Option<[f64; 2]>,
+    /// Toward the Sun in the optical frame, wherever it is.
+    pub sun_in_optical: Vector3<f64>,
+    /// Whether half of the Sun's disc or more is in sight from the lens, in the image or beside it.
+    pub sun_in_sight: bool,
     /// The true heading, from east, counter-clockwise, rad.
     pub heading_rad: f64,
 }
@@ -73,7 +82,7 @@ pub fn shots(model: &Arc<Model>, device: &Device, plan: &Plan) -> Result<Vec<Sho
         let instant = plan.period * (taken as i64 + 1);
         let sample = Sample { index: taken as u64, instant };
         if interval.next.time >= instant + watch.longest(sample) {
-            shots.extend(watch.take(sample)?);
+            shots.extend(watch.take(sample, plan.sun_within_rad)?);
             taken += 1;
         }
     }
@@ -121,17 +130,21 @@ impl Watch {
         ends.max().unwrap_or(sample.instant) - sample.instant
     }
 
-    /// An image of each camera.
-    fn take(&mut self, sample: Sample) -> Result<Vec<Shot>, Failure> {
+    /// An image of each camera that is to take one.
+    fn take(&mut self, sample: Sample, sun_within_rad: f64) -> Result<Vec<Shot>, Failure> {
         let base = self.cameras.history().link_at(self.rover, 0, sample.instant).ok_or("the rover is gone")?;
         let up_in_body = self.body_from_imu * self.gravity.up().ok_or("the IMU has told nothing yet")?;
+        let sun_in_body = base.rotation.inverse() * self.model.scenario().sun(sample.instant)?.unit_enu;
         let setup = self.setup.clone();
+        let body_from_optical = |link: usize| setup.model.base_from_links_at_zero()[link].rotation;
+        let looks = |camera: &Mounted<'_, CameraSpec>| {
+            (body_from_optical(camera.link) * Vector3::z()).angle(&sun_in_body) <= sun_within_rad
+        };
         let shot = |Mounted { spec, link }: Mounted<'_, CameraSpec>| {
             let image = self.cameras.expose(&spec.name, sample)?;
-            let body_from_optical = setup.model.base_from_links_at_zero()[link].rotation;
-            self.shot(spec, body_from_optical, up_in_body, &base, &image)
+            self.shot(spec, body_from_optical(link), up_in_body, &base, &image)
         };
-        setup.cameras().map(shot).collect()
+        setup.cameras().filter(looks).map(shot).collect()
     }
 
     fn shot(
@@ -146,16 +159,20 @@ impl Watch {
         let whole_w_m2 = solar_irradiance_w_m2(sun.distance_m);
         let size = [f64::from(spec.width), f64::from(spec.height)];
         let inside = |at: [f64; 2]| (0..2).all(|axis| at[axis] > -0.5 && at[axis] < size[axis] - 0.5);
-        let seen = image.sun.filter(|sight| sight.irradiance_w_m2 >= SEEN_SHARE * whole_w_m2 && inside(sight.at_px));
+        let seen = image.sun.filter(|sight| sight.irradiance_w_m2 >= SEEN_SHARE * whole_w_m2);
+        let grey = grey(&image.image)?;
         Ok(Shot {
             camera: spec.name.clone(),
             stamp: image.stamp,
-            small: small(&image.image)?,
+            small: shrunk(&grey, SMALL_PX),
+            tiny: shrunk(&grey, TINY_PX),
             view: spec.view(Pose::identity()),
             body_from_optical,
             up_in_body,
             sun_enu: sun.unit_enu,
-            sun_px: seen.map(|sight| sight.at_px),
+            sun_px: seen.map(|sight| sight.at_px).filter(|at| inside(*at)),
+            sun_in_optical: (base.rotation * body_from_optical).inverse() * sun.unit_enu,
+            sun_in_sight: seen.is_some(),
             heading_rad: frames::yaw_rad(base),
         })
     }

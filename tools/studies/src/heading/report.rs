@@ -4,12 +4,17 @@ use std::fmt::Write;
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-use super::{DISCS_PX, Judged, Loop};
+use super::{DISCS_PX, Estimated, Judged, Loop};
 
 /// Part of the images in which the paper finds the Sun, whatever the disc (table 2, column Gazebo).
 const PAPER_FOUND: f64 = 1.0;
 /// The disc whose errors are drawn: the paper takes 11 to 15 px for the best.
 const DRAWN_PX: f64 = 15.0;
+/// Mean and standard deviation of the heading error of the paper's network (§V.iv), wherever the Sun is, degrees.
+const PAPER_NETWORK_DEG: [f64; 2] = [1.0, 0.7];
+/// Columns of the network's table of every image.
+const NETWORK_COLUMNS: &str =
+    "sun_elevation_deg,camera,stamp_s,in_frame,off_axis_deg,direction_error_deg,heading_error_deg";
 /// First line of the table of every image.
 const COLUMNS: &str = "sun_elevation_deg,camera,stamp_s,sun_column_px,sun_row_px,off_axis_deg,disc_px,found,\
                        direction_error_deg,heading_error_deg";
@@ -58,6 +63,31 @@ impl Figures {
     }
 }
 
+/// What the network made of some images.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NetworkFigures {
+    /// Images.
+    pub images: usize,
+    /// Mean of the absolute heading error, degrees.
+    pub mean_deg: f64,
+    /// Its standard deviation, degrees.
+    pub deviation_deg: f64,
+    /// Its largest, degrees.
+    pub largest_deg: f64,
+}
+
+impl NetworkFigures {
+    /// Of these images; errors are not a number where there are none.
+    #[must_use]
+    pub fn of<'a>(estimated: impl Iterator<Item = &'a Estimated>) -> Self {
+        let errors: Vec<f64> = estimated.map(|of| of.heading_error_rad.abs().to_degrees()).collect();
+        let mean_deg = mean(&errors);
+        let squares: Vec<f64> = errors.iter().map(|error| (error - mean_deg).powi(2)).collect();
+        let largest_deg = errors.iter().copied().fold(f64::NAN, f64::max);
+        Self { images: errors.len(), mean_deg, deviation_deg: mean(&squares).sqrt(), largest_deg }
+    }
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -93,6 +123,33 @@ fn push_line<'a>(text: &mut String, sun: &str, images: usize, of: impl Iterator<
     );
 }
 
+/// A text with lines for each loop: the Sun in the frame, just outside, both; beside them the paper's.
+#[must_use]
+pub fn network_table(loops: &[Loop]) -> String {
+    let mut text = String::from("Sun       network         images  heading error, °: mean    s.d.  largest\n");
+    for of in loops {
+        push_network_lines(&mut text, &format!("{:.1}°", of.sun_elevation_deg), &of.estimated);
+    }
+    let all: Vec<Estimated> = loops.iter().flat_map(|of| of.estimated.iter().cloned()).collect();
+    push_network_lines(&mut text, "all", &all);
+    let [mean_deg, deviation_deg] = PAPER_NETWORK_DEG;
+    let _ = writeln!(text, "paper     anywhere                                {mean_deg:>6.2}  {deviation_deg:>6.2}");
+    text
+}
+
+fn push_network_lines(text: &mut String, sun: &str, of: &[Estimated]) {
+    let places: [(&str, fn(&Estimated) -> bool); 3] =
+        [("in the frame", |of| of.in_frame), ("just outside", |of| !of.in_frame), ("both", |_| true)];
+    for (place, is_there) in places {
+        let figures = NetworkFigures::of(of.iter().filter(|of| is_there(of)));
+        let NetworkFigures { images, mean_deg, deviation_deg, largest_deg } = figures;
+        let _ = writeln!(
+            text,
+            "{sun:<9} {place:<14} {images:>7}                    {mean_deg:>6.2}  {deviation_deg:>6.2}  {largest_deg:>7.2}"
+        );
+    }
+}
+
 /// Every image in which the Sun is, by every disc.
 #[must_use]
 pub fn csv(loops: &[Loop]) -> String {
@@ -112,7 +169,24 @@ pub fn csv(loops: &[Loop]) -> String {
     text
 }
 
-/// Detection over the disc, and heading errors over the angle from the optical axis.
+/// Every image with the Sun in the frame or just outside, by the network.
+#[must_use]
+pub fn network_csv(loops: &[Loop]) -> String {
+    let mut text = format!("{NETWORK_COLUMNS}\n");
+    for of in loops {
+        for Estimated { camera, stamp, in_frame, off_axis_rad, direction_error_rad, heading_error_rad } in &of.estimated
+        {
+            let [off, direction, heading] =
+                [*off_axis_rad, *direction_error_rad, *heading_error_rad].map(f64::to_degrees);
+            let (sun, stamp_s, in_frame) = (of.sun_elevation_deg, stamp.secs_f64(), u8::from(*in_frame));
+            let _ = writeln!(text, "{sun},{camera},{stamp_s:.3},{in_frame},{off:.4},{direction:.4},{heading:.4}");
+        }
+    }
+    text
+}
+
+/// Detection over the disc, and heading errors over the angle from the optical axis; those of the network beside them,
+/// if there was one.
 #[must_use]
 pub fn chart(loops: &[Loop]) -> Chart {
     let rates = |(colour, of): (usize, &Loop)| {
@@ -121,10 +195,10 @@ pub fn chart(loops: &[Loop]) -> Chart {
     };
     let errors = |(colour, of): (usize, &Loop)| {
         let drawn = of.judged.iter().filter(|judged| judged.disc_px == DRAWN_PX && judged.is_found());
-        let point = |of: &Judged| (of.off_axis_rad.to_degrees(), of.heading_error_rad.to_degrees());
-        let mut points: Vec<_> = drawn.map(point).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        line(of, colour, Mark::Dots, points)
+        dots(of, colour, drawn.map(|of| [of.off_axis_rad, of.heading_error_rad]).collect())
+    };
+    let network_errors = |(colour, of): (usize, &Loop)| {
+        dots(of, colour, of.estimated.iter().map(|of| [of.off_axis_rad, of.heading_error_rad]).collect())
     };
     let mut found: Vec<Line> = loops.iter().enumerate().map(rates).collect();
     found.push(Line {
@@ -134,18 +208,23 @@ pub fn chart(loops: &[Loop]) -> Chart {
         points: DISCS_PX.map(|disc_px| (disc_px, PAPER_FOUND)).to_vec(),
     });
     let panel = |x: &str, y: &str, lines| Panel { x: x.to_owned(), y: y.to_owned(), lines };
-    Chart {
-        title: "Heading from the Sun in the side cameras".to_owned(),
-        columns: 2,
-        panels: vec![
-            panel("diameter of the disc, px", "part of the images in which the Sun is found", found),
-            panel(
-                "Sun from the optical axis, °",
-                "heading error with a disc of 15 px, °",
-                loops.iter().enumerate().map(errors).collect(),
-            ),
-        ],
+    let off_axis = "Sun from the optical axis, °";
+    let mut panels = vec![
+        panel("diameter of the disc, px", "part of the images in which the Sun is found", found),
+        panel(off_axis, "heading error with a disc of 15 px, °", loops.iter().enumerate().map(errors).collect()),
+    ];
+    if loops.iter().any(|of| !of.estimated.is_empty()) {
+        let lines = loops.iter().enumerate().map(network_errors).collect();
+        panels.push(panel(off_axis, "heading error by the network, °", lines));
     }
+    Chart { title: "Heading from the Sun in the side cameras".to_owned(), columns: 2, panels }
+}
+
+/// Angles as dots in degrees, in order of the first.
+fn dots(of: &Loop, colour: usize, angles_rad: Vec<[f64; 2]>) -> Line {
+    let mut points: Vec<_> = angles_rad.into_iter().map(|[x, y]| (x.to_degrees(), y.to_degrees())).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    line(of, colour, Mark::Dots, points)
 }
 
 fn line(of: &Loop, colour: usize, mark: Mark, points: Vec<(f64, f64)>) -> Line {
@@ -154,8 +233,8 @@ fn line(of: &Loop, colour: usize, mark: Mark, points: Vec<(f64, f64)>) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, csv, table};
-    use crate::heading::{Judged, Loop};
+    use super::{Figures, NetworkFigures, csv, network_csv, network_table, table};
+    use crate::heading::{Estimated, Judged, Loop};
     use selene_base::SimTime;
 
     fn judged(direction_deg: f64, heading_deg: f64) -> Judged {
@@ -187,10 +266,47 @@ mod tests {
         assert_eq!(Figures::of(all.iter(), 5.0).images, 0);
     }
 
+    fn estimated(in_frame: bool, heading_deg: f64) -> Estimated {
+        Estimated {
+            camera: "side".to_owned(),
+            stamp: SimTime::from_secs_f64(1.5),
+            in_frame,
+            off_axis_rad: 0.5,
+            direction_error_rad: 0.25,
+            heading_error_rad: f64::to_radians(heading_deg),
+        }
+    }
+
+    fn a_loop() -> Loop {
+        Loop {
+            sun_elevation_deg: 8.6,
+            utc: "2026-11-16T00:00:00Z".parse().expect("an instant"),
+            images: 9,
+            judged: vec![judged(0.5, -0.4), judged(60.0, 50.0)],
+            estimated: vec![estimated(true, -1.0), estimated(true, 2.0), estimated(false, 6.0)],
+        }
+    }
+
+    #[test]
+    fn suns_in_the_frame_and_just_outside_are_told_apart() {
+        let of = a_loop();
+        let figures = NetworkFigures::of(of.estimated.iter().filter(|of| of.in_frame));
+        let expected = [(figures.mean_deg, 1.5), (figures.deviation_deg, 0.5), (figures.largest_deg, 2.0)];
+        assert!(expected.iter().all(|(value, expected)| (value - expected).abs() < 1e-9), "{figures:?}");
+        assert_eq!(figures.images, 2);
+        let told = network_table(std::slice::from_ref(&of));
+        let numbers = |place: &str| told.lines().find(|line| line.contains(place)).map(str::to_owned).expect("a line");
+        assert!(numbers("in the frame").ends_with("1.50    0.50     2.00"), "{told}");
+        assert!(numbers("just outside").ends_with("6.00    0.00     6.00"), "{told}");
+        assert!(numbers("both").ends_with("3.00    2.16     6.00"), "{told}");
+        let rows: Vec<String> = network_csv(&[of]).lines().map(str::to_owned).collect();
+        assert_eq!(rows[1], "8.6,side,1.500,1,28.6479,14.3239,-1.0000");
+        assert_eq!(rows.len(), 4);
+    }
+
     #[test]
     fn every_image_has_its_row() {
-        let utc = "2026-11-16T00:00:00Z".parse().expect("an instant");
-        let of = Loop { sun_elevation_deg: 8.6, utc, images: 9, judged: vec![judged(0.5, -0.4), judged(60.0, 50.0)] };
+        let of = a_loop();
         let rows: Vec<String> = csv(std::slice::from_ref(&of)).lines().map(str::to_owned).collect();
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[1], "8.6,side,1.500,10.000,20.000,28.6479,15,1,0.5000,-0.4000");
