@@ -1,41 +1,113 @@
 //! `selene study`: published studies made again.
 
-use selene_base::output::{self, CSV, PNG};
-use selene_studies::heading::{self, DATASETS, Dataset, Loop, Study};
+use std::path::{Path, PathBuf};
 
-use crate::args::{StudyCommand, StudyHeadingArgs};
+use selene_base::output::{self, CSV, PNG};
+use selene_pictures::save_png;
+use selene_sim::StartOptions;
+use selene_studies::Failure;
+use selene_studies::heading::{self, DATASETS, Dataset, Labelled, Loop, Network, Study, Training};
+
+use crate::args::{Method, StudyCommand, StudyHeadingArgs};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::{device, places};
 
 /// The loop that is driven when none is named.
 const LOOP: &str = "scenario/sorato_loop.yaml";
+/// The network that looks when none is named.
+const WEIGHTS: &str = "network/sun_direction.safetensors";
 
 /// Makes a study.
 pub(crate) fn study(command: &StudyCommand) -> Result<(), Fault> {
     match command {
-        StudyCommand::Heading(args) => study_heading(args),
+        StudyCommand::Heading(args) => match &args.training_images {
+            Some(folder) => make_training_images(args, folder),
+            None => study_heading(args),
+        },
     }
 }
 
 /// Drives the loops; tells the figures beside the paper's and leaves table and chart.
 fn study_heading(args: &StudyHeadingArgs) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
-    let [table, chart] = ["heading.csv", "heading.png"].map(|name| args.out.join(name));
+    let [table, network_table, chart] = ["heading.csv", "network.csv", "heading.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &table, &CSV)?;
     places::check_writable("--out", &chart, &PNG)?;
+    let network = network(args)?;
+    let looks_too = network.is_some();
+    if looks_too {
+        places::check_writable("--out", &network_table, &CSV)?;
+    }
     let study = Study {
-        scenario: args.scenario.clone().map_or_else(|| places::config_file(LOOP), Ok)?,
+        scenario: scenario(args)?,
         options: places::load_options(&args.world, &[])?,
         images: (!args.full).then_some(args.images as usize),
+        network,
         device: device::open(args.device.device)?.usual().clone(),
     };
     let loops = datasets(args)?.into_iter().map(|dataset| drive(&study, dataset)).collect::<Result<Vec<_>, _>>()?;
     print_line(heading::table(&loops));
     output::write_bytes(&table, &CSV, heading::csv(&loops).as_bytes()).map_err(Fault::run)?;
+    if looks_too {
+        print_line(heading::network_table(&loops));
+        let rows = heading::network_csv(&loops);
+        output::write_bytes(&network_table, &CSV, rows.as_bytes()).map_err(Fault::run)?;
+        eprintln!("{}", network_table.display());
+    }
     heading::chart(&loops).save(&chart).map_err(Fault::run)?;
     eprintln!("{} and {}", table.display(), chart.display());
     Ok(())
+}
+
+/// The network, if it shall look.
+fn network(args: &StudyHeadingArgs) -> Result<Option<Network>, Fault> {
+    match (args.method, &args.weights) {
+        (Method::Detector, None) => Ok(None),
+        (Method::Detector, Some(file)) => {
+            Err(Fault::input(format!("--weights {}: is for --method network", file.display())))
+        }
+        (Method::Network, file) => {
+            let file = file.clone().map_or_else(|| places::config_file(WEIGHTS), Ok)?;
+            Network::load(&file).map(Some).map_err(Fault::input)
+        }
+    }
+}
+
+/// Leaves images to train the network on, and their labels.
+fn make_training_images(args: &StudyHeadingArgs, folder: &Path) -> Result<(), Fault> {
+    places::check_folder("--training-images", folder)?;
+    let table = folder.join("labels.csv");
+    places::check_writable("--training-images", &table, &CSV)?;
+    let options = places::load_options(&args.world, &[])?;
+    if options.start != StartOptions::default() {
+        return Err(Fault::input("--training-images: starts are drawn, so --x, --y, --z and --yaw are not taken"));
+    }
+    let training = Training {
+        scenario: scenario(args)?,
+        options,
+        count: args.count as usize,
+        seed: args.world.seed.unwrap_or_default(),
+        device: device::open(args.device.device)?,
+    };
+    let mut all: Vec<Labelled> = Vec::new();
+    let keep = |number: usize, of: &Labelled| -> Result<(), Failure> {
+        save_png(&of.image, &folder.join(format!("{number:06}.png")))?;
+        if all.last().is_none_or(|last| last.world != of.world) {
+            eprintln!("world {}, image {number} of {}", of.world, training.count);
+        }
+        all.push(of.clone());
+        Ok(())
+    };
+    training.make(keep).map_err(Fault::run)?;
+    output::write_bytes(&table, &CSV, heading::labels(&all).as_bytes()).map_err(Fault::run)?;
+    eprintln!("{}: {} images", table.display(), all.len());
+    Ok(())
+}
+
+/// The scenario that is driven.
+fn scenario(args: &StudyHeadingArgs) -> Result<PathBuf, Fault> {
+    args.scenario.clone().map_or_else(|| places::config_file(LOOP), Ok)
 }
 
 /// The paper's, or one for each elevation that is asked for.
