@@ -1,6 +1,7 @@
 //! The kernels on the CPU: rayon over strips of the image and over beams. What a pixel sees
 //! depends on the pixel alone, so the image is the same for any number of threads.
 
+use fearless_simd::Level;
 use rayon::prelude::*;
 
 use crate::kernel::FAR;
@@ -29,6 +30,7 @@ impl Tracer for CpuTracer {
         frame.resize(view.width, view.height);
         let records = scene.records();
         let camera = CameraRecord::new(view, records.middle_m);
+        let level = Level::new();
         let strip = view.width as usize * TILE;
         let light = frame.radiance.par_chunks_mut(strip).zip(frame.scattered.par_chunks_mut(strip));
         let strips = light
@@ -38,7 +40,7 @@ impl Tracer for CpuTracer {
         strips.for_each(|(number, (((radiance, scattered), depth_m), (class, instance)))| {
             let first = (number * TILE) as u32;
             let rows = first..view.height.min(first + TILE as u32);
-            let mut tile = TileTracer::default();
+            let mut tile = TileTracer::new(level);
             for left in (0..view.width).step_by(TILE) {
                 let columns = left..view.width.min(left + TILE as u32);
                 tile.trace(&records, &camera, [columns, rows.clone()], |[column, row], pixel| {

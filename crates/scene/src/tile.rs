@@ -2,22 +2,31 @@
 //! see to the Sun. So it is found once for a tile of the image which instances either may meet,
 //! where the first begin to come near the ground and from where on the others are above it. The
 //! kernels are then given no more than that; no ray misses anything, so the picture is, bit for
-//! bit, that of `camera_pixel`. On a GPU every pixel is by itself.
+//! bit, that of `camera_pixel`. A row of a tile is a packet (`packet`). On a GPU every pixel is by
+//! itself.
 
 use std::ops::Range;
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch};
 use nalgebra::Vector3;
 
 use crate::clear::{approach, clear_after};
-use crate::kernel::bvh::{Bundle, leaves_met, trace_instances};
-use crate::kernel::heights::trace_heights_within;
+use crate::kernel::bvh::{Bundle, leaves_met};
+use crate::kernel::chance::pixel_seed;
+use crate::kernel::sky::sky_radiance;
+use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::SENSOR_MIP;
-use crate::kernel::trace::{Sight, at_share, camera_ray, pixel_of, row_middle};
+use crate::kernel::trace::{Sight, at_share, camera_ray, pixel_of, pixel_without_light, row_middle};
 use crate::kernel::{FAR, GROUND, Hit, Ray, most};
+use crate::packet::ground::trace_heights;
+use crate::packet::instances::{Hits, trace_instances};
+use crate::packet::lanes::{LANES, Rays, all, floats, ints, mask, vectors};
+use crate::packet::light::{lit, sights, sunlight};
 use crate::record::{CameraRecord, NodeRecord, PixelRecord, Records};
 
 /// Pixels on a side of a tile.
-pub(crate) const TILE: usize = 8;
+pub(crate) const TILE: usize = LANES;
 
 /// With more instances than this a ray is better off with the tree of all.
 const MOST_LEAVES: usize = 12;
@@ -29,48 +38,49 @@ const CELLS_BEFORE: f32 = 1.5;
 /// What directions are taken wider by, of their length: above the rounding of boxes that are met.
 const ROUNDING: f32 = 1e-5;
 
-/// The ray through a pixel's centre and what it has met.
+/// The ray through a pixel's centre, what it has met and the Sun's light there.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     place: [u32; 2],
+    seed: u32,
     ray: Ray,
     hit: Hit,
     sight: Option<Sight>,
+    sun: Sunlight,
 }
 
 /// What is needed while a tile is traced, kept from one to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TileTracer {
+    /// The processor's vector instructions.
+    level: Level,
     /// Row by row.
     looks: Vec<Look>,
     leaves: Vec<NodeRecord>,
+    leaves_before_earth: Vec<NodeRecord>,
 }
 
 impl TileTracer {
+    /// For vectors of a level.
+    pub(crate) fn new(level: Level) -> Self {
+        Self { level, looks: Vec::new(), leaves: Vec::new(), leaves_before_earth: Vec::new() }
+    }
+
     /// Traces the pixels in `columns` and `rows`; `put` is given each with its column and row.
     pub(crate) fn trace(
         &mut self,
         records: &Records<'_>,
         camera: &CameraRecord,
-        [columns, rows]: [Range<u32>; 2],
-        mut put: impl FnMut([u32; 2], &PixelRecord),
+        places: [Range<u32>; 2],
+        put: impl FnMut([u32; 2], &PixelRecord),
     ) {
-        self.look(camera, [columns, rows]);
-        let bundle = self.bundle();
-        self.meet_ground(records, &bundle);
-        self.meet_instances(records, camera, &bundle);
-        let before_sun = if camera.samples > 1 { *records } else { before_sun(records, &self.looks, &mut self.leaves) };
-        for looks in self.looks.chunk_by(same_row) {
-            let share = row_middle(camera, looks[0].place[1]);
-            let [records, before_sun] = [records, &before_sun].map(|records| at_share(records, camera, share));
-            for look in looks {
-                let pixel = if look.sees() {
-                    pixel_of(&records, &before_sun, camera, look.place, look.sight.as_ref())
-                } else {
-                    PixelRecord::NOTHING
-                };
-                put(look.place, &pixel);
-            }
+        self.look(camera, places);
+        dispatch!(self.level, simd => self.meet(simd, records, camera));
+        if camera.samples > 1 {
+            self.put_sampled(records, camera, put);
+        } else {
+            dispatch!(self.level, simd => self.shine(simd, records, camera));
+            self.put_lit(records, camera, put);
         }
     }
 
@@ -82,9 +92,18 @@ impl TileTracer {
             self.looks.extend(columns.clone().map(|column| {
                 let ray = camera_ray(camera, middle, column as f32, row as f32);
                 let hit = Hit { t: FAR, instance: GROUND, part: 0 };
-                Look { place: [column, row], ray, hit, sight: None }
+                let sun = Sunlight { share: 0.0, direction: Vector3::zeros() };
+                Look { place: [column, row], seed: pixel_seed(camera.seed, column, row), ray, hit, sight: None, sun }
             }));
         }
+    }
+
+    /// What the rays meet.
+    #[inline(always)]
+    fn meet<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
+        let bundle = self.bundle();
+        self.meet_ground(simd, records, &bundle);
+        self.meet_instances(simd, records, camera, &bundle);
     }
 
     /// All their rays.
@@ -94,30 +113,90 @@ impl TileTracer {
         Bundle::new(from, span(rays.map(|ray| ray.direction), ROUNDING))
     }
 
-    fn meet_ground(&mut self, records: &Records<'_>, bundle: &Bundle) {
+    #[inline(always)]
+    fn meet_ground<S: Simd>(&mut self, simd: S, records: &Records<'_>, bundle: &Bundle) {
         let near = approach(records, bundle);
         if near.t >= FAR {
             return;
         }
-        for look in self.looks.iter_mut().filter(|look| look.sees()) {
+        for looks in self.looks.chunk_by_mut(same_row) {
             // From the cell before, so that where a cell is entered is what it is without this.
-            let d = look.ray.direction;
-            let from = near.t - CELLS_BEFORE * near.spacing / most(d.x.abs(), d.y.abs());
-            let start = if from > 0.0 { [from, FAR] } else { [0.0, FAR] };
-            let mip = if from > 0.0 { near.mip } else { SENSOR_MIP };
-            (look.hit.t, look.hit.part) = trace_heights_within(records, &look.ray, start, mip);
+            let from: [f32; LANES] = std::array::from_fn(|lane| {
+                let Some(d) = looks.get(lane).map(|look| look.ray.direction) else { return 0.0 };
+                most(near.t - CELLS_BEFORE * near.spacing / most(d.x.abs(), d.y.abs()), 0.0)
+            });
+            let mip = ints(simd, |lane| (if from[lane] > 0.0 { near.mip } else { SENSOR_MIP }) as i32);
+            let [start, far] = [floats(simd, |lane| from[lane]), all(simd, FAR)];
+            let hits =
+                trace_heights(simd, records, &rays_of(simd, looks), [&start, &far], &mip, &mask(simd, seeing(looks)));
+            for (look, (t, level)) in looks.iter_mut().zip(hits.t.to_array().into_iter().zip(hits.level.to_array())) {
+                (look.hit.t, look.hit.part) = (t, level as u32);
+            }
         }
     }
 
-    fn meet_instances(&mut self, records: &Records<'_>, camera: &CameraRecord, bundle: &Bundle) {
+    #[inline(always)]
+    fn meet_instances<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord, bundle: &Bundle) {
         let farthest = self.looks.iter().map(|look| look.hit.t).fold(0.0, most);
         let few = leaves_met(records, bundle, farthest, MOST_LEAVES, &mut self.leaves);
         let near = if few { Records { instance_nodes: &self.leaves, ..*records } } else { *records };
         for looks in self.looks.chunk_by_mut(same_row) {
             let near = at_share(&near, camera, row_middle(camera, looks[0].place[1]));
-            for look in looks.iter_mut().filter(|look| look.sees()) {
-                look.hit = trace_instances(&near, &look.ray, look.hit);
-                look.sight = Sight::of(&near, camera, &look.ray, &look.hit);
+            if !near.instance_nodes.is_empty() {
+                meet_packet(simd, &near, looks);
+            }
+            let mut met: [(Ray, Hit); LANES] = [(looks[0].ray, Hit { t: FAR, instance: GROUND, part: 0 }); LANES];
+            met.iter_mut().zip(&*looks).for_each(|(met, look)| *met = (look.ray, look.hit));
+            let sights = sights(simd, &near, camera, &met);
+            looks.iter_mut().zip(sights).for_each(|(look, sight)| look.sight = sight);
+        }
+    }
+
+    /// The Sun's light, and what may hide the Earth where that is less than whole.
+    #[inline(always)]
+    fn shine<S: Simd>(&mut self, simd: S, records: &Records<'_>, camera: &CameraRecord) {
+        let before_sun = before_sun(records, &self.looks, &mut self.leaves);
+        for looks in self.looks.chunk_by_mut(same_row) {
+            let before_sun = at_share(&before_sun, camera, row_middle(camera, looks[0].place[1]));
+            let suns = sunlight(simd, &before_sun, sights_of(looks), camera.sun_samples, seeds_of(looks));
+            looks.iter_mut().zip(suns).for_each(|(look, sun)| look.sun = sun);
+        }
+    }
+
+    /// Pixels by the one ray that each has.
+    fn put_lit(&mut self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
+        let before_earth = before_earth(records, &self.looks, &mut self.leaves_before_earth);
+        for looks in self.looks.chunk_by(same_row) {
+            let share = row_middle(camera, looks[0].place[1]);
+            let [records, before_earth] = [records, &before_earth].map(|records| at_share(records, camera, share));
+            let mut suns = [looks[0].sun; LANES];
+            suns.iter_mut().zip(looks).for_each(|(sun, look)| *sun = look.sun);
+            let (sights, seeds) = (sights_of(looks), seeds_of(looks));
+            let light =
+                dispatch!(self.level, simd => lit(simd, [&records, &before_earth], camera, sights, &suns, seeds));
+            for (look, light) in looks.iter().zip(light) {
+                let mut pixel = pixel_without_light(&records, camera, look.place, look.sight.as_ref());
+                if look.sight.is_some() {
+                    pixel.radiance = light.into();
+                } else if look.sees() {
+                    pixel.radiance = sky_radiance(&records, camera, look.place[0], look.place[1]).into();
+                }
+                put(look.place, &pixel);
+            }
+        }
+    }
+
+    /// Pixels by several rays each.
+    fn put_sampled(&self, records: &Records<'_>, camera: &CameraRecord, mut put: impl FnMut([u32; 2], &PixelRecord)) {
+        for looks in self.looks.chunk_by(same_row) {
+            let records = at_share(records, camera, row_middle(camera, looks[0].place[1]));
+            for look in looks {
+                let pixel = if look.sees() {
+                    pixel_of(&records, camera, look.place, look.sight.as_ref())
+                } else {
+                    PixelRecord::NOTHING
+                };
+                put(look.place, &pixel);
             }
         }
     }
@@ -134,14 +213,75 @@ fn same_row(a: &Look, b: &Look) -> bool {
     a.place[1] == b.place[1]
 }
 
+/// Which looks of a row see anything, as bits from the lowest on.
+fn seeing(looks: &[Look]) -> u32 {
+    looks.iter().enumerate().map(|(lane, look)| u32::from(look.sees()) << lane).sum()
+}
+
+/// The rays of a row in lanes.
+#[inline(always)]
+fn rays_of<S: Simd>(simd: S, looks: &[Look]) -> Rays<S> {
+    let ray = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).ray;
+    Rays { origin: vectors(simd, |lane| ray(lane).origin), direction: vectors(simd, |lane| ray(lane).direction) }
+}
+
+fn sights_of(looks: &[Look]) -> [Option<&Sight>; LANES] {
+    std::array::from_fn(|lane| looks.get(lane).and_then(|look| look.sight.as_ref()))
+}
+
+fn seeds_of(looks: &[Look]) -> [u32; LANES] {
+    std::array::from_fn(|lane| looks.get(lane).map_or(0, |look| look.seed))
+}
+
+/// Moves the hits of a row to the nearest instances.
+#[inline(always)]
+fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [Look]) {
+    let hit = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).hit;
+    let hits = Hits {
+        t: floats(simd, |lane| hit(lane).t),
+        instance: ints(simd, |lane| hit(lane).instance as i32),
+        part: ints(simd, |lane| hit(lane).part as i32),
+    };
+    let hits = trace_instances(simd, records, &rays_of(simd, looks), &hits, &mask(simd, seeing(looks)));
+    let (t, instance, part) = (hits.t.to_array(), hits.instance.to_array(), hits.part.to_array());
+    for (lane, look) in looks.iter_mut().enumerate() {
+        look.hit = Hit { t: t[lane], instance: instance[lane] as u32, part: part[lane] as u32 };
+    }
+}
+
 /// The records with what may stand between what is seen and the Sun, where that is not too much.
 fn before_sun<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
-    if looks.iter().all(|look| look.sight.is_none()) {
+    let globals = &records.globals;
+    before(records, looks, |_| true, (globals.sun_direction, globals.sun_radius), leaves)
+}
+
+/// The same of the Earth's middle, before what does not see the whole Sun.
+fn before_earth<'a>(records: &Records<'a>, looks: &[Look], leaves: &'a mut Vec<NodeRecord>) -> Records<'a> {
+    if records.globals.earth_irradiance <= 0.0 {
         return *records;
     }
-    let sun = Vector3::from(records.globals.sun_direction);
-    let from = span(looks.iter().flat_map(|look| look.sight).map(|sight| sight.surface.ray(sun).origin), 0.0);
-    let bundle = Bundle::new(from, span([sun], records.globals.sun_radius + ROUNDING));
+    before(records, looks, |look| look.sun.share < 1.0, (records.globals.earth_direction, 0.0), leaves)
+}
+
+/// The records with what may stand between some of what is seen and a light of a radius.
+fn before<'a>(
+    records: &Records<'a>,
+    looks: &[Look],
+    counts: impl Fn(&&Look) -> bool,
+    (direction, radius): ([f32; 3], f32),
+    leaves: &'a mut Vec<NodeRecord>,
+) -> Records<'a> {
+    let toward = Vector3::from(direction);
+    let mut origins = looks
+        .iter()
+        .filter(counts)
+        .filter_map(|look| look.sight.as_ref())
+        .map(|sight| sight.surface.ray(toward).origin)
+        .peekable();
+    if origins.peek().is_none() {
+        return *records;
+    }
+    let bundle = Bundle::new(span(origins, 0.0), span([toward], radius + ROUNDING));
     let ground_reach = clear_after(records, &bundle);
     let few = leaves_met(records, &bundle, FAR, MOST_LEAVES, leaves);
     Records { instance_nodes: if few { leaves } else { records.instance_nodes }, ground_reach, ..*records }

@@ -10,7 +10,6 @@ use naga::{Expression, Handle, Literal, Module, ScalarKind, StructMember, Type, 
 use nalgebra::Vector3;
 
 use crate::kernel::earthlight::EarthPoint;
-use crate::kernel::hapke::Slant;
 use crate::kernel::lamp::Lamplight;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
@@ -22,6 +21,9 @@ use crate::record::{
     BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord, MotionRecord,
     NodeRecord, PixelRecord, ReturnRecord, TriangleRecord, TruthRecord,
 };
+
+/// That of one pixel.
+type Slant = hapke::Slant<f32>;
 
 /// A name and why it has no twin.
 type Single = [&'static str; 2];

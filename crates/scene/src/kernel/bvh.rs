@@ -57,8 +57,8 @@ pub struct Bundle {
     pub from: [Vector3<f32>; 2],
     /// Least and greatest direction.
     pub toward: [Vector3<f32>; 2],
-    low: Vector3<f32>,
-    high: Vector3<f32>,
+    pub(crate) low: Vector3<f32>,
+    pub(crate) high: Vector3<f32>,
 }
 
 impl Bundle {
@@ -169,7 +169,7 @@ fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
 }
 
 /// Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
-fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit, first: bool) -> Hit {
+pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     let mut hit = nearest;
     let instance = &records.instances[index as usize];
     let moving = index >= records.globals.moving_from;

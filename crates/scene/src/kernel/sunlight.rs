@@ -53,7 +53,14 @@ pub fn sunlight(records: &Records<'_>, surface: &Surface, samples: u32, seed: u3
     sample_disc(records, surface, samples, seed, ground_cuts)
 }
 
-fn sample_disc(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32, ground_cuts: bool) -> Sunlight {
+/// The Sun's light by rays to points of its disc, past ground where that cuts it.
+pub(crate) fn sample_disc(
+    records: &Records<'_>,
+    surface: &Surface,
+    samples: u32,
+    seed: u32,
+    ground_cuts: bool,
+) -> Sunlight {
     let sun = Vector3::from(records.globals.sun_direction);
     let shift = [unit(seed, 0), unit(seed, 1)];
     let count = samples.min(SAMPLES_MAX);

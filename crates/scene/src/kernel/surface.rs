@@ -8,7 +8,7 @@ use nalgebra::Vector3;
 use super::bvh::{any_instance, trace_instances, triangle_normal};
 use super::heights::{ground_normal, trace_heights};
 use super::{Bands, FAR, GROUND, HAPKE, Hit, LAMBERT, Ray, hapke, principled};
-use crate::record::{MaterialRecord, Records};
+use crate::record::{LevelRecord, MaterialRecord, Records};
 
 /// Pyramid level where camera and lidar rays start: they leave from above ground.
 pub const SENSOR_MIP: u32 = 7;
@@ -66,17 +66,24 @@ pub fn trace_nearest(records: &Records<'_>, ray: &Ray, start_mip: u32) -> Hit {
 #[must_use]
 pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
     let point = ray.origin + ray.direction * hit.t;
-    let rounding = 1e-4 + 1e-6 * (point.x.abs() + point.y.abs() + point.z.abs());
     if hit.instance == GROUND {
         let level = &records.levels[hit.part as usize];
-        let normal = ground_normal(records, level, point.x, point.y);
-        let clearance = rounding + 2e-3 * level.spacing;
-        return Surface::new(point, normal, clearance, 0, GROUND_CODE);
+        return on_ground(point, ground_normal(records, level, point.x, point.y), level);
     }
     let instance = &records.instances[hit.instance as usize];
     let outward = triangle_normal(records, hit.instance, hit.part);
     let normal = if outward.dot(&ray.direction) > 0.0 { -outward } else { outward };
-    Surface::new(point, normal, rounding, instance.material, instance.code)
+    Surface::new(point, normal, rounding(&point), instance.material, instance.code)
+}
+
+/// The ground's surface at a point of a level.
+pub(crate) fn on_ground(point: Vector3<f32>, normal: Vector3<f32>, level: &LevelRecord) -> Surface {
+    Surface::new(point, normal, rounding(&point) + 2e-3 * level.spacing, 0, GROUND_CODE)
+}
+
+/// More than what rounding moves a point by, m.
+fn rounding(point: &Vector3<f32>) -> f32 {
+    1e-4 + 1e-6 * (point.x.abs() + point.y.abs() + point.z.abs())
 }
 
 /// Where the ground stands between a surface and what lies in `direction`, or `FAR`;

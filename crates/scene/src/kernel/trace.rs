@@ -61,33 +61,38 @@ pub fn camera_pixel(records: &Records<'_>, camera: &CameraRecord, column: u32, r
     }
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
     let sight = Sight::of(records, camera, &ray, &hit);
-    pixel_of(records, records, camera, [column, row], sight.as_ref())
+    pixel_of(records, camera, [column, row], sight.as_ref())
 }
 
-/// The pixel whose centre has `sight`, of the instances in `records`; those that may stand before
-/// the Sun of what the centre sees are in `before_sun`.
+/// The pixel whose centre has `sight`.
 #[must_use]
 pub fn pixel_of(
     records: &Records<'_>,
-    before_sun: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
     sight: Option<&Sight>,
 ) -> PixelRecord {
     let seed = pixel_seed(camera.seed, column, row);
-    let mut pixel = PixelRecord::NOTHING;
-    if let Some(Sight { t, viewer, surface }) = sight {
-        let rays = rays_of_pixel(camera.bounce_rays, column, row);
-        pixel.depth = *t;
-        pixel.code = surface.code;
-        pixel.scattered = scattered(records, camera, surface, viewer, [rays, seed]).into();
-    }
-    pixel.radiance = if camera.samples > 1 {
-        sampled(records, camera, [column, row], seed).into()
+    let radiance = if camera.samples > 1 {
+        sampled(records, camera, [column, row], seed)
     } else {
-        arriving([records, before_sun], camera, [column, row], sight, seed).into()
+        arriving(records, camera, [column, row], sight, seed)
     };
-    pixel
+    PixelRecord { radiance: radiance.into(), ..pixel_without_light(records, camera, [column, row], sight) }
+}
+
+/// The same but for the radiance that is not scattered there.
+pub(crate) fn pixel_without_light(
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    [column, row]: [u32; 2],
+    sight: Option<&Sight>,
+) -> PixelRecord {
+    let Some(Sight { t, viewer, surface }) = sight else { return PixelRecord::NOTHING };
+    let rays = rays_of_pixel(camera.bounce_rays, column, row);
+    let seed = pixel_seed(camera.seed, column, row);
+    let scattered = scattered(records, camera, surface, viewer, [rays, seed]).into();
+    PixelRecord { depth: *t, code: surface.code, scattered, ..PixelRecord::NOTHING }
 }
 
 /// The mean radiance of a pixel's samples, W/(m² sr).
@@ -104,21 +109,21 @@ fn sampled(records: &Records<'_>, camera: &CameraRecord, [column, row]: [u32; 2]
         let hit = trace_nearest(records, &ray, SENSOR_MIP);
         let sight = Sight::of(records, camera, &ray, &hit);
         let seed = scramble(seed ^ index.wrapping_mul(SEED_STEP));
-        sum += arriving([records; 2], camera, [column, row], sight.as_ref(), seed);
+        sum += arriving(records, camera, [column, row], sight.as_ref(), seed);
     }
     sum / camera.samples as f32
 }
 
 /// Radiance by way of one ray, W/(m² sr): of what it has met or of the sky.
 fn arriving(
-    [records, before_sun]: [&Records<'_>; 2],
+    records: &Records<'_>,
     camera: &CameraRecord,
     [column, row]: [u32; 2],
     sight: Option<&Sight>,
     seed: u32,
 ) -> Bands {
     match sight {
-        Some(Sight { viewer, surface, .. }) => lit([records, before_sun], camera, surface, viewer, seed),
+        Some(Sight { viewer, surface, .. }) => lit(records, camera, surface, viewer, seed),
         None => sky_radiance(records, camera, column, row),
     }
 }
@@ -192,15 +197,9 @@ pub fn camera_direction(camera: &CameraRecord, share: f32, column: f32, row: f32
 }
 
 /// Radiance of the own light of Sun, Earth and lamps toward the viewer, W/(m² sr).
-fn lit(
-    [records, before_sun]: [&Records<'_>; 2],
-    camera: &CameraRecord,
-    surface: &Surface,
-    viewer: &Vector3<f32>,
-    seed: u32,
-) -> Bands {
+fn lit(records: &Records<'_>, camera: &CameraRecord, surface: &Surface, viewer: &Vector3<f32>, seed: u32) -> Bands {
     let globals = &records.globals;
-    let sun = sunlight(before_sun, surface, camera.sun_samples, seed);
+    let sun = sunlight(records, surface, camera.sun_samples, seed);
     let mut radiance = Bands::zeros();
     if sun.share > 0.0 {
         let irradiance = SUN_BAND * sun.share * globals.sun_irradiance;

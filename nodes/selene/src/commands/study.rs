@@ -88,7 +88,7 @@ fn make_training_images(args: &StudyHeadingArgs, folder: &Path) -> Result<(), Fa
         options,
         count: args.count as usize,
         seed: args.world.seed.unwrap_or_default(),
-        device: device::open(args.device.device)?,
+        device: device::open(args.device.device)?.usual().clone(),
     };
     let mut all: Vec<Labelled> = Vec::new();
     let keep = |number: usize, of: &Labelled| -> Result<(), Failure> {

@@ -1,0 +1,406 @@
+//! Eight rays against the nested height levels: `kernel::heights` with the rays in lanes. Each takes
+//! its own steps, the steps and the numbers that it takes alone; all take them at once, until the
+//! last has met ground or left.
+
+use fearless_simd::prelude::*;
+
+use super::lanes::{Floats, Ints, LANES, Mask, Rays, Vectors, all, floats, ints, inverse};
+use crate::kernel::FAR;
+use crate::kernel::heights::{ENTRY_MIP, STILL, mip_max};
+use crate::real::Real;
+use crate::record::{LevelRecord, MIPS_MAX, Records};
+
+/// Where rays begin, and on which mip of the level there.
+#[derive(Clone, Copy)]
+pub(crate) struct Starts<S: Simd> {
+    pub(crate) t: Floats<S>,
+    pub(crate) mip: Ints<S>,
+}
+
+/// What rays have met.
+#[derive(Clone, Copy)]
+pub(crate) struct GroundHits<S: Simd> {
+    /// `FAR` where nothing.
+    pub(crate) t: Floats<S>,
+    pub(crate) level: Ints<S>,
+}
+
+/// Rays in a level's grid: positions in cells, heights in metres.
+#[derive(Clone, Copy)]
+struct GridRays<S: Simd> {
+    x: Floats<S>,
+    y: Floats<S>,
+    z: Floats<S>,
+    dx: Floats<S>,
+    dy: Floats<S>,
+    dz: Floats<S>,
+    inverse_dx: Floats<S>,
+    inverse_dy: Floats<S>,
+}
+
+/// As `heights::trace_heights_within`, of the rays of a mask up to `t_max`.
+pub(crate) fn trace_heights<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    rays: &Rays<S>,
+    [start, t_max]: [&Floats<S>; 2],
+    mip: &Ints<S>,
+    active: &Mask<S>,
+) -> GroundHits<S> {
+    simd.vectorize(
+        #[inline(always)]
+        || nearest(simd, records, rays, [*start, *t_max], Starts { t: *start, mip: *mip }, *active),
+    )
+}
+
+#[inline(always)]
+fn nearest<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    rays: &Rays<S>,
+    span: [Floats<S>; 2],
+    starts: Starts<S>,
+    active: Mask<S>,
+) -> GroundHits<S> {
+    let mut hits = GroundHits { t: all(simd, FAR), level: Ints::splat(simd, 0) };
+    let mut open = active;
+    let mut finer = level_interval(&records.levels[0], rays, span);
+    let inward = open & (starts.t.below(finer[0]) | finer[1].at_most(starts.t));
+    if inward.any_true() {
+        open = trace_inward(simd, records, rays, span, starts, [open, inward], &mut hits);
+    }
+    for (index, level) in records.levels.iter().enumerate() {
+        if open.all_false() {
+            break;
+        }
+        let here = level_interval(level, rays, span);
+        let from = if index > 0 { finer[0].below(finer[1]).select(here[0].most(finer[1]), here[0]) } else { here[0] };
+        let t = march_level(simd, records, index, rays, [from, here[1]], starts, open);
+        open = take(open, t, index, &mut hits);
+        open &= !(here[0].below(here[1]) & span[1].at_most(here[1]));
+        finer = here;
+    }
+    hits
+}
+
+/// As `heights::trace_inward`, of the open rays that are `inward`; those that are open still.
+#[inline(always)]
+fn trace_inward<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    rays: &Rays<S>,
+    span: [Floats<S>; 2],
+    starts: Starts<S>,
+    [mut open, inward]: [Mask<S>; 2],
+    hits: &mut GroundHits<S>,
+) -> Mask<S> {
+    for index in (1..records.levels.len()).rev() {
+        let here = level_interval(&records.levels[index], rays, span);
+        let finer = level_interval(&records.levels[index - 1], rays, span);
+        let until = here[1].least(finer[0]);
+        let come = open & inward & finer[0].below(finer[1]);
+        let t = march_level(simd, records, index, rays, [here[0], until], starts, come);
+        open = take(open, t, index, hits);
+    }
+    open
+}
+
+/// Takes in hits on a level; the rays that are open still.
+#[inline(always)]
+fn take<S: Simd>(open: Mask<S>, t: Floats<S>, level: usize, hits: &mut GroundHits<S>) -> Mask<S> {
+    let found = open & t.simd_lt(FAR);
+    hits.t = found.select(t, hits.t);
+    hits.level = found.select(Ints::splat(t.simd, level as i32), hits.level);
+    open & !found
+}
+
+#[inline(always)]
+fn level_interval<S: Simd>(level: &LevelRecord, rays: &Rays<S>, span: [Floats<S>; 2]) -> [Floats<S>; 2] {
+    let side = level.cells as f32 * level.spacing;
+    let slab = |axis: usize| {
+        let low = rays.origin[axis].like(level.origin[axis]) - rays.origin[axis];
+        let inverse = finite_inverse(rays.direction[axis]);
+        let [a, b] = [low * inverse, (low + side) * inverse];
+        [a.least(b), a.most(b)]
+    };
+    let [x, y] = [slab(0), slab(1)];
+    [x[0].most(y[0]).most(span[0]), x[1].least(y[1]).least(span[1])]
+}
+
+#[inline(always)]
+fn finite_inverse<S: Simd>(x: Floats<S>) -> Floats<S> {
+    inverse(x, STILL, 1.0 / STILL)
+}
+
+#[inline(always)]
+fn below_top<S: Simd>(
+    records: &Records<'_>,
+    level: &LevelRecord,
+    rays: &Rays<S>,
+    [from, until]: [Floats<S>; 2],
+) -> [Floats<S>; 2] {
+    if level.top_mip == 0 {
+        return [from, until];
+    }
+    let dz = rays.direction[2];
+    let level_flight = dz.magnitude().simd_lt(STILL);
+    let t = (dz.like(mip_max(records, level, level.top_mip, 0, 0)) - rays.origin[2]) / dz;
+    let rises = dz.simd_gt(0.0);
+    [(rises | level_flight).select(from, from.most(t)), (!rises | level_flight).select(until, until.least(t))]
+}
+
+/// As `heights::march_level`, of the rays of a mask; `FAR` for all others.
+#[inline(always)]
+fn march_level<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    index: usize,
+    rays: &Rays<S>,
+    span: [Floats<S>; 2],
+    starts: Starts<S>,
+    active: Mask<S>,
+) -> Floats<S> {
+    let level = &records.levels[index];
+    let [from, until] = below_top(records, level, rays, span);
+    let active = active & from.below(until);
+    if active.all_false() {
+        return all(simd, FAR);
+    }
+    march(simd, records, level, rays, [from, until], starts, active)
+}
+
+fn march<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    level: &LevelRecord,
+    rays: &Rays<S>,
+    span: [Floats<S>; 2],
+    starts: Starts<S>,
+    active: Mask<S>,
+) -> Floats<S> {
+    simd.vectorize(
+        #[inline(always)]
+        || steps(simd, records, level, &grid_rays(level, rays), span, starts, active),
+    )
+}
+
+#[inline(always)]
+fn steps<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    level: &LevelRecord,
+    r: &GridRays<S>,
+    [from, until]: [Floats<S>; 2],
+    starts: Starts<S>,
+    mut active: Mask<S>,
+) -> Floats<S> {
+    let whole = |number: i32| Ints::splat(simd, number);
+    let last = whole(level.cells as i32 - 1);
+    let top_mip = whole(level.top_mip as i32);
+    let firsts = first_cells(level);
+    let [none, one] = [whole(0), whole(1)];
+    let zero = all(simd, 0.0);
+    let [up_x, up_y] = [zero.at_most(r.dx), zero.at_most(r.dy)];
+    let falls = r.dz.below(zero);
+    let mut hit = all(simd, FAR);
+    let mut t = from;
+    let mut mip = starts.t.below(from).select(whole(ENTRY_MIP as i32), starts.mip).min(top_mip);
+    let mut x = cell_of(r.x + t * r.dx, none, last);
+    let mut y = cell_of(r.y + t * r.dy, none, last);
+    loop {
+        let size = one << mip;
+        let low_x = x & -size;
+        let low_y = y & -size;
+        let t_x = ((low_x + up_x.select(size, none)).to_float::<Floats<S>>() - r.x) * r.inverse_dx;
+        let t_y = ((low_y + up_y.select(size, none)).to_float::<Floats<S>>() - r.y) * r.inverse_dy;
+        let t_exit = t_x.least(t_y).least(until).most(t);
+        let lowest = r.z + r.dz * falls.select(t_exit, t);
+        let in_cell = mip.simd_eq(none);
+        let mut descends = active & !in_cell;
+        if descends.any_true() {
+            // Lanes in single cells look at the mip above, in vain.
+            let at = mip.max(one);
+            let index = (y >> at) * ((last >> at) + 1) + (x >> at);
+            let [at, index] = [at.to_array(), index.to_array()];
+            let top = floats(simd, |lane| {
+                records.heights[(firsts[at[lane] as usize % MIPS_MAX] + index[lane] as u32) as usize]
+            });
+            descends &= lowest.at_most(top);
+        }
+        let cells = active & in_cell;
+        if cells.any_true() {
+            let met = hit_cells(records, level, r, [x, y], [t, t_exit], lowest, cells);
+            let found = cells & met.simd_lt(FAR);
+            hit = found.select(met, hit);
+            active &= !found;
+        }
+        let mut moves = active & !descends;
+        let ends = moves & until.at_most(t_exit);
+        active &= !ends;
+        moves &= !ends;
+        // As the kernel, both coordinates by selection.
+        t = moves.select(t_exit, t);
+        let along_x = t_x.below(t_y);
+        let last_x = last.min(low_x + size - 1);
+        let last_y = last.min(low_y + size - 1);
+        let next_x = along_x.select(low_x + up_x.select(size, whole(-1)), cell_of(r.x + t * r.dx, low_x, last_x));
+        let next_y = along_x.select(cell_of(r.y + t * r.dy, low_y, last_y), low_y + up_y.select(size, whole(-1)));
+        // Negative where one is beyond the first cell or the last.
+        let outside = moves & ((next_x | next_y) | ((last - next_x) | (last - next_y))).simd_lt(none);
+        active &= !outside;
+        moves &= !outside;
+        let crossed = ((next_x ^ x) | (next_y ^ y)).simd_ge(size + size);
+        let rises = moves & crossed & mip.simd_lt(top_mip);
+        mip = descends.select(mip - 1, rises.select(mip + 1, mip));
+        x = moves.select(next_x, x);
+        y = moves.select(next_y, y);
+        if active.all_false() {
+            return hit;
+        }
+    }
+}
+
+#[inline(always)]
+fn grid_rays<S: Simd>(level: &LevelRecord, rays: &Rays<S>) -> GridRays<S> {
+    let dx = rays.direction[0] * level.inverse_spacing;
+    let dy = rays.direction[1] * level.inverse_spacing;
+    GridRays {
+        x: (rays.origin[0] - level.origin[0]) * level.inverse_spacing,
+        y: (rays.origin[1] - level.origin[1]) * level.inverse_spacing,
+        z: rays.origin[2],
+        dx,
+        dy,
+        dz: rays.direction[2],
+        inverse_dx: finite_inverse(dx),
+        inverse_dy: finite_inverse(dy),
+    }
+}
+
+/// Index of each mip's first cell.
+fn first_cells(level: &LevelRecord) -> [u32; MIPS_MAX] {
+    std::array::from_fn(|mip| level.mips[mip / 4][mip % 4])
+}
+
+/// The cells of coordinates, between `low` and `high`.
+#[inline(always)]
+fn cell_of<S: Simd>(coordinate: Floats<S>, low: Ints<S>, high: Ints<S>) -> Ints<S> {
+    // More than any grid has and less than an integer holds.
+    let coordinate = coordinate.most(coordinate.like(0.0)).least(coordinate.like(1e9));
+    coordinate.to_int::<Ints<S>>().max(low).min(high)
+}
+
+/// As `heights::hit_cell`, of the lanes of a mask.
+#[inline(always)]
+fn hit_cells<S: Simd>(
+    records: &Records<'_>,
+    level: &LevelRecord,
+    r: &GridRays<S>,
+    [x, y]: [Ints<S>; 2],
+    [enter, leave]: [Floats<S>; 2],
+    lowest: Floats<S>,
+    cells: Mask<S>,
+) -> Floats<S> {
+    let simd = lowest.simd;
+    let far = all(simd, FAR);
+    let [h00, h10, h01, h11] = posts(simd, records, level, [x, y]);
+    let low_enough = lowest.at_most(h00.most(h10).most(h01.most(h11)));
+    if (cells & low_enough).all_false() {
+        return far;
+    }
+    let zero = all(simd, 0.0);
+    let u = r.x - x.to_float::<Floats<S>>() + enter * r.dx;
+    let v = r.y - y.to_float::<Floats<S>>() + enter * r.dy;
+    let [b, c, e] = [h10 - h00, h01 - h00, h11 - h10 - h01 + h00];
+    let f0 = r.z + enter * r.dz - (h00 + b * u + c * v + e * u * v);
+    let f1 = r.dz - (b * r.dx + c * r.dy + e * (u * r.dy + v * r.dx));
+    let f2 = -e * r.dx * r.dy;
+    let s = first_root(f0, f1, f2);
+    let met = s.at_most(leave - enter).select(enter + s, far);
+    low_enough.select(f0.at_most(zero).select(enter, met), far)
+}
+
+#[inline(always)]
+fn first_root<S: Simd>(f0: Floats<S>, f1: Floats<S>, f2: Floats<S>) -> Floats<S> {
+    let [zero, far] = [f0.like(0.0), f0.like(FAR)];
+    let discriminant = f1 * f1 - f2 * 4.0 * f0;
+    let root = discriminant.root();
+    let falling = f0 * 2.0 / (root - f1);
+    let turning = (f1 + root) * -0.5 / f2;
+    let s = f1.below(zero).select(falling, f2.below(zero).select(turning, far));
+    discriminant.below(zero).select(far, s)
+}
+
+/// The four posts of cells: (0,0), (1,0), (0,1), (1,1).
+#[inline(always)]
+fn posts<S: Simd>(simd: S, records: &Records<'_>, level: &LevelRecord, [x, y]: [Ints<S>; 2]) -> [Floats<S>; 4] {
+    let stride = level.cells as usize + 1;
+    let index = (y * (stride as i32) + x).to_array();
+    let mut posts = [[0.0; LANES]; 4];
+    for (lane, index) in index.into_iter().enumerate() {
+        let low = level.heights as usize + index as usize;
+        let [low, high] = [&records.heights[low..low + 2], &records.heights[low + stride..low + stride + 2]];
+        [posts[0][lane], posts[1][lane]] = [low[0], low[1]];
+        [posts[2][lane], posts[3][lane]] = [high[0], high[1]];
+    }
+    posts.map(|post| post.simd_into(simd))
+}
+
+/// Unit normals of the ground at places, as `heights::ground_normal`, each on the level of its lane.
+pub(crate) fn ground_normals<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    levels: [&LevelRecord; LANES],
+    place: [&Floats<S>; 2],
+) -> Vectors<S> {
+    simd.vectorize(
+        #[inline(always)]
+        || normals(simd, records, levels, place.map(|coordinate| *coordinate)),
+    )
+}
+
+#[inline(always)]
+fn normals<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    levels: [&LevelRecord; LANES],
+    place: [Floats<S>; 2],
+) -> Vectors<S> {
+    let inverse_spacing = floats(simd, |lane| levels[lane].inverse_spacing);
+    let last = ints(simd, |lane| levels[lane].cells as i32 - 1);
+    let none = Ints::splat(simd, 0);
+    let [zero, one] = [all(simd, 0.0), all(simd, 1.0)];
+    let grid = [0, 1].map(|axis| (place[axis] - floats(simd, |lane| levels[lane].origin[axis])) * inverse_spacing);
+    let cell = grid.map(|coordinate| cell_of(coordinate, none, last));
+    let [u, v] = [0, 1].map(|axis| (grid[axis] - cell[axis].to_float::<Floats<S>>()).most(zero).least(one));
+    let corner =
+        |right: i32, up: i32| post_slopes(simd, records, levels, [cell[0] + right, cell[1] + up], inverse_spacing);
+    let mix = |a: [Floats<S>; 2], b: [Floats<S>; 2], k: Floats<S>| [a[0] + (b[0] - a[0]) * k, a[1] + (b[1] - a[1]) * k];
+    let low = mix(corner(0, 0), corner(1, 0), u);
+    let high = mix(corner(0, 1), corner(1, 1), u);
+    let slope = mix(low, high, v);
+    crate::real::unit([-slope[0], -slope[1], one])
+}
+
+/// Slopes at posts by differences with their neighbours.
+#[inline(always)]
+fn post_slopes<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    levels: [&LevelRecord; LANES],
+    [x, y]: [Ints<S>; 2],
+    inverse_spacing: Floats<S>,
+) -> [Floats<S>; 2] {
+    let cells = ints(simd, |lane| levels[lane].cells as i32);
+    let one = Ints::splat(simd, 1);
+    let [x0, x1] = [x.max(one) - 1, (x + 1).min(cells)];
+    let [y0, y1] = [y.max(one) - 1, (y + 1).min(cells)];
+    let stride = cells + 1;
+    let post = |x: Ints<S>, y: Ints<S>| {
+        let index = (y * stride + x).to_array();
+        floats(simd, |lane| records.heights[levels[lane].heights as usize + index[lane] as usize])
+    };
+    [
+        (post(x1, y) - post(x0, y)) * inverse_spacing / (x1 - x0).to_float::<Floats<S>>(),
+        (post(x, y1) - post(x, y0)) * inverse_spacing / (y1 - y0).to_float::<Floats<S>>(),
+    ]
+}

@@ -1,0 +1,143 @@
+//! Eight numbers, one a ray, by the processor's vector instructions.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x8, i32x8, mask32x8};
+use nalgebra::Vector3;
+
+use crate::real::{ROOT_HALF_BITS, Real};
+
+/// Rays of a packet.
+pub(crate) const LANES: usize = 8;
+
+pub(crate) type Floats<S> = f32x8<S>;
+pub(crate) type Ints<S> = i32x8<S>;
+pub(crate) type Mask<S> = mask32x8<S>;
+/// x, y and z of eight vectors.
+pub(crate) type Vectors<S> = [f32x8<S>; 3];
+
+impl<S: Simd> Real for f32x8<S> {
+    type Mask = mask32x8<S>;
+
+    #[inline(always)]
+    fn like(self, number: f32) -> Self {
+        Self::splat(self.simd, number)
+    }
+
+    #[inline(always)]
+    fn below(self, other: Self) -> Self::Mask {
+        self.simd_lt(other)
+    }
+
+    #[inline(always)]
+    fn at_most(self, other: Self) -> Self::Mask {
+        self.simd_le(other)
+    }
+
+    #[inline(always)]
+    fn either(mask: Self::Mask, one: Self, other: Self) -> Self {
+        mask.select(one, other)
+    }
+
+    #[inline(always)]
+    fn root(self) -> Self {
+        self.sqrt()
+    }
+
+    #[inline(always)]
+    fn two_to(self) -> Self {
+        ((self.to_int::<i32x8<S>>() + 127) << 23_u32).bitcast()
+    }
+
+    #[inline(always)]
+    fn split(self) -> [Self; 2] {
+        let bits: i32x8<S> = self.bitcast();
+        let n = (bits - ROOT_HALF_BITS) >> 23_u32;
+        [(bits - (n << 23_u32)).bitcast(), n.to_float()]
+    }
+
+    // What minimum and maximum instructions of x86 do with signs of zeros and with no numbers is what
+    // `Real` asks for; others differ.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn most(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+/// A number for each lane.
+#[inline(always)]
+pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> f32) -> Floats<S> {
+    std::array::from_fn::<f32, LANES, _>(of_lane).simd_into(simd)
+}
+
+/// A whole number for each lane.
+#[inline(always)]
+pub(crate) fn ints<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> i32) -> Ints<S> {
+    std::array::from_fn::<i32, LANES, _>(of_lane).simd_into(simd)
+}
+
+/// The same number in each lane.
+#[inline(always)]
+pub(crate) fn all<S: Simd>(simd: S, number: f32) -> Floats<S> {
+    Floats::splat(simd, number)
+}
+
+/// The same vector in each lane.
+#[inline(always)]
+pub(crate) fn all_vector<S: Simd>(simd: S, v: [f32; 3]) -> Vectors<S> {
+    v.map(|part| all(simd, part))
+}
+
+/// A vector for each lane.
+#[inline(always)]
+pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>) -> Vectors<S> {
+    let lanes: [Vector3<f32>; LANES] = std::array::from_fn(of_lane);
+    [0, 1, 2].map(|axis| floats(simd, |lane| lanes[lane][axis]))
+}
+
+/// The vector of a lane.
+#[inline(always)]
+pub(crate) fn vector_of(v: &[[f32; LANES]; 3], lane: usize) -> Vector3<f32> {
+    Vector3::new(v[0][lane], v[1][lane], v[2][lane])
+}
+
+/// Which lanes are marked in bits, from the lowest on.
+#[inline(always)]
+pub(crate) fn mask<S: Simd>(simd: S, bits: u32) -> Mask<S> {
+    Mask::from_bitmask(simd, u64::from(bits))
+}
+
+/// The lanes of bits.
+pub(crate) fn lanes_of(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+/// A mask as bits.
+#[inline(always)]
+pub(crate) fn bits_of<S: Simd>(mask: Mask<S>) -> u32 {
+    mask.to_bitmask() as u32
+}
+
+/// Eight rays.
+#[derive(Clone, Copy)]
+pub(crate) struct Rays<S: Simd> {
+    pub(crate) origin: Vectors<S>,
+    pub(crate) direction: Vectors<S>,
+}
+
+/// 1/x, and `huge` where x is nearer to nothing than `least`.
+#[inline(always)]
+pub(crate) fn inverse<S: Simd>(x: Floats<S>, least: f32, huge: f32) -> Floats<S> {
+    let still = x.magnitude().simd_lt(least);
+    still.select(x.like(huge), x.like(1.0) / x)
+}

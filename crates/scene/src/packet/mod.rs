@@ -1,0 +1,200 @@
+//! Eight neighbouring rays at once, each in a lane of the processor's vectors. Every lane takes the
+//! steps and the numbers that the kernels take for its ray alone, so a picture is the same, bit for
+//! bit, whichever instructions a processor has. Which those are is found when the program runs.
+
+pub(crate) mod ground;
+pub(crate) mod instances;
+pub(crate) mod lanes;
+pub(crate) mod light;
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::prelude::*;
+    use fearless_simd::{Level as Vectorised, dispatch};
+    use nalgebra::Vector3;
+    use selene_base::Pose;
+    use selene_terrain::{Clipmap, Level};
+
+    use super::ground::{ground_normals, trace_heights};
+    use super::instances::{Hits, any_instance, cones_meet_instances, trace_instances};
+    use super::lanes::{LANES, Rays, all, bits_of, floats, ints, mask, vector_of, vectors};
+    use crate::kernel::bvh::{self, Bundle};
+    use crate::kernel::{FAR, GROUND, Hit, Ray, hapke, heights};
+    use crate::light::Sun;
+    use crate::material::{HapkeParams, Material};
+    use crate::mesh::sphere;
+    use crate::record::Records;
+    use crate::scene::Scene;
+    use crate::view::Class;
+
+    /// All vector instructions that this processor has.
+    fn vectorised() -> Vec<Vectorised> {
+        let best = Vectorised::new();
+        #[cfg(target_arch = "x86_64")]
+        let lesser = [
+            best.as_sse2().map(Vectorised::Sse2),
+            best.as_sse4_2().map(Vectorised::Sse4_2),
+            best.as_avx2().map(Vectorised::Avx2),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let lesser = [None];
+        lesser.into_iter().flatten().chain([best]).collect()
+    }
+
+    /// A rough ground of three levels with balls on it, one inside another's box.
+    fn scene() -> Scene {
+        let height = |x: f64, y: f64| 0.4 * (0.9 * x).sin() * (0.7 * y).cos() + 0.03 * (11.0 * x + 7.0 * y).sin();
+        let level = |spacing: f64, posts: usize| {
+            let corner = -0.5 * spacing * (posts - 1) as f64;
+            Level::sample([corner, corner], spacing, posts, height)
+        };
+        let sun = Sun { direction_to_sun: Vector3::z(), irradiance_w_m2: 1.0, angular_radius_rad: 0.0 };
+        let levels = vec![level(0.05, 101), level(0.4, 77), level(2.0, 60)];
+        let mut scene = Scene::new(&Clipmap::new(levels, Vec::new(), Vec::new()), sun);
+        let ball = scene.add_mesh(&sphere(0.5)).expect("a mesh");
+        for number in 0..40 {
+            let turn = f64::from(number) * 0.7;
+            let pose = Pose::translation(turn.sin() * 0.3 * turn, turn.cos() * 0.3 * turn, 0.3);
+            let label = Class::Rover.numbered(0xF000_0000 + number);
+            scene.add_instance(ball, &pose, label, &Material::Lambert { albedo: 0.4 }).expect("room");
+        }
+        scene
+    }
+
+    /// Eight rays that leave nearly one place nearly one way; every third packet from beyond all ground.
+    fn rays(packet: u32) -> [Ray; LANES] {
+        let turn = 0.37 * packet as f32;
+        let far = if packet % 3 == 0 { 90.0 } else { 6.0 };
+        std::array::from_fn(|lane| {
+            let aside = 0.03 * (lane as f32 - 3.5);
+            let origin = Vector3::new(far * turn.cos(), far * (0.7 * turn).sin(), 1.2 + aside);
+            let fall = 0.9 * (0.11 * packet as f32).sin() - 0.5;
+            let direction =
+                Vector3::new(-turn.cos() + aside, -(0.7 * turn).sin() + 0.5 * aside, fall / far + aside * 0.2);
+            Ray { origin, direction }
+        })
+    }
+
+    fn packed<S: Simd>(simd: S, rays: &[Ray; LANES]) -> Rays<S> {
+        Rays { origin: vectors(simd, |lane| rays[lane].origin), direction: vectors(simd, |lane| rays[lane].direction) }
+    }
+
+    /// Hits of ground and of instances.
+    fn assert_ground_alike<S: Simd>(simd: S, records: &Records<'_>, packet: u32) -> [usize; 2] {
+        let alone = rays(packet);
+        let lanes = packed(simd, &alone);
+        let mip = packet % 9;
+        let start = 0.1 * (packet % 7) as f32;
+        let span = [&all(simd, start), &all(simd, FAR)];
+        // One lane is left out.
+        let seen = mask(simd, 0b1101_1111);
+        let met = trace_heights(simd, records, &lanes, span, &ints(simd, |_| mip as i32), &seen);
+        let [t, level] = [met.t.to_array().map(f32::to_bits), met.level.to_array().map(|level| level as u32)];
+        let hits: [Hit; LANES] = std::array::from_fn(|lane| {
+            let (t, level) = heights::trace_heights_within(records, &alone[lane], [start, FAR], mip);
+            Hit { t, instance: GROUND, part: level }
+        });
+        for lane in (0..LANES).filter(|lane| *lane != 5) {
+            assert_eq!((t[lane], level[lane]), (hits[lane].t.to_bits(), hits[lane].part), "{simd:?} {packet} {lane}");
+        }
+        assert_eq!(t[5], FAR.to_bits());
+        let nearest = Hits {
+            t: floats(simd, |lane| hits[lane].t),
+            instance: ints(simd, |lane| hits[lane].instance as i32),
+            part: ints(simd, |lane| hits[lane].part as i32),
+        };
+        let every = mask(simd, 0xff);
+        let met = trace_instances(simd, records, &lanes, &nearest, &every);
+        let any = bits_of(any_instance(simd, records, &lanes, &every));
+        let mut balls = 0;
+        for (lane, ray) in alone.iter().enumerate() {
+            let hit = bvh::trace_instances(records, ray, hits[lane]);
+            let lane_hit = (met.t.to_array()[lane].to_bits(), met.instance.to_array()[lane] as u32);
+            assert_eq!(lane_hit, (hit.t.to_bits(), hit.instance), "{simd:?} {packet} {lane}");
+            assert_eq!(met.part.to_array()[lane] as u32, hit.part, "{simd:?} {packet} {lane}");
+            assert_eq!(any >> lane & 1 == 1, bvh::any_instance(records, ray, FAR), "{simd:?} {packet} {lane}");
+            balls += usize::from(hit.instance != GROUND);
+        }
+        [hits.iter().filter(|hit| hit.t < FAR).count(), balls]
+    }
+
+    fn assert_normals_alike<S: Simd>(simd: S, records: &Records<'_>) {
+        let place = |lane: usize| [3.1 * (lane as f32).sin() - 0.4, 9.0 * (lane as f32).cos()];
+        let levels: [_; LANES] = std::array::from_fn(|lane| &records.levels[lane % 3]);
+        let [x, y] = [0, 1].map(|axis| floats(simd, |lane| place(lane)[axis]));
+        let normals = ground_normals(simd, records, levels, [&x, &y]).map(|part| part.to_array());
+        for (lane, level) in levels.iter().enumerate() {
+            let alone = heights::ground_normal(records, level, place(lane)[0], place(lane)[1]);
+            assert_eq!(vector_of(&normals, lane), alone, "{simd:?} {lane}");
+        }
+    }
+
+    fn assert_cones_alike<S: Simd>(simd: S, records: &Records<'_>, packet: u32) -> u32 {
+        let alone = rays(packet);
+        let direction = alone[3].direction.normalize();
+        let origin = packed(simd, &alone).origin;
+        let cone = Bundle::cone(&Ray { origin: Vector3::zeros(), direction }, 0.01);
+        let met = bits_of(cones_meet_instances(simd, records, &origin, &cone, &mask(simd, 0xff)));
+        for (lane, ray) in alone.iter().enumerate() {
+            let ray = Ray { direction, ..*ray };
+            assert_eq!(met >> lane & 1 == 1, bvh::cone_meets_instances(records, &ray, 0.01), "{simd:?} {lane}");
+        }
+        met.count_ones()
+    }
+
+    fn assert_reflectances_alike<S: Simd>(simd: S, number: u32) {
+        let material = Material::Hapke(HapkeParams::REGOLITH).record();
+        let unit = |lane: usize, k: f32| {
+            let angle = 0.9 * lane as f32 + k * number as f32;
+            Vector3::new(angle.cos(), (1.3 * angle).sin(), 0.2 + (0.7 * angle).sin().abs()).normalize()
+        };
+        let alone: [[Vector3<f32>; 3]; LANES] =
+            std::array::from_fn(|lane| [Vector3::z(), unit(lane, 0.13), unit(lane, 0.31)]);
+        let lanes = [0, 1, 2].map(|which: usize| vectors(simd, |lane| alone[lane][which]));
+        let together = simd.vectorize(
+            #[inline(always)]
+            || hapke::reflected_by(&material, lanes).to_array(),
+        );
+        for (lane, [normal, sun, viewer]) in alone.iter().enumerate() {
+            let alone = hapke::reflected(&material, normal, sun, viewer);
+            assert!(alone > 0.0, "{number} {lane}");
+            assert_eq!(together[lane].to_bits(), alone.to_bits(), "{simd:?} {number} {lane}");
+        }
+    }
+
+    #[test]
+    fn eight_rays_meet_what_each_alone_meets() {
+        let scene = scene();
+        let records = scene.records();
+        for level in vectorised() {
+            let mut met = [0, 0];
+            for packet in 0..300 {
+                let more = dispatch!(level, simd => assert_ground_alike(simd, &records, packet));
+                met = [met[0] + more[0], met[1] + more[1]];
+            }
+            assert!(met[0] > 300 && met[0] < 2390 && met[1] > 100, "{met:?} meet ground and balls");
+        }
+    }
+
+    #[test]
+    fn cones_meet_the_boxes_that_each_alone_meets() {
+        let scene = scene();
+        let records = scene.records();
+        for level in vectorised() {
+            let met: u32 =
+                (0..200).map(|packet| dispatch!(level, simd => assert_cones_alike(simd, &records, packet))).sum();
+            assert!(met > 20 && met < 1590, "{met} of 1600");
+        }
+    }
+
+    #[test]
+    fn eight_normals_and_reflectances_are_those_of_each_alone() {
+        let scene = scene();
+        for level in vectorised() {
+            dispatch!(level, simd => assert_normals_alike(simd, &scene.records()));
+            for number in 0..50 {
+                dispatch!(level, simd => assert_reflectances_alike(simd, number));
+            }
+        }
+    }
+}
