@@ -5,6 +5,17 @@
 //! for the type's hash and not enforced: they change neither the bytes nor the
 //! Rust type.
 
+/// Words of C++ (ISO/IEC 14882:2017, 5.11 and 5.5) that a text of ROS 2 might have for a field. rosidl makes the field's
+/// name a member's in C++ as it is.
+#[rustfmt::skip]
+const CPP_KEYWORDS: [&str; 60] = [
+    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "concept", "const",
+    "continue", "default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float",
+    "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "operator",
+    "or", "private", "protected", "public", "register", "return", "short", "signed", "sizeof", "static", "struct",
+    "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using",
+];
+
 /// What a folder of an interface package holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -185,6 +196,9 @@ impl Interface {
             self.constants.push(Constant { name, rust_type, value, doc });
         } else {
             let (name, default) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+            if CPP_KEYWORDS.contains(&name) {
+                return Err("the name is a keyword of C++, in which ROS 2 could not build the package".into());
+            }
             let default = default_literal(&base, arity, default.trim())?;
             self.fields.push(Field { name: name.to_owned(), base, arity, default, doc });
         }

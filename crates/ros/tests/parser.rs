@@ -100,6 +100,7 @@ fn a_text_that_is_wrong_is_refused_with_its_line() {
         (Kind::Service, "bool on\n---\n\nwstring word\n", "line 4: wide strings are not spoken"),
         (Kind::Message, "string<=five word\n", "line 1: length \"five\""),
         (Kind::Message, "uint8[<=] few\n", "line 1: length \"\""),
+        (Kind::Message, "bool on\nstring namespace\n", "line 2: the name is a keyword of C++"),
         (Kind::Message, "uint8\n", "line 1: a type without a name"),
         (Kind::Message, "string WORD=\"on\"\n", "line 1: only numbers can be constants"),
         (Kind::Message, "demo_msgs/folder/Demo demo\n", "line 1: \"folder\" is none of msg, srv and action"),

@@ -37,7 +37,7 @@ fn entity_to_message(entity: Entity, spawn: &Spawn) -> selene_msgs::Entity {
     };
     match spawn {
         Spawn::Rover { name, namespace, file, sensors, place } => selene_msgs::Entity {
-            namespace: namespace.clone(),
+            entity_namespace: namespace.clone(),
             file: text(file),
             sensors: sensors.iter().map(text).collect(),
             ..placed(name, place)
@@ -65,7 +65,7 @@ fn entity_from_message(message: &selene_msgs::Entity) -> Option<(Entity, Spawn)>
     let place = SpawnPlace { x_m: message.x, y_m: message.y, z_m: message.z, yaw_rad: message.yaw };
     match *kind {
         selene_msgs::Entity::ROVER => {
-            let (sensors, namespace) = (sensors.iter().map(PathBuf::from).collect(), message.namespace.clone());
+            let (sensors, namespace) = (sensors.iter().map(PathBuf::from).collect(), message.entity_namespace.clone());
             Some((Entity::Rover(EntityId(*id)), Spawn::Rover { name, namespace, file, sensors, place }))
         }
         selene_msgs::Entity::OBJECT if message.file.is_empty() => {
