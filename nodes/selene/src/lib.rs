@@ -30,6 +30,7 @@ mod timing;
 mod traffic;
 mod wire;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -53,13 +54,20 @@ pub fn command_line() -> ExitCode {
     }
 }
 
+/// Whether the log has colours: on a terminal of somebody who did not ask for none (no-color.org). `ros2 launch` and
+/// files get plain text.
+fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Logs to standard error: warnings, or what RUST_LOG asks for. RustDDS reports peers' oddities as
 /// warnings, which are none for people who drive a rover. What is for `/rosout` waits there until a command publishes
 /// it.
 fn log() -> rosout::Backlog {
     let default = || EnvFilter::new("warn,rustdds=error,ros2_client=error");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
-    let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_filter(filter);
+    let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(is_coloured()).without_time();
+    let stderr = stderr.with_filter(filter);
     let (rosout, backlog) = rosout::queue();
     tracing_subscriber::registry().with(stderr).with(rosout.with_filter(rosout::filter())).init();
     backlog

@@ -4,7 +4,7 @@ use std::{
   net::{IpAddr, Ipv4Addr, SocketAddr},
 };
 
-use log::{debug, error, info, trace, warn};
+use log::{debug, info, trace, warn};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use bytes::{Bytes, BytesMut};
 
@@ -57,18 +57,7 @@ pub struct UDPListener {
   ifindex_map: HashMap<u32, InterfaceSelector>,
 }
 
-impl Drop for UDPListener {
-  fn drop(&mut self) {
-    if let Some(mcg) = self.multicast_group {
-      self
-        .socket
-        .leave_multicast_v4(&mcg, &Ipv4Addr::UNSPECIFIED)
-        .unwrap_or_else(|e| {
-          error!("leave_multicast_group: {e:?}");
-        });
-    }
-  }
-}
+// Closing the socket leaves its multicast groups: there is no Drop.
 
 impl UDPListener {
   fn new_listening_socket(
