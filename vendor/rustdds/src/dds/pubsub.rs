@@ -769,7 +769,13 @@ impl InnerPublisher {
     self
       .remove_writer_sender
       .try_send_timeout(guid, std::time::Duration::from_millis(20))
-      .unwrap_or_else(|e| error!("Cannot remove Writer {guid:?} : {e:?}"));
+      .unwrap_or_else(|e| match e {
+        // The participant went first and took it along.
+        std::sync::mpsc::TrySendError::Disconnected(_) => {
+          debug!("Writer {guid:?} outlived its participant.");
+        }
+        e => error!("Cannot remove Writer {guid:?} : {e:?}"),
+      });
   }
 
   pub(crate) fn identity(&self) -> EntityId {
@@ -1419,7 +1425,13 @@ impl InnerSubscriber {
     self
       .sender_remove_reader
       .try_send_timeout(guid, std::time::Duration::from_millis(20))
-      .unwrap_or_else(|e| error!("Cannot remove Reader {guid:?} : {e:?}"));
+      .unwrap_or_else(|e| match e {
+        // The participant went first and took it along.
+        std::sync::mpsc::TrySendError::Disconnected(_) => {
+          debug!("Reader {guid:?} outlived its participant.");
+        }
+        e => error!("Cannot remove Reader {guid:?} : {e:?}"),
+      });
   }
 
   fn unwrap_or_new_entity_id(
