@@ -150,6 +150,8 @@ def environment(value):
 
 def rviz(value):
     """RViz, its topics under the rover's namespace."""
+    if not shutil.which("rviz2"):
+        raise RuntimeError("rviz2: no such program; source a ROS 2 that has it, or leave rviz:= and headless:= out")
     beside = os.path.join(ROOT, "launch", value["rviz_config"])
     config = beside if os.path.isfile(beside) else value["rviz_config"]
     if not os.path.isfile(config):

@@ -183,7 +183,11 @@ fn refusal(file: &str, arguments: &[&str]) -> Option<String> {
     let folder = folder("launch-refused");
     let program = format!("executable:={}", text(Path::new(selene().get_program())));
     let arguments = [vec![program, "device:=cpu".to_owned()], owned(arguments)].concat();
-    let output = launch(&launch_file(file), &arguments, &folder)?.output().expect("python");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let without_rviz = std::env::split_paths(&path).filter(|folder| !folder.join("rviz2").exists());
+    let mut command = launch(&launch_file(file), &arguments, &folder)?;
+    command.env("PATH", std::env::join_paths(without_rviz).expect("folders"));
+    let output = command.output().expect("python");
     let said = said(&output);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
     assert!(!said.contains("Traceback") && !said.contains("panicked"), "{said}");
@@ -198,7 +202,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn arguments_that_cannot_be_are_refused_with_what_is_allowed_and_the_launch_fails() {
     let _turn = alone();
-    let rows: [(&str, &[&str], &[&str]); 12] = [
+    let rows: [(&str, &[&str], &[&str]); 13] = [
         ("viper", &["robot:=opportunity"], &["robot:=opportunity", "config/rover", "curiosity, ex1"]),
         ("viper", &["world:=mars"], &["world:=mars", "config/scenario", "polar"]),
         ("viper", &["params_file:=no/such.yaml"], &["params_file:=no/such.yaml", "neither a file"]),
@@ -207,6 +211,7 @@ fn arguments_that_cannot_be_are_refused_with_what_is_allowed_and_the_launch_fail
         ("viper", &["yaw:=north"], &["yaw:=north", "radians"]),
         ("sil", &["world:=polar", "stack:=no/such.launch.py"], &["stack:=no/such.launch.py", "no such launch file"]),
         ("record", &["executable:=no/selene"], &["no/selene: no such program"]),
+        ("record", &["rviz:=true"], &["rviz2: no such program"]),
         // These are the program's own words.
         ("record", &["x:=east"], &["invalid value 'east'", "--x"]),
         ("record", &["pace:=quick"], &["quick", "real-time, fast or a factor"]),
