@@ -9,6 +9,8 @@ mod calls;
 mod describe;
 mod generate;
 mod parse;
+#[cfg(feature = "r2r")]
+mod r2r;
 mod type_hash;
 mod whole;
 
@@ -95,8 +97,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let code = generate::code(&interfaces)?;
-    let out = PathBuf::from(std::env::var("OUT_DIR")?).join("interfaces.rs");
-    fs::write(out, code)?;
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    fs::write(out.join("interfaces.rs"), code)?;
+    #[cfg(feature = "r2r")]
+    fs::write(out.join("r2r_types.rs"), r2r::code(&interfaces))?;
     Ok(())
 }
 

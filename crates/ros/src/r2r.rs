@@ -1,38 +1,39 @@
 //! The transport over the machine's own ROS 2 and whatever RMW it is set to,
-//! through `r2r`'s raw publishers and subscribers. Needs a sourced ROS 2 at build
-//! time (without one the code still type-checks with feature `r2r-doc-only`).
-//! The domain is the one rcl reads from `ROS_DOMAIN_ID`.
+//! through `r2r`'s raw publishers and subscribers and its types of services. Needs
+//! a sourced ROS 2 at build time (without one the code still type-checks with
+//! feature `r2r-doc-only`). The domain is the one rcl reads from `ROS_DOMAIN_ID`.
 //!
 //! One thread spins the node and calls the sinks. rcl hands a node's own samples
 //! back to its own subscriptions and `r2r` does not say who sent a sample, so an
 //! own sample is told by its bytes and passed over once.
-//!
-//! Services are refused: `r2r` 0.9 serves those alone whose types it found when
-//! it was built, and takes no CDR bytes for them.
+
+mod publishers;
+mod services;
+mod types;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures::{FutureExt, Stream, StreamExt};
-use r2r::{Node, PublisherUntyped, QosProfile};
-use selene_base::SimTime;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use r2r::{Node, QosProfile};
+
+use self::publishers::R2rOutlet;
 
 use crate::cdr::Encoded;
 use crate::qos::{Durability, Qos, Reliability, Topic};
 use crate::service::ServiceName;
 use crate::transport::{Caller, Outlet, RequestSink, Sink, Subscription, Transport, TransportError};
 
-/// Why there are no services.
-const NO_SERVICES: &str =
-    "the machine's ROS 2 is reached through r2r, which moves no raw requests; a build without the feature r2r does";
 /// How long one spin waits for samples; it ends at the first one.
 const SPIN: Duration = Duration::from_millis(10);
 /// Own samples that may be on their way back on one topic; older ones are lost.
 const ECHOES_MAX: usize = 64;
+/// How often the publishers of our subscriptions are counted.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// A node of the machine's ROS 2. Dropping it ends its thread; outlets and
 /// subscriptions that outlive it do nothing.
@@ -47,16 +48,34 @@ struct Shared {
     /// How many want the node; the spinning thread lets them go first.
     waiting: AtomicUsize,
     stopped: AtomicBool,
-    ears: Mutex<BTreeMap<u64, Arc<Ear>>>,
+    attended: Mutex<BTreeMap<u64, Arc<dyn Attended>>>,
     last_key: AtomicUsize,
+}
+
+/// What the spinning thread looks after: subscriptions, services and clients.
+trait Attended: Send + Sync {
+    /// Hands on what has come.
+    fn attend(&self);
+
+    /// Own samples of `topic` will come back.
+    fn expect_echo(&self, _topic: &str, _message: &Encoded) {}
+
+    /// Counts who publishes what is subscribed to.
+    fn count_publishers(&self, _node: &Node) {}
+
+    /// How many others publish `topic`; none where it is not subscribed to.
+    fn publishers_of(&self, _topic: &str) -> Option<usize> {
+        None
+    }
 }
 
 /// A subscription and who listens.
 struct Ear {
     topic: String,
-    stream: Mutex<Pin<Box<dyn Stream<Item = Vec<u8>> + Send>>>,
+    stream: Mutex<BoxStream<'static, Vec<u8>>>,
     sink: Sink,
     echoes: Mutex<VecDeque<Encoded>>,
+    publishers: AtomicUsize,
 }
 
 impl R2r {
@@ -86,8 +105,8 @@ impl Drop for R2r {
         if !inside_a_sink && thread.join().is_err() {
             tracing::warn!("the ROS 2 spinner ended by a panic in a subscriber");
         }
-        let ears = std::mem::take(&mut *lock(&self.shared.ears));
-        drop(ears); // outside the lock: a sink may own subscriptions
+        let attended = std::mem::take(&mut *lock(&self.shared.attended));
+        drop(attended); // outside the lock: a sink may own subscriptions
         self.shared.with_node(|node| drop(node.take()));
     }
 }
@@ -98,7 +117,7 @@ impl Shared {
             node: Mutex::new(Some(node)),
             waiting: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
-            ears: Mutex::default(),
+            attended: Mutex::default(),
             last_key: AtomicUsize::new(0),
         }
     }
@@ -110,16 +129,20 @@ impl Shared {
         act(&mut node)
     }
 
-    /// Acts on the live node; rcl's refusal, or its end, becomes an error on `topic`.
-    fn on_topic<T>(&self, topic: &Topic, act: impl FnOnce(&mut Node) -> r2r::Result<T>) -> Result<T, TransportError> {
-        let endpoint = |what: String| TransportError::Endpoint { topic: topic.name.clone(), what };
+    /// Acts on the live node; what rcl refuses, or that the node has ended, is told by `refused`.
+    fn act<T>(
+        &self,
+        refused: impl Fn(String) -> TransportError,
+        act: impl FnOnce(&mut Node) -> r2r::Result<T>,
+    ) -> Result<T, TransportError> {
         self.with_node(|node| match node {
-            Some(node) => act(node).map_err(|error| endpoint(error.to_string())),
-            None => Err(endpoint("the ROS 2 node has ended".to_owned())),
+            Some(node) => act(node).map_err(|error| refused(error.to_string())),
+            None => Err(refused("the ROS 2 node has ended".to_owned())),
         })
     }
 
     fn spin(&self) {
+        let mut counted = Instant::now();
         while !self.stopped.load(Ordering::Relaxed) {
             while self.waiting.load(Ordering::SeqCst) > 0 {
                 thread::yield_now();
@@ -127,25 +150,39 @@ impl Shared {
             if let Some(node) = lock(&self.node).as_mut() {
                 node.spin_once(SPIN);
             }
-            let ears: Vec<_> = lock(&self.ears).values().cloned().collect();
-            ears.iter().for_each(|ear| ear.hear());
+            self.attended().iter().for_each(|attended| attended.attend());
+            if counted.elapsed() >= COUNT_EVERY {
+                counted = Instant::now();
+                self.count_publishers();
+            }
+        }
+    }
+
+    fn attended(&self) -> Vec<Arc<dyn Attended>> {
+        lock(&self.attended).values().cloned().collect()
+    }
+
+    fn count_publishers(&self) {
+        if let Some(node) = lock(&self.node).as_ref() {
+            self.attended().iter().for_each(|attended| attended.count_publishers(node));
         }
     }
 
     /// The own subscriptions of `topic` will get `message` back.
     fn expect_echo(&self, topic: &str, message: &Encoded) {
-        for ear in lock(&self.ears).values().filter(|ear| ear.topic == topic) {
-            let mut echoes = lock(&ear.echoes);
-            echoes.push_back(message.clone());
-            if echoes.len() > ECHOES_MAX {
-                echoes.pop_front();
-            }
-        }
+        lock(&self.attended).values().for_each(|attended| attended.expect_echo(topic, message));
     }
 }
 
-impl Ear {
-    fn hear(&self) {
+/// Has the spinning thread look after `attended` until the guard is dropped.
+fn keep(shared: &Arc<Shared>, attended: Arc<dyn Attended>) -> Kept {
+    let key = shared.last_key.fetch_add(1, Ordering::Relaxed) as u64;
+    lock(&shared.attended).insert(key, attended);
+    Kept { shared: Arc::downgrade(shared), key }
+}
+
+impl Attended for Ear {
+    fn attend(&self) {
         while let Some(message) = self.next() {
             if !self.is_echo(&message) {
                 (self.sink)(&message);
@@ -153,6 +190,30 @@ impl Ear {
         }
     }
 
+    fn expect_echo(&self, topic: &str, message: &Encoded) {
+        if self.topic != topic {
+            return;
+        }
+        let mut echoes = lock(&self.echoes);
+        echoes.push_back(message.clone());
+        if echoes.len() > ECHOES_MAX {
+            echoes.pop_front();
+        }
+    }
+
+    fn count_publishers(&self, node: &Node) {
+        let Ok(all) = node.get_publishers_info_by_topic(&self.topic, false) else { return };
+        let own = (node.name().unwrap_or_default(), node.namespace().unwrap_or_default());
+        let others = all.into_iter().filter(|one| (&one.node_name, &one.node_namespace) != (&own.0, &own.1));
+        self.publishers.store(others.count(), Ordering::Relaxed);
+    }
+
+    fn publishers_of(&self, topic: &str) -> Option<usize> {
+        (self.topic == topic).then(|| self.publishers.load(Ordering::Relaxed))
+    }
+}
+
+impl Ear {
     fn next(&self) -> Option<Encoded> {
         let bytes = lock(&self.stream).next().now_or_never()?;
         bytes.map(Encoded::from_bytes)
@@ -187,70 +248,47 @@ fn profile(qos: Qos) -> QosProfile {
 
 impl Transport for R2r {
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
-        let make = |node: &mut Node| node.create_publisher_untyped(&topic.name, topic.type_name, profile(topic.qos));
-        let publisher = self.shared.on_topic(topic, make)?;
-        let shared = Arc::downgrade(&self.shared);
-        Ok(Box::new(R2rOutlet { topic: topic.name.clone(), publisher: Mutex::new(Some(publisher)), shared }))
+        let make = |node: &mut Node| types::speaker(node, topic, profile(topic.qos));
+        let speaker = self.shared.act(|what| endpoint_error(topic, what), make)?;
+        Ok(Box::new(R2rOutlet::new(topic, speaker, &self.shared)))
     }
 
     fn subscribe(&self, topic: &Topic, sink: Sink) -> Result<Subscription, TransportError> {
         let make = |node: &mut Node| node.subscribe_raw(&topic.name, topic.type_name, profile(topic.qos));
-        let stream = Mutex::new(Box::pin(self.shared.on_topic(topic, make)?) as _);
-        let ear = Ear { topic: topic.name.clone(), stream, sink, echoes: Mutex::default() };
-        let key = self.shared.last_key.fetch_add(1, Ordering::Relaxed) as u64;
-        lock(&self.shared.ears).insert(key, Arc::new(ear));
-        Ok(Subscription::guarded_by(Heard { shared: Arc::downgrade(&self.shared), key }))
+        let stream = self.shared.act(|what| endpoint_error(topic, what), make)?;
+        let (stream, publishers) = (Mutex::new(stream.boxed()), AtomicUsize::new(0));
+        let ear = Ear { topic: topic.name.clone(), stream, sink, echoes: Mutex::default(), publishers };
+        Ok(Subscription::guarded_by(keep(&self.shared, Arc::new(ear))))
     }
 
-    fn serve(&self, service: &ServiceName, _sink: RequestSink) -> Result<Subscription, TransportError> {
-        Err(service.refused(NO_SERVICES))
+    fn publishers_of(&self, name: &str) -> Option<usize> {
+        lock(&self.shared.attended).values().find_map(|attended| attended.publishers_of(name))
+    }
+
+    fn serve(&self, service: &ServiceName, sink: RequestSink) -> Result<Subscription, TransportError> {
+        services::serve(&self.shared, service, sink)
     }
 
     fn client(&self, service: &ServiceName) -> Result<Box<dyn Caller>, TransportError> {
-        Err(service.refused(NO_SERVICES))
+        services::client(&self.shared, service)
     }
 }
 
-struct R2rOutlet {
-    topic: String,
-    publisher: Mutex<Option<PublisherUntyped>>,
-    shared: Weak<Shared>,
+fn endpoint_error(topic: &Topic, what: String) -> TransportError {
+    TransportError::Endpoint { topic: topic.name.clone(), what }
 }
 
-impl Outlet for R2rOutlet {
-    fn send(&self, message: &Encoded, _stamp: SimTime) -> Result<(), TransportError> {
-        let Some(shared) = self.shared.upgrade() else { return Ok(()) };
-        shared.expect_echo(&self.topic, message);
-        let sent = lock(&self.publisher).as_ref().map_or(Ok(()), |publisher| publisher.publish_raw(message.bytes()));
-        sent.map_err(|error| TransportError::Send { topic: self.topic.clone(), what: error.to_string() })
-    }
-
-    fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
-        self.send(message, stamp)
-    }
-}
-
-impl Drop for R2rOutlet {
-    fn drop(&mut self) {
-        let Some(publisher) = lock(&self.publisher).take() else { return };
-        if let Some(shared) = self.shared.upgrade() {
-            shared.with_node(|node| node.as_mut().map(|node| node.destroy_publisher_untyped(publisher)));
-        }
-    }
-}
-
-/// A subscription's place among the ears; dropping it ends the stream, and rcl's
-/// subscription with it.
-struct Heard {
+/// A place among what is attended to; dropping it ends the stream, and rcl's subscription with it.
+struct Kept {
     shared: Weak<Shared>,
     key: u64,
 }
 
-impl Drop for Heard {
+impl Drop for Kept {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            let ear = lock(&shared.ears).remove(&self.key);
-            drop(ear); // outside the lock: a sink may own outlets
+            let attended = lock(&shared.attended).remove(&self.key);
+            drop(attended); // outside the lock: a sink may own outlets
         }
     }
 }

@@ -26,9 +26,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Whether services can be served: r2r moves no raw requests.
-    pub(crate) const SERVES: bool = !cfg!(feature = "r2r");
-
     pub(crate) fn domain_id(&self) -> u16 {
         self.domain_id
     }

@@ -12,26 +12,22 @@ use crate::remap::Names;
 /// The services, until this is dropped.
 #[must_use = "a node has its services until this is dropped"]
 pub(crate) struct OwnServices {
-    _parameters: ServedParameters,
-    _types: Subscription,
+    _parameters: Option<ServedParameters>,
+    _types: Option<Subscription>,
 }
 
-/// Serves them; where the middleware has no services (`r2r`) the run does without, with a word.
-pub(crate) fn serve(transport: &Arc<Meter>, names: &Names, parameters: Parameters) -> Option<OwnServices> {
-    match served(transport, &names.full(), parameters) {
-        Ok(served) => Some(served),
-        Err(error) => {
-            tracing::warn!("parameters and descriptions of types are not served: {error}");
-            None
-        }
+/// Serves them; what the middleware refuses the run does without, with a word: an `r2r` build on a ROS 2 that has no
+/// descriptions of types still has parameters.
+pub(crate) fn serve(transport: &Arc<Meter>, names: &Names, parameters: Parameters) -> OwnServices {
+    let node = names.full();
+    OwnServices {
+        _parameters: told(serve_parameters(&**transport, &node, parameters, transport.clock())),
+        _types: told(serve_type_descriptions(&**transport, &node)),
     }
 }
 
-fn served(transport: &Arc<Meter>, node: &str, parameters: Parameters) -> Result<OwnServices, TransportError> {
-    Ok(OwnServices {
-        _parameters: serve_parameters(&**transport, node, parameters, transport.clock())?,
-        _types: serve_type_descriptions(&**transport, node)?,
-    })
+fn told<T>(served: Result<T, TransportError>) -> Option<T> {
+    served.inspect_err(|error| tracing::warn!("the run goes on without it: {error}")).ok()
 }
 
 #[cfg(test)]
@@ -50,7 +46,7 @@ mod tests {
     fn a_node_tells_its_parameters_and_the_types_of_its_topics() {
         let bus = InProcess::new();
         let meter = Arc::new(Meter::new(Arc::new(bus.clone())));
-        let served = serve(&meter, &Names::plain("selene_camera"), Parameters::default()).expect("services");
+        let served = serve(&meter, &Names::plain("selene_camera"), Parameters::default());
         let parameters = Client::<ListParameters>::new(&bus, "/selene_camera/list_parameters").expect("a name");
         let listed = parameters.call(&ListParametersRequest::default()).expect("served").try_recv().expect("an answer");
         assert_eq!(listed.result.names, ["use_sim_time"]);

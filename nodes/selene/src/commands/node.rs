@@ -34,7 +34,6 @@ const SIMULATION: &str = "selene_simulation";
 pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(&args.ruts, &args.checkpoints)?;
-    check_control(&args.pacing)?;
     if args.pacing.start_paused && !args.own.is_empty() {
         return Err(Fault::input("--start-paused: a world that several processes share (--own) cannot be paused"));
     }
@@ -180,16 +179,6 @@ pub(crate) fn check_outputs(ruts: &RutsArgs, checkpoints: &CheckpointArgs) -> Re
     checkpoints.checkpoint_dir.iter().try_for_each(|folder| places::check_folder("--checkpoint-dir", folder))
 }
 
-/// Refuses options about services where there are none.
-pub(crate) fn check_control(pacing: &PacingArgs) -> Result<(), Fault> {
-    if Network::SERVES || !(pacing.start_paused || pacing.control_at_root) {
-        return Ok(());
-    }
-    let what = "--start-paused, --control-at-root: this program speaks by the machine's own ROS 2, over which it serves \
-                no services; build it without the feature r2r";
-    Err(Fault::input(what))
-}
-
 /// What the simulation is told that is in the node of this name.
 pub(crate) fn simulation_options(
     node: &str,
@@ -216,7 +205,7 @@ pub(crate) fn simulation_options(
             .zip(checkpoint_dir.clone())
             .map(|(every, folder)| CheckpointOptions { every, folder }),
         control: ControlOptions {
-            node: Network::SERVES.then(|| format!("/{node}")),
+            node: Some(format!("/{node}")),
             at_root: pacing.control_at_root,
             starts_paused: pacing.start_paused,
         },

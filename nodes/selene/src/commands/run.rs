@@ -49,7 +49,6 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let stop = interrupt::watch()?;
     places::check_folder("--out", &args.out)?;
     node::check_outputs(&args.ruts, &args.checkpoints)?;
-    node::check_control(&args.pacing)?;
     let timeline = timing::timeline(&args.pacing)?;
     let names = ros.names(NODE)?;
     let Prepared { model, begin, devices, wire } = prepare(args, &names, &stop)?;
