@@ -64,7 +64,7 @@ mod tests {
     /// Eight rays that leave nearly one place nearly one way; every third packet from beyond all ground.
     fn rays(packet: u32) -> [Ray; LANES] {
         let turn = 0.37 * packet as f32;
-        let far = if packet % 3 == 0 { 90.0 } else { 6.0 };
+        let far = if packet.is_multiple_of(3) { 90.0 } else { 6.0 };
         std::array::from_fn(|lane| {
             let aside = 0.03 * (lane as f32 - 3.5);
             let origin = Vector3::new(far * turn.cos(), far * (0.7 * turn).sin(), 1.2 + aside);

@@ -137,8 +137,11 @@ pub fn network_table(loops: &[Loop]) -> String {
     text
 }
 
+/// Which images a line counts.
+type Which = fn(&Estimated) -> bool;
+
 fn push_network_lines(text: &mut String, sun: &str, of: &[Estimated]) {
-    let places: [(&str, fn(&Estimated) -> bool); 3] =
+    let places: [(&str, Which); 3] =
         [("in the frame", |of| of.in_frame), ("just outside", |of| !of.in_frame), ("both", |_| true)];
     for (place, is_there) in places {
         let figures = NetworkFigures::of(of.iter().filter(|of| is_there(of)));

@@ -242,7 +242,7 @@ fn vary_camera(camera: &mut CameraSpec, draw: &mut Stream) {
 
 /// Half the columns and rows, where the field of view and not the focal length in pixels is given, and both are even.
 fn coarsen(camera: &mut CameraSpec) {
-    if camera.horizontal_fov_deg.is_some() && camera.width % 2 == 0 && camera.height % 2 == 0 {
+    if camera.horizontal_fov_deg.is_some() && camera.width.is_multiple_of(2) && camera.height.is_multiple_of(2) {
         camera.width /= 2;
         camera.height /= 2;
         camera.pixel_pitch_m *= 2.0;
