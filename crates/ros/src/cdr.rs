@@ -25,40 +25,50 @@ const BYTES_MAX: usize = i32::MAX as usize;
 
 /// One encoded message, header included; cloning shares the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded(Arc<[u8]>);
+pub struct Encoded {
+    bytes: Arc<[u8]>,
+    /// Whether unused bytes may follow the message.
+    has_room: bool,
+}
 
 impl Encoded {
     /// Bytes as they came from a wire or a bag, header included. They are
     /// looked at by [`decode`] only.
     #[must_use]
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self(bytes.into())
+        Self { bytes: bytes.into(), has_room: false }
+    }
+
+    /// Bytes that a middleware made of a message whose type it knows; it may leave unused ones behind.
+    #[must_use]
+    pub fn with_room(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { bytes: bytes.into(), has_room: true }
     }
 
     /// A payload and the representation identifier that stood apart from it.
     #[must_use]
     pub fn from_parts(representation: [u8; 2], payload: &[u8]) -> Self {
         let [kind_high, kind_low] = representation;
-        Self([&[kind_high, kind_low, 0, 0], payload].concat().into())
+        Self::from_bytes([&[kind_high, kind_low, 0, 0], payload].concat())
     }
 
     /// The whole, header included.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     /// What follows the header.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
-        self.0.get(HEADER_BYTES..).unwrap_or_default()
+        self.bytes.get(HEADER_BYTES..).unwrap_or_default()
     }
 
     /// The representation identifier, `[0, 1]` in what Selene writes; none when
     /// the bytes are shorter than a header.
     #[must_use]
     pub fn representation(&self) -> Option<[u8; 2]> {
-        self.0.first_chunk::<HEADER_BYTES>().map(|header| [header[0], header[1]])
+        self.bytes.first_chunk::<HEADER_BYTES>().map(|header| [header[0], header[1]])
     }
 }
 
@@ -121,7 +131,7 @@ pub fn encode<M: Message>(message: &M) -> Result<Encoded, CdrError> {
     if bytes.len() > BYTES_MAX {
         return Err(CdrError::TooLarge { type_name, bytes: bytes.len() });
     }
-    Ok(Encoded(bytes.into()))
+    Ok(Encoded::from_bytes(bytes))
 }
 
 /// Decodes a message.
@@ -139,6 +149,7 @@ pub fn decode<M: Message>(encoded: &Encoded) -> Result<M, CdrError> {
     let (message, used) = decoded.map_err(|source| CdrError::Decode { type_name, bytes: payload.len(), source })?;
     match payload.len() - used {
         0..=FILL_BYTES_MAX => Ok(message),
+        _ if encoded.has_room => Ok(message),
         left_over => Err(CdrError::LeftOver { type_name, left_over }),
     }
 }

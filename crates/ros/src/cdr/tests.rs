@@ -89,6 +89,7 @@ fn bytes_of_another_representation_or_type_are_refused_with_the_reason() {
     assert!(matches!(refusal(&[0, 1, 0, 0, 2]), CdrError::Decode { .. }));
     assert!(matches!(refusal(&[0, 1, 0, 0, 1, 0, 0, 0, 0]), CdrError::LeftOver { left_over: 4, .. }));
     assert!(decode::<std_msgs::Bool>(&Encoded::from_bytes([0, 1, 0, 0, 1, 0, 0, 0])).unwrap().data);
+    assert!(decode::<std_msgs::Bool>(&Encoded::with_room([0, 1, 0, 0, 1, 0, 0, 0, 0])).unwrap().data);
     assert!(refusal(&[0, 2, 0, 0, 1]).to_string().contains("std_msgs/msg/Bool"));
 }
 

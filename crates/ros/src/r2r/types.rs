@@ -95,7 +95,7 @@ impl ServiceType {
 fn asked<T: WrappedServiceTypeSupport + 'static>(request: ServiceRequest<T>) -> r2r::Result<Asked> {
     let bytes = request.message.to_serialized_bytes()?;
     let respond = move |response: &Encoded| request.respond(T::Response::from_serialized_bytes(response.bytes())?);
-    Ok((Encoded::from_bytes(bytes), Box::new(respond)))
+    Ok((Encoded::with_room(bytes), Box::new(respond)))
 }
 
 /// A client of one type.
@@ -113,7 +113,7 @@ where
 {
     fn ask(&self, request: &Encoded) -> r2r::Result<Response> {
         let response = self.request(&T::Request::from_serialized_bytes(request.bytes())?)?;
-        let encoded = |response: r2r::Result<T::Response>| response?.to_serialized_bytes().map(Encoded::from_bytes);
+        let encoded = |response: r2r::Result<T::Response>| response?.to_serialized_bytes().map(Encoded::with_room);
         Ok(response.map(encoded).boxed())
     }
 
