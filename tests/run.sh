@@ -62,4 +62,4 @@ step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D war
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 step "build"; cargo build --release --quiet
-step "tests"; cargo test --release --workspace --quiet
+step "tests"; cargo test --release --workspace --quiet --no-fail-fast
