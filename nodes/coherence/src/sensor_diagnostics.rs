@@ -1,6 +1,6 @@
 //! What a sensor node tells of itself: how many data it published and left out, how far it is behind the world, and
 //! what it traces on. Data are numbered from the scenario's start on, so a gap in their numbers is what was left out,
-//! but for what the sensor's row of stages leaves out.
+//! but for what the sensor's row of stages leaves out and for the time in which it was set not to measure.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ pub struct SensorDiagnostics {
     topic: DiagnosticsTopic,
     node: &'static str,
     sensors: BTreeMap<SensorId, Count>,
+    off: BTreeMap<SensorId, Off>,
     /// Data that were published and left out until the last status.
     before: [u64; 2],
 }
@@ -34,9 +35,16 @@ struct Count {
     latest: Option<u64>,
 }
 
+/// Data that a sensor does not measure because it is set so.
+#[derive(Clone, Debug, Default)]
+struct Off {
+    /// The first and the last of each span.
+    spans: Vec<[u64; 2]>,
+}
+
 impl Count {
-    /// Takes in datum `index`; `is_kept` says of a datum whether its row keeps it.
-    fn take(&mut self, index: u64, outcome: Outcome, is_kept: impl Fn(u64) -> bool) {
+    /// Takes in datum `index`; `is_due` says of a datum before it whether it should have come.
+    fn take(&mut self, index: u64, outcome: Outcome, is_due: impl Fn(u64) -> bool) {
         match outcome {
             Outcome::Published => self.published += 1,
             Outcome::Nothing => {}
@@ -44,9 +52,29 @@ impl Count {
             Outcome::Misfit => self.misfits += 1,
         }
         if let Some(latest) = self.latest {
-            self.dropped += (latest + 1..index).filter(|index| is_kept(*index)).count() as u64;
+            self.dropped += (latest + 1..index).filter(|index| is_due(*index)).count() as u64;
         }
         self.latest = Some(index);
+    }
+}
+
+impl Off {
+    /// Adds a datum, later than those before. An earlier one is of a world that was reset.
+    fn add(&mut self, index: u64) {
+        match self.spans.last_mut() {
+            Some([_, last]) if index <= *last => self.spans = vec![[index, index]],
+            Some([_, last]) if index == *last + 1 => *last = index,
+            _ => self.spans.push([index, index]),
+        }
+    }
+
+    fn has(&self, index: u64) -> bool {
+        self.spans.iter().any(|[first, last]| (*first..=*last).contains(&index))
+    }
+
+    /// Forgets what is before a datum that came.
+    fn forget_before(&mut self, index: u64) {
+        self.spans.retain(|[_, last]| *last >= index);
     }
 }
 
@@ -56,17 +84,45 @@ impl SensorDiagnostics {
     /// # Errors
     /// When the topic cannot be opened.
     pub fn open(links: &Links, node: &'static str) -> Result<Self, NodeError> {
-        Ok(Self { topic: DiagnosticsTopic::open(links)?, node, sensors: BTreeMap::new(), before: [0; 2] })
+        Ok(Self {
+            topic: DiagnosticsTopic::open(links)?,
+            node,
+            sensors: BTreeMap::new(),
+            off: BTreeMap::new(),
+            before: [0; 2],
+        })
     }
 
     /// Counts datum `index` of a sensor with this row, whose first topic is `topic`.
     pub fn count(&mut self, sensor: &SensorId, topic: &str, index: u64, outcome: Outcome, row: &StageRow) {
         let new = || Count { topic: topic.to_owned(), ..Count::default() };
         let count = self.sensors.entry(sensor.clone()).or_insert_with(new);
-        count.take(index, outcome, |index| row.keeps(index));
+        let Some(off) = self.off.get_mut(sensor) else {
+            return count.take(index, outcome, |index| row.keeps(index));
+        };
+        count.take(index, outcome, |index| row.keeps(index) && !off.has(index));
+        off.forget_before(index);
     }
 
-    /// Tells how the node does, if that is due in the interval; `device` is what it traces on.
+    /// Notes what is not measured in an interval. Data leave after they were measured, so this is by number and not by
+    /// what is set when they leave.
+    fn note_off(&mut self, interval: &Interval) {
+        for rover in &interval.next.rovers {
+            let Some(kind) = interval.model.rovers().get(&rover.id) else { continue };
+            for (name, _) in rover.settings.iter().filter(|(_, setting)| !setting.enabled) {
+                let mut sensors = kind.setup().sensors.iter();
+                let Some(sensor) = sensors.find(|sensor| sensor.spec.header().name == name) else { continue };
+                let off = self.off.entry(SensorId { rover: rover.id, name: name.clone() }).or_default();
+                let measured = sensor.spec.schedule().measured_in(interval.after(), interval.next.time);
+                for sample in measured {
+                    off.add(sample.index);
+                }
+            }
+        }
+    }
+
+    /// Takes in the interval and tells how the node does, if that is due in it; `device` is what it traces on. To be
+    /// called for each interval.
     ///
     /// # Errors
     /// When it cannot be sent.
@@ -76,6 +132,7 @@ impl SensorDiagnostics {
         watcher: &WorldWatcher,
         device: Option<&Device>,
     ) -> Result<(), NodeError> {
+        self.note_off(interval);
         let (after, until) = (interval.previous.time, interval.next.time);
         if interval.was_told(until) || !self.topic.is_due(after, until) {
             return Ok(());
@@ -118,7 +175,7 @@ impl SensorDiagnostics {
 
 #[cfg(test)]
 mod tests {
-    use super::Count;
+    use super::{Count, Off};
     use crate::own_stages::Outcome;
 
     #[test]
@@ -136,6 +193,25 @@ mod tests {
         count.take(3, Outcome::Unanswered, |index| index % 3 == 0);
         count.take(9, Outcome::Misfit, |index| index % 3 == 0);
         assert_eq!((count.published, count.dropped, count.unanswered, count.misfits), (1, 1, 1, 1));
+    }
+
+    #[test]
+    fn what_a_sensor_does_not_measure_because_it_is_set_so_is_not_left_out() {
+        let (mut count, mut off) = (Count::default(), Off::default());
+        count.take(3, Outcome::Published, |_| true);
+        (5..=9).for_each(|index| off.add(index));
+        // It was measured before and leaves later.
+        count.take(4, Outcome::Published, |index| !off.has(index));
+        off.forget_before(4);
+        (12..=13).for_each(|index| off.add(index));
+        count.take(15, Outcome::Published, |index| !off.has(index));
+        assert_eq!((count.published, count.dropped), (3, 3), "10, 11 and 14");
+        off.forget_before(15);
+        assert!(off.spans.is_empty());
+        // After a reset numbers begin anew.
+        off.add(20);
+        off.add(2);
+        assert!(off.has(2) && !off.has(20));
     }
 
     #[test]
