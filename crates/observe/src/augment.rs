@@ -24,8 +24,19 @@ pub trait Augmented {
 
 /// Takes a datum through its row from the stage at place `from` up to the next one of another process, or to the end.
 pub fn augment(datum: &mut impl Augmented, row: &StageRow, from: usize) {
+    pass_some(datum, row, from, |_| true);
+}
+
+/// Takes a reading through its row up to the first stage of another process, past its stages `noise` where the sensor
+/// is set to have none.
+pub(crate) fn augment_as_set(reading: &mut Reading, row: &StageRow, noise: bool) {
+    pass_some(reading, row, 0, |stage| noise || !matches!(stage, AugmentSpec::Noise(_)));
+}
+
+fn pass_some(datum: &mut impl Augmented, row: &StageRow, from: usize, is_on: impl Fn(&AugmentSpec) -> bool) {
     let stages = row.stages().iter().enumerate().skip(from);
-    for (at, stage) in stages.take_while(|(_, stage)| !matches!(stage, AugmentSpec::Own(_))) {
+    let stages = stages.take_while(|(_, stage)| !matches!(stage, AugmentSpec::Own(_)));
+    for (at, stage) in stages.filter(|(_, stage)| is_on(stage)) {
         datum.pass(stage, &mut row.draws(at, datum.index()));
     }
 }

@@ -19,7 +19,7 @@ use selene_base::{Pose, SimTime};
 use selene_sensors::{Sample, Schedule, SensorSpec, StageRow};
 use selene_sim::{EntityId, Model, MountedSensor, RoverSetup};
 
-use crate::augment::augment;
+use crate::augment::augment_as_set;
 use crate::body::BodyObserver;
 use crate::history::History;
 use crate::imu::ImuObserver;
@@ -218,7 +218,7 @@ impl Instrument {
                     measured,
                     truth: self.tells_truth.then_some(truth),
                 };
-                augment(&mut reading, &self.row, 0);
+                augment_as_set(&mut reading, &self.row, setting.noise);
                 self.outbox.put(self.schedule.handed_over(sample), reading);
             }
         }

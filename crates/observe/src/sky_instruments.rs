@@ -13,7 +13,7 @@ use selene_sim::{EntityId, Model, MountedSensor, RoverSetup, Snapshot};
 use selene_terrain::Ruts;
 
 use crate::ObserveError;
-use crate::augment::augment;
+use crate::augment::augment_as_set;
 use crate::device::{Device, SteadyTracer};
 use crate::history::History;
 use crate::instruments::Told;
@@ -191,7 +191,7 @@ impl Instrument {
                     measured,
                     truth: self.tells_truth.then_some(truth),
                 };
-                augment(&mut reading, &self.row, 0);
+                augment_as_set(&mut reading, &self.row, setting.noise);
                 self.outbox.put(self.schedule.handed_over(sample), reading);
             }
         }

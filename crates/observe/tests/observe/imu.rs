@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use common::world;
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::SimTime;
-use selene_observe::{Feed, ImuSample, Instruments, Interval, Measured};
-use selene_sim::World;
+use selene_observe::{Feed, ImuSample, Instruments, Interval, Measured, Reading};
+use selene_sensors::SensorSetting;
+use selene_sim::{EntityId, Settings, World};
 
 const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -1.62);
 /// From one reading to the next, s.
@@ -67,6 +68,35 @@ fn velocity_m_s(interval: &Interval) -> Vector3<f64> {
     let rover = &interval.next.rovers[0];
     let arm = place(interval).0 - rover.world_from_base().translation.vector;
     rover.base_twist.linear + rover.base_twist.angular.cross(&arm)
+}
+
+#[test]
+fn set_to_have_no_noise_it_has_none_of_its_row_either() {
+    let stages = "  stages: [{noise: {sigma: [1.0e-3, 2.0e-2]}}]\n";
+    let mut world = world_with(&sensor("quiet", "base_link", stages), 0.0);
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut instruments = Instruments::default();
+    let mut read = |world: &mut World| -> Vec<Reading> {
+        let heartbeats = (0..3).map(|_| feed.heartbeat(world).expect("heartbeat")).collect::<Vec<_>>();
+        heartbeats.iter().flat_map(|interval| instruments.take(interval)).collect()
+    };
+    let variances = |reading: &Reading| match &reading.measured {
+        Measured::Imu(sample) => sample.white_variances,
+        other => panic!("{other:?}"),
+    };
+    let readings = read(&mut world);
+    assert!(readings.len() >= 20, "{} readings", readings.len());
+    for reading in readings {
+        assert!(reading.truth.as_ref() != Some(&reading.measured) && variances(&reading) != [0.0; 2]);
+    }
+    let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
+    let sensors = [((EntityId(1), "perfect".to_owned()), quiet)].into();
+    world.set(&Settings { sensors, ..Settings::default() }).expect("set");
+    let readings = read(&mut world);
+    assert!(readings.len() >= 20, "{} readings", readings.len());
+    for reading in readings {
+        assert_eq!((reading.truth.as_ref(), variances(&reading)), (Some(&reading.measured), [0.0; 2]));
+    }
 }
 
 #[test]
