@@ -4,8 +4,9 @@
 //! Without noise all that is drawn anew from sample to sample is gone: white noise, drifts and walks, for a camera its
 //! stages `noise` and `intensity_noise` as a whole. What is drawn once (biases, scale errors, misalignments) stays, and
 //! so do ranges, steps and outages. Sensors of the rover's own body that count and integrate (encoders, odometry,
-//! torques, battery, temperature) keep theirs: it is in what they remember. So does a time-of-flight camera: its noise is that
-//! of the electrons that it counts. A radar without noise has steady echoes and no false alarms.
+//! torques, battery, temperature) keep theirs: it is in what they remember. So does a time-of-flight camera: its noise
+//! is that of the electrons that it counts. A radar without noise has steady echoes, a receiver without noise and no
+//! false alarms. Of a sensor without noise the stages `noise` of its row add none.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub enum SettingError {
     /// A camera cannot meter.
     #[error("auto_exposure: value true is not allowed: the camera's stages do not give its metering's target")]
     CannotMeter,
-    /// Its noise is part of what it remembers.
+    /// Its noise is part of what it counts or remembers.
     #[error("noise: value false is not allowed: the noise of this sensor is in what it counts or integrates")]
     NoiseStays,
 }
@@ -192,7 +193,7 @@ impl RadarSpec {
     #[must_use]
     pub fn without_noise(&self) -> Self {
         Self {
-            fluctuation: Fluctuation::Steady,
+            fluctuation: Fluctuation::Noiseless,
             range_sigma_m: 0.0,
             azimuth_sigma_deg: 0.0,
             elevation_sigma_deg: 0.0,
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_can_be_taken_from_all_but_those_that_integrate() {
+    fn noise_can_be_taken_from_all_but_those_that_count_or_integrate() {
         let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
         for file in [
             "imu.yaml",

@@ -11,7 +11,9 @@
 //! Powers of a resolution cell of range, azimuth, elevation and Doppler speed add; it is told at the mean of what is in
 //! it, weighted by power: so what is in one cell is one return. The power that is measured of a cell of the mean S/N is
 //! |√(S/N) + n|² with complex normal noise n of the power 1, or, where scatterers fluctuate (`swerling1`), (1 + S/N)
-//! times an exponential variate. Cells over the threshold are told. Range, angles and speed have noise of their own.
+//! times an exponential variate. Cells over the threshold are told. Range, angles and speed have noise of their own; a
+//! speed that it takes over the limits is told as one within, a range that it takes over the limits is not told. A
+//! radar that is set to have no noise tells the mean S/N and no false alarms.
 //! False alarms are as many as a Poisson variate says, anywhere, with the power of noise that has passed the threshold.
 //!
 //! The speed is the rate of the range between the radar and the point that the ray meets, by the motion of both over
@@ -157,22 +159,30 @@ impl Radar {
                 cells.entry(self.cell(&echo)).or_default().add(&echo);
             }
         }
-        let threshold = self.spec.threshold();
         let mut noise = stream_at(seed, &self.spec.name, sample.index);
         let mut returns = Vec::new();
         for (cell, content) in &cells {
             noise.set_word_pos(self.number(cell) * CELL_WORDS);
-            returns.extend(self.measured(content, &mut noise).filter(|told| told.snr >= threshold));
+            returns.extend(self.measured(content, &mut noise).filter(|told| self.tells(told)));
         }
         returns.append(&mut self.false_alarms(seed, sample));
-        let truth = cells.values().filter_map(Content::mean).filter(|told| told.snr >= threshold).collect();
+        let truth = cells.values().filter_map(Content::mean).filter(|told| self.tells(told)).collect();
         RadarReading { returns: self.strongest(returns), truth: self.strongest(truth) }
+    }
+
+    /// Whether a return is strong enough and in range.
+    fn tells(&self, told: &RadarReturn) -> bool {
+        told.snr >= self.spec.threshold() && self.is_in_range(told.range_m)
+    }
+
+    fn is_in_range(&self, range_m: f64) -> bool {
+        (self.spec.min_range_m..=self.spec.max_range_m).contains(&range_m)
     }
 
     /// Mean power over the noise of what a ray met; 0 of nothing.
     fn snr(&self, met: &BeamReturn, ray: &Ray) -> f64 {
         let range_m = f64::from(met.range_m);
-        let in_range = range_m > 0.0 && (self.spec.min_range_m..=self.spec.max_range_m).contains(&range_m);
+        let in_range = range_m > 0.0 && self.is_in_range(range_m);
         let Some(surface) = self.spec.surfaces.of(met.class).filter(|_| in_range) else { return 0.0 };
         let area_m2 = surface.cross_section_m2(f64::from(met.cos_incidence), range_m, ray.solid_angle_sr);
         self.snr_at_1_m * ray.pattern * area_m2 / range_m.powi(4)
@@ -228,6 +238,7 @@ impl Radar {
                     let half = std::f64::consts::FRAC_1_SQRT_2;
                     (mean.snr.sqrt() + along * half).powi(2) + (across * half).powi(2)
                 }
+                Fluctuation::Noiseless => mean.snr,
                 Fluctuation::Swerling1 => (1.0 + mean.snr) * 0.5 * (along * along + across * across),
             };
             let told = spec.elevation_resolution_deg.map_or(0.0, |_| 1.0);
@@ -235,7 +246,7 @@ impl Radar {
                 range_m: mean.range_m + spec.range_sigma_m * range,
                 azimuth_rad: mean.azimuth_rad + spec.azimuth_sigma_deg.to_radians() * azimuth,
                 elevation_rad: mean.elevation_rad + told * spec.elevation_sigma_deg.to_radians() * elevation,
-                speed_m_s: mean.speed_m_s + spec.speed_sigma_m_s * speed,
+                speed_m_s: spec.folded_m_s(mean.speed_m_s + spec.speed_sigma_m_s * speed),
                 snr,
             }
         };

@@ -1,7 +1,7 @@
 //! A radar's file.
 
 use garde::Validate;
-use selene_base::input::{non_negative, positive, within};
+use selene_base::input::{non_negative, within};
 use serde::Deserialize;
 
 use super::surface::SurfacesSpec;
@@ -17,6 +17,13 @@ const BOLTZMANN_J_K: f64 = 1.380_649e-23;
 const REFERENCE_K: f64 = 290.0;
 /// Speed of light, m/s.
 const LIGHT_M_S: f64 = 299_792_458.0;
+/// The finest and the coarsest cell in range, m, and speed, m/s; the finest in angles, degrees. So cells have numbers.
+const RESOLUTION_MIN: f64 = 1e-3;
+const RESOLUTION_MAX: f64 = 1e4;
+/// The farthest range, m.
+const RANGE_MAX_M: f64 = 1e6;
+/// The fastest rate of range, m/s.
+const SPEED_MAX_M_S: f64 = 1e5;
 /// The most returns of a scan.
 const RETURNS_MAX: u32 = 65_536;
 /// The most false alarms of a scan, in the mean.
@@ -89,28 +96,28 @@ pub struct RadarSpec {
     /// Nearer echoes are left out, m.
     #[garde(custom(non_negative))]
     pub min_range_m: f64,
-    /// Farther ones too, m; above `min_range_m`.
-    #[garde(custom(more_than(self.min_range_m)))]
+    /// Farther ones too, m; above `min_range_m`, 1e6 at most.
+    #[garde(custom(more_than(self.min_range_m)), custom(within(0.0, RANGE_MAX_M)))]
     pub max_range_m: f64,
-    /// Length of a resolution cell, m.
-    #[garde(custom(positive))]
+    /// Length of a resolution cell, m, 0.001 to 10 000.
+    #[garde(custom(within(RESOLUTION_MIN, RESOLUTION_MAX)))]
     pub range_resolution_m: f64,
-    /// Its width in azimuth, degrees.
-    #[garde(custom(positive))]
+    /// Its width in azimuth, degrees, 0.001 to 360.
+    #[garde(custom(within(RESOLUTION_MIN, 360.0)))]
     pub azimuth_resolution_deg: f64,
-    /// The same in elevation, degrees; none: the radar tells no elevation.
-    #[garde(inner(custom(positive)))]
+    /// The same in elevation, degrees, 0.001 to 360; none: the radar tells no elevation.
+    #[garde(inner(custom(within(RESOLUTION_MIN, 360.0))))]
     #[serde(default)]
     pub elevation_resolution_deg: Option<f64>,
-    /// The same in speed, m/s.
-    #[garde(custom(positive))]
+    /// The same in speed, m/s, 0.001 to 10 000.
+    #[garde(custom(within(RESOLUTION_MIN, RESOLUTION_MAX)))]
     pub speed_resolution_m_s: f64,
     /// The lowest and the highest rate of range that it tells, m/s, below 0 of what comes nearer: others are told as
-    /// one within.
+    /// one within. From −1e5 to 1e5.
     #[garde(custom(low_and_high))]
     pub speed_limits_m_s: [f64; 2],
-    /// Standard deviation of the range, m.
-    #[garde(custom(non_negative))]
+    /// Standard deviation of the range, m, 0 to 1e6.
+    #[garde(custom(within(0.0, RANGE_MAX_M)))]
     pub range_sigma_m: f64,
     /// Standard deviation of the azimuth, degrees.
     #[garde(custom(within(0.0, 45.0)))]
@@ -119,8 +126,8 @@ pub struct RadarSpec {
     #[garde(custom(within(0.0, 45.0)))]
     #[serde(default)]
     pub elevation_sigma_deg: f64,
-    /// Standard deviation of the rate of range, m/s.
-    #[garde(custom(non_negative))]
+    /// Standard deviation of the rate of range, m/s, 0 to 1e5.
+    #[garde(custom(within(0.0, SPEED_MAX_M_S)))]
     pub speed_sigma_m_s: f64,
     /// False alarms of a scan in the mean, 0 to 10 000.
     #[garde(custom(within(0.0, FALSE_ALARMS_MAX)))]
@@ -153,6 +160,9 @@ pub enum Fluctuation {
     Steady,
     /// As the sum of many scatterers of random phases: its power is exponentially distributed.
     Swerling1,
+    /// Not, and without the receiver's noise: a radar that is set to have no noise. No file says so.
+    #[serde(skip)]
+    Noiseless,
 }
 
 impl RadarSpec {
@@ -187,7 +197,8 @@ impl RadarSpec {
     #[must_use]
     pub fn folded_m_s(&self, rate_m_s: f64) -> f64 {
         let [low, high] = self.speed_limits_m_s;
-        low + (rate_m_s - low).rem_euclid(high - low)
+        // What is within stays to the last bit.
+        if (low..high).contains(&rate_m_s) { rate_m_s } else { low + (rate_m_s - low).rem_euclid(high - low) }
     }
 }
 
@@ -213,13 +224,14 @@ fn rays_fit(rays: &[u32; 2], (): &()) -> garde::Result {
     Err(garde::Error::new(format!("value {rays:?} is not allowed: together they must be 1 to {RAYS_MAX}")))
 }
 
-/// A garde check: two finite speeds in order.
+/// A garde check: two speeds in order.
 fn low_and_high(limits_m_s: &[f64; 2], (): &()) -> garde::Result {
     let [low, high] = *limits_m_s;
-    if low.is_finite() && high.is_finite() && low < high {
+    if -SPEED_MAX_M_S <= low && low < high && high <= SPEED_MAX_M_S {
         return Ok(());
     }
-    Err(garde::Error::new(format!("value {limits_m_s:?} is not allowed: must be finite, the lower one first")))
+    let allowed = format!("must be -{SPEED_MAX_M_S} to {SPEED_MAX_M_S}, the lower one first");
+    Err(garde::Error::new(format!("value {limits_m_s:?} is not allowed: {allowed}")))
 }
 
 /// A garde check: returns of a scan.

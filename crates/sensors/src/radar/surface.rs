@@ -25,7 +25,7 @@ const COS_MIN: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfaceSpec {
-    /// q: what of the power a sphere sends back by facets, 0 to 1.
+    /// q: cross-section of a large sphere over πa², by facets, 0 to 1: 1 of a perfect conductor.
     #[garde(custom(within(0.0, 1.0)))]
     pub quasi_specular: f64,
     /// s: root mean square of the slopes of these facets, 0.02 to 2.
@@ -34,8 +34,8 @@ pub struct SurfaceSpec {
     /// How these slopes are spread.
     #[garde(skip)]
     pub slopes: SlopeLaw,
-    /// d: what of it a sphere sends back diffusely, 0 to 1.
-    #[garde(custom(within(0.0, 1.0)))]
+    /// d: the same, diffusely, 0 to 8/3: a sphere that sends all back by Lambert's law (n = 2) has 8/3.
+    #[garde(custom(within(0.0, 8.0 / 3.0)))]
     pub diffuse: f64,
     /// n, 1 to 4.
     #[garde(custom(within(1.0, 4.0)))]

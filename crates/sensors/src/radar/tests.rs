@@ -255,6 +255,58 @@ fn range_azimuth_elevation_and_speed_scatter_as_configured() {
 }
 
 #[test]
+fn what_noise_takes_over_the_limits_is_told_as_another_speed_or_not_at_all() {
+    let limits = RadarSpec { speed_limits_m_s: [-2.0, 2.0], min_range_m: 9.0, max_range_m: 10.0, ..spec() };
+    let noisy = Radar::new(RadarSpec { rays: [1, 1], range_sigma_m: 0.5, speed_sigma_m_s: 1.0, ..limits });
+    let read = |index| noisy.read(&[met(9.9, 1.0)], |_| 1.9, SEED, sample(index)).returns;
+    let told: Vec<RadarReturn> = (0..1000).flat_map(read).collect();
+    assert!(told.iter().all(|told| (9.0..=10.0).contains(&told.range_m) && (-2.0..=2.0).contains(&told.speed_m_s)));
+    // Of a normal variate, −1.8 to 0.2 deviations have 0.543; more than 0.1 deviations over it, 0.46, come out below 0.
+    assert!((480..610).contains(&told.len()), "{} of 1000", told.len());
+    assert!(told.iter().filter(|told| told.speed_m_s < 0.0).count() > 150);
+}
+
+#[test]
+fn without_noise_all_samples_tell_the_truth() {
+    let noisy = RadarSpec {
+        fluctuation: Fluctuation::Swerling1,
+        range_sigma_m: 0.1,
+        azimuth_sigma_deg: 0.3,
+        speed_sigma_m_s: 0.03,
+        false_alarms: 5.0,
+        ..spec()
+    };
+    let scene: Vec<BeamReturn> = (0..600).map(|i| met(5.0 + 0.01 * f64::from(i), 1.0)).collect();
+    let read = |spec: &RadarSpec, index| Radar::new(spec.clone()).read(&scene, |_| 1.0, SEED, sample(index));
+    assert!(read(&noisy, 0).returns != read(&noisy, 1).returns);
+    let [first, second] = [0, 1].map(|index| read(&noisy.without_noise(), index));
+    assert!(first.returns.len() > 20, "{} returns", first.returns.len());
+    assert_eq!((&first.returns, &second.returns), (&second.returns, &first.truth));
+}
+
+#[test]
+fn the_finest_cells_of_the_largest_field_have_numbers_of_their_own() {
+    let finest = RadarSpec {
+        horizontal_fov_deg: 180.0,
+        vertical_fov_deg: 170.0,
+        max_range_m: 1e6,
+        range_resolution_m: 1e-3,
+        azimuth_resolution_deg: 1e-3,
+        elevation_resolution_deg: Some(1e-3),
+        speed_resolution_m_s: 1e-3,
+        speed_limits_m_s: [-1e5, 1e5],
+        ..spec()
+    };
+    let radar = Radar::new(RadarSpec { rays: [1, 1], ..finest });
+    let at = |range_m: f64| {
+        radar.cell(&RadarReturn { range_m, azimuth_rad: FRAC_PI_2, elevation_rad: 1.48, speed_m_s: 9e4, snr: 1.0 })
+    };
+    let [last, before] = [at(1e6), at(1e6 - 2.5e-3)];
+    assert!(last[0] - before[0] == 3 && radar.number(&last) > radar.number(&before));
+    assert!(radar.number(&last) < u128::MAX / super::CELL_WORDS);
+}
+
+#[test]
 fn false_alarms_come_at_their_rate_and_the_strongest_returns_are_told() {
     const SCANS: u64 = 3000;
     let radar = Radar::new(RadarSpec { false_alarms: 2.5, ..spec() });
