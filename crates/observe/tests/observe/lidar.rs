@@ -200,8 +200,9 @@ fn a_time_of_flight_camera_tells_the_ground_ahead_and_the_same_for_any_number_of
             ["width: 640", "width: 64"],
             ["height: 576", "height: 58"],
             ["look_at_m: [2.0, 0, 0]", "look_at_m: [1.6, 0, 0]"],
-            // Enough light to tell the two frequencies' turns apart in the Sun.
-            ["emitted_w: 2", "emitted_w: 20"],
+            // Enough light to tell the two frequencies' turns apart in the Sun, over the whole image.
+            ["emitted_w: 2", "emitted_w: 21.5"],
+            ["illumination_deg: [75, 65]", "illumination_deg: [75, 70]"],
             ["truth: false", "truth: true"],
             ["cloud: false", "cloud: true"],
         ],

@@ -1,7 +1,7 @@
 //! Time-of-flight cameras: modulated light of their own, whose phase tells how far each pixel sees (`phase`).
 //!
 //! A source of the radiant intensity I (W/sr) gives a diffuse surface of the reflectance ρ at the distance r, under the
-//! angle i, the radiance ρ/π · I cos i/r². A pixel collects L · a² · π/4N² of a radiance L through the lens. Of the N_s
+//! angle i, the radiance ρ/π · I cos i/r². It lights a pyramid evenly and nothing outside of it. A pixel collects L · a² · π/4N² of a radiance L through the lens. Of the N_s
 //! electrons of its own light and the N_a of sunlight that a pixel so gets in the time of a phase, each of its two taps
 //! takes half: B = (N_s + N_a)/2 and A = m N_s/2 with the modulation contrast m. Each sample has shot noise (Gaussian,
 //! of the variance of its mean) and read noise. Sunlight is what the pixel's centre sees of it, as cameras are traced;
@@ -48,6 +48,8 @@ pub struct TofCamera {
     spec: TofCameraSpec,
     /// Of the rays of all pixels in the optical frame, pixel by pixel, unit.
     directions: Vec<Vector3<f64>>,
+    /// Which of these rays its own light goes along.
+    is_lit: Vec<bool>,
     /// Distance along the axis over that along the ray of each pixel's centre.
     along_axis: Vec<f64>,
     electrons_of_radiance: f64,
@@ -70,8 +72,10 @@ impl TofCamera {
             offsets.iter().map(move |offset| at(offset).normalize()).collect::<Vec<_>>()
         };
         let along_axis = |(column, row)| 1.0 / spec.direction(f64::from(column), f64::from(row)).norm();
+        let directions: Vec<Vector3<f64>> = pixels().flat_map(around).collect();
         Self {
-            directions: pixels().flat_map(around).collect(),
+            is_lit: directions.iter().map(|direction| spec.lights(direction)).collect(),
+            directions,
             along_axis: pixels().map(along_axis).collect(),
             electrons_of_radiance: spec.electrons_of_radiance(),
             intensity_w_sr: spec.intensity_w_sr(),
@@ -136,8 +140,9 @@ impl TofCamera {
                 if let Some(rng) = &mut noise {
                     rng.set_word_pos(column as u128 * PIXEL_WORDS);
                 }
-                let along_axis = self.along_axis[row * columns + column];
-                pixels.push(self.pixel(met, f64::from(*sunlit), along_axis, noise.as_mut()));
+                let pixel = row * columns + column;
+                let is_lit = &self.is_lit[pixel * rays..(pixel + 1) * rays];
+                pixels.push(self.pixel(met, is_lit, f64::from(*sunlit), self.along_axis[pixel], noise.as_mut()));
             }
             pixels
         };
@@ -150,10 +155,17 @@ impl TofCamera {
         }
     }
 
-    fn pixel(&self, met: &[BeamReturn], sunlit: f64, along_axis: f64, mut noise: Option<&mut Stream>) -> Pixel {
+    fn pixel(
+        &self,
+        met: &[BeamReturn],
+        is_lit: &[bool],
+        sunlit: f64,
+        along_axis: f64,
+        mut noise: Option<&mut Stream>,
+    ) -> Pixel {
         let mut is_full = false;
         let demodulate = |frequency_mhz: &u32| {
-            let mut samples = self.phasor(*frequency_mhz, met, sunlit).samples();
+            let mut samples = self.phasor(*frequency_mhz, met, is_lit, sunlit).samples();
             if let Some(rng) = noise.as_deref_mut() {
                 samples.iter_mut().for_each(|sample| *sample += self.sigma_e(*sample) * gaussian(rng));
             }
@@ -171,13 +183,15 @@ impl TofCamera {
     }
 
     /// What a pixel's rays bring of one frequency.
-    fn phasor(&self, frequency_mhz: u32, met: &[BeamReturn], sunlit: f64) -> Phasor {
+    fn phasor(&self, frequency_mhz: u32, met: &[BeamReturn], is_lit: &[bool], sunlit: f64) -> Phasor {
         let mut phasor = Phasor::default();
         let each = 1.0 / met.len() as f64;
         let mut redder = 0.0;
-        for met in met.iter().filter(|met| met.range_m > 0.0 && met.range_m.is_finite()) {
+        let surfaces = met.iter().zip(is_lit).filter(|(met, _)| met.range_m > 0.0 && met.range_m.is_finite());
+        for (met, is_lit) in surfaces {
             let (range_m, reflectance) = (f64::from(met.range_m), met.reflectance_at(self.spec.wavelength_nm));
-            let lit = self.intensity_w_sr * f64::from(met.cos_incidence) / (range_m * range_m);
+            let intensity_w_sr = if *is_lit { self.intensity_w_sr } else { 0.0 };
+            let lit = intensity_w_sr * f64::from(met.cos_incidence) / (range_m * range_m);
             let own_e = each * self.electrons_of_radiance * reflectance * lit / std::f64::consts::PI;
             phasor.add(frequency_mhz, range_m, 0.5 * self.spec.modulation_contrast * own_e, 0.5 * own_e);
             let visible = f64::from(met.reflectance);
@@ -196,7 +210,9 @@ impl TofCamera {
 
     fn distance_m(&self, told: &[Demodulated]) -> f64 {
         match (self.spec.frequencies_mhz.as_slice(), told) {
-            ([one, other], [first, second]) => unwrapped_m([*one, *other], [*first, *second]),
+            ([one, other], [first, second]) => {
+                unwrapped_m([*one, *other], [*first, *second], self.spec.read_noise_e.powi(2))
+            }
             ([frequency_mhz, ..], [only, ..]) => distance_m(only.phase_rad, *frequency_mhz),
             _ => f64::NAN,
         }

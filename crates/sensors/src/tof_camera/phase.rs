@@ -68,8 +68,9 @@ pub(super) fn distance_m(phase_rad: f64, frequency_mhz: u32) -> f64 {
 }
 
 /// The distance that two phases agree on best, m: of all whole numbers of turns within the common distance those
-/// whose two distances differ least, and of these two the mean, weighted by (f A)²/B, the inverse of their variances.
-pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2]) -> f64 {
+/// whose two distances differ least, and of these two the mean, weighted by (f A)²/(B + σ²), to which the inverse of
+/// their variances is in proportion. `variance_e2` is σ², electrons squared.
+pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2], variance_e2: f64) -> f64 {
     let common_mhz = greatest_common_divisor(frequencies_mhz[0], frequencies_mhz[1]).max(1);
     let common_m = wrap_m(common_mhz);
     let [wrap_0, wrap_1] = frequencies_mhz.map(wrap_m);
@@ -84,7 +85,7 @@ pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2]) -> 
     let best = candidates.min_by(|a, b| apart(*a).total_cmp(&apart(*b))).unwrap_or([first_m, second_m]);
     let weight = |i: usize| {
         let sharp = f64::from(frequencies_mhz[i]) * told[i].amplitude_e;
-        sharp * sharp / told[i].mean_e.max(1.0)
+        sharp * sharp / (told[i].mean_e + variance_e2).max(1.0)
     };
     let [w0, w1] = [weight(0), weight(1)];
     let share = if w0 + w1 > 0.0 { w1 / (w0 + w1) } else { 0.5 };
@@ -93,4 +94,31 @@ pub(super) fn unwrapped_m(frequencies_mhz: [u32; 2], told: [Demodulated; 2]) -> 
 
 fn wrap_m(frequency_mhz: u32) -> f64 {
     LIGHT_M_S / (2e6 * f64::from(frequency_mhz))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demodulated, TAU, distance_m, unwrapped_m};
+
+    #[test]
+    fn two_distances_are_weighted_by_the_inverse_of_their_variances() {
+        const VARIANCE_E2: f64 = 200.0;
+        let frequencies_mhz = [20, 30];
+        // At 3 m, the phase of one off by a bit.
+        let phase = |mhz: u32| 3.0 / distance_m(1.0, mhz);
+        let told = [
+            Demodulated { phase_rad: phase(20) + 0.01, amplitude_e: 90.0, mean_e: 100.0 },
+            Demodulated { phase_rad: phase(30), amplitude_e: 60.0, mean_e: 400.0 },
+        ];
+        assert!(told.iter().all(|told| told.phase_rad < TAU));
+        // √((B + σ²)/2)/A, in metres.
+        let variance = |i: usize| {
+            let sigma_rad = ((told[i].mean_e + VARIANCE_E2) / 2.0).sqrt() / told[i].amplitude_e;
+            distance_m(sigma_rad, frequencies_mhz[i]).powi(2)
+        };
+        let [first, second] = [0, 1].map(|i| 1.0 / variance(i));
+        let expected_m = 3.0 + distance_m(0.01, 20) * first / (first + second);
+        let got_m = unwrapped_m(frequencies_mhz, told, VARIANCE_E2);
+        assert!((got_m - expected_m).abs() < 1e-9, "{got_m} and not {expected_m}");
+    }
 }

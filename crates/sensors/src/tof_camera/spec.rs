@@ -75,7 +75,8 @@ pub struct TofCameraSpec {
     /// Mean power of its own light while it integrates, W.
     #[garde(custom(within(1e-6, 1e4)))]
     pub emitted_w: f64,
-    /// Full angles over which that light is spread evenly, horizontal and vertical, degrees, 1 to 170.
+    /// Full angles over which that light is spread evenly, horizontal and vertical, degrees, 1 to 170; there is none
+    /// outside.
     #[garde(custom(lit_angles))]
     pub illumination_deg: [f64; 2],
     /// The light's wavelength, nm, 550 to 1550.
@@ -166,6 +167,12 @@ impl TofCameraSpec {
     pub(super) fn intensity_w_sr(&self) -> f64 {
         let [a, b] = self.illumination_deg.map(|full_deg| (0.5 * full_deg).to_radians().sin());
         self.emitted_w / (4.0 * (a * b).asin())
+    }
+
+    /// Whether its own light goes in a direction of the optical frame.
+    pub(super) fn lights(&self, direction: &Vector3<f64>) -> bool {
+        let [wide, high] = self.illumination_deg.map(|full_deg| (0.5 * full_deg).to_radians().tan() * direction.z);
+        direction.x.abs() <= wide && direction.y.abs() <= high
     }
 
     /// The part of sunlight that the filter lets pass: of a black body at the Sun's effective temperature,

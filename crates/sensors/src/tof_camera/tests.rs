@@ -81,7 +81,7 @@ fn mean_and_sigma(values: &[f64]) -> [f64; 2] {
 /// One pixel's distance without noise, along its ray.
 fn exact_m(spec: TofCameraSpec, met: &[BeamReturn]) -> f64 {
     let camera = TofCamera::new(spec);
-    let (depth_m, ..) = camera.pixel(met, 0.0, 1.0, None);
+    let (depth_m, ..) = camera.pixel(met, &vec![true; met.len()], 0.0, 1.0, None);
     f64::from(depth_m)
 }
 
@@ -125,6 +125,22 @@ fn electrons_follow_from_the_radiometric_formula() {
 }
 
 #[test]
+fn its_own_light_is_within_its_pyramid_alone() {
+    let camera = TofCamera::new(TofCameraSpec { illumination_deg: [30.0, 20.0], ..spec() });
+    let [_, image] = of_sphere(&camera, 2.0, 0.0);
+    // An image from −tan 30° to tan 30° across has 100 of these pixels.
+    let half_px = |deg: f64| 50.0 * deg.to_radians().tan() / 30.0_f64.to_radians().tan();
+    let (wide_px, high_px) = (half_px(15.0), half_px(10.0));
+    for (pixel, amplitude_e) in image.amplitude_e.iter().enumerate() {
+        let (right, down) = ((pixel % 100) as f64 - 49.5, (pixel / 100) as f64 - 39.5);
+        let is_lit = right.abs() < wide_px && down.abs() < high_px;
+        assert_eq!(*amplitude_e > 0, is_lit, "pixel {pixel}");
+    }
+    let lit = image.amplitude_e.iter().filter(|amplitude_e| **amplitude_e > 0).count();
+    assert_eq!(lit, 46 * 30);
+}
+
+#[test]
 fn distances_scatter_as_lange_and_seitz_have_it_in_the_dark_and_in_sunlight() {
     for (sunlit, read_noise_e) in [(0.0, 0.0), (60.0, 0.0), (60.0, 25.0)] {
         let camera = TofCamera::new(TofCameraSpec { read_noise_e, ..spec() });
@@ -165,12 +181,12 @@ fn a_pixel_at_an_edge_tells_the_phase_of_the_sum() {
 #[test]
 fn full_dark_and_empty_pixels_tell_no_distance() {
     let camera = TofCamera::new(spec());
-    let depth = |met: &BeamReturn, sunlit: f64| camera.pixel(std::slice::from_ref(met), sunlit, 1.0, None).0;
+    let depth = |met: &BeamReturn, sunlit: f64| camera.pixel(std::slice::from_ref(met), &[true], sunlit, 1.0, None).0;
     assert!(depth(&met(2.0), 0.0).is_finite());
     assert!(depth(&met(2.0), 1e6).is_nan(), "the Sun fills its well");
     assert!(depth(&met(500.0), 0.0).is_nan(), "too little comes back");
     assert!(depth(&BeamReturn::NONE, 0.0).is_nan());
-    let (.., full) = camera.pixel(&[met(2.0)], 1e6, 1.0, None);
+    let (.., full) = camera.pixel(&[met(2.0)], &[true], 1e6, 1.0, None);
     assert_eq!(full, 60_000);
 }
 
