@@ -148,7 +148,7 @@ impl Budget {
         let fresh = self.limit_bytes_s * now.saturating_sub(self.filled).as_secs_f64();
         self.left_bytes = (self.left_bytes + fresh).min(self.limit_bytes_s * BURST.as_secs_f64());
         self.filled = self.filled.max(now);
-        let has_room = !is_frame || self.left_bytes > 0.0;
+        let has_room = !is_frame || bytes == 0 || self.left_bytes > 0.0;
         if has_room {
             self.left_bytes -= bytes as f64;
         }
@@ -199,6 +199,13 @@ mod tests {
         }
         // Where the others take more than all, what was left at the beginning lets one through.
         assert_eq!(frames_that_pass(10_000.0, 20_000), 1);
+    }
+
+    #[test]
+    fn a_frame_that_nobody_hears_passes_a_full_link() {
+        let mut budget = Budget::new(10_000.0);
+        let passes = [FRAME_BYTES, FRAME_BYTES, 0].map(|bytes| budget.takes(Duration::ZERO, bytes, true));
+        assert_eq!(passes, [true, false, true]);
     }
 
     /// How many images and how many numbers arrive of ten each, and what was left out of the images.
