@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use selene_base::SimTime;
 use selene_sensors::SensorSetting;
-use selene_sim::{Command, EntityId, LampCommand, Settings, World};
+use selene_sim::{Command, EntityId, LampCommand, Settings, SettingsError, State, World};
 
 use crate::Begin;
 
@@ -26,14 +26,15 @@ struct Board {
     time: SimTime,
     /// Whether somebody set something since the node last looked.
     is_new: bool,
-    lamps: Vec<(EntityId, LampCommand)>,
+    /// How bright lamps are to be, by rover and name.
+    lamps: BTreeMap<(EntityId, String), f64>,
 }
 
 impl LiveSettings {
     /// Begins with what a run that is gone on with had set.
     pub fn begin(&self, begin: &Begin) {
         if let Begin::Resume(checkpoint) = begin {
-            self.lock().settings = checkpoint.state.settings();
+            self.lock().read_all(&checkpoint.state);
         }
     }
 
@@ -78,7 +79,7 @@ impl LiveSettings {
 
     /// Commands a rover's lamp.
     pub fn light(&self, rover: EntityId, command: LampCommand) {
-        self.lock().lamps.push((rover, command));
+        self.lock().lamps.insert((rover, command.lamp), command.level);
     }
 
     /// Has a world that begins take what was set before.
@@ -91,38 +92,26 @@ impl LiveSettings {
         self.hand_to(world, World::set);
     }
 
-    fn hand_to(
-        &self,
-        world: &mut World,
-        set: impl FnOnce(&mut World, &Settings) -> Result<(), selene_sim::SettingsError>,
-    ) {
+    /// Tells what a world has of which nothing can be set here.
+    pub(crate) fn tell(&self, world: &World) {
+        self.lock().read_all(world.state());
+    }
+
+    fn hand_to(&self, world: &mut World, set: impl Fn(&mut World, &Settings) -> Result<(), SettingsError>) {
         let mut board = self.lock();
         if std::mem::take(&mut board.is_new) {
             board.drop_settings_of_the_gone(world);
-            if let Err(error) = set(world, &board.settings) {
-                tracing::warn!("a setting was not taken: {error}");
-                board.settings = world.state().settings();
-            }
+            board.set(world, set);
         }
-        let lamps = std::mem::take(&mut board.lamps);
-        if !lamps.is_empty() {
-            for (rover, command) in lamps {
-                if let Err(error) = world.drive(rover, Command::Lamp(command)) {
-                    tracing::warn!("a lamp was not set: {error}");
-                }
-            }
-            // At once, as the heartbeat to come would at its beginning: who asks for the level hears the new one.
-            world.take_commands();
-        }
-        board.read(world);
+        board.light(world);
+        board.read(world.state());
     }
 
     /// Forgets what was set in a world that is not there any more.
     pub(crate) fn begin_anew(&self, world: &World) {
         let mut board = self.lock();
-        board.settings = world.state().settings();
-        (board.is_new, board.lamps) = (false, Vec::new());
-        board.read(world);
+        (board.is_new, board.lamps) = (false, BTreeMap::new());
+        board.read_all(world.state());
     }
 
     /// Settings are whole even if somebody panicked while holding them.
@@ -143,8 +132,45 @@ impl Board {
         });
     }
 
-    fn read(&mut self, world: &World) {
-        let state = world.state();
+    /// Sets part by part: what the world refuses stays as it is there, and all else is set.
+    fn set(&mut self, world: &mut World, set: impl Fn(&mut World, &Settings) -> Result<(), SettingsError>) {
+        let mut taken = world.state().settings();
+        let mut set_part = |change: &dyn Fn(&mut Settings)| {
+            let mut changed = taken.clone();
+            change(&mut changed);
+            match set(world, &changed) {
+                Ok(()) => taken = changed,
+                Err(error) => tracing::warn!("a setting was not taken: {error}"),
+            }
+        };
+        set_part(&|settings| settings.sky_offset = self.settings.sky_offset);
+        for (sensor, setting) in &self.settings.sensors {
+            set_part(&|settings| {
+                settings.sensors.insert(sensor.clone(), *setting);
+            });
+        }
+        self.settings = taken;
+    }
+
+    fn light(&mut self, world: &mut World) {
+        if self.lamps.is_empty() {
+            return;
+        }
+        for ((rover, lamp), level) in std::mem::take(&mut self.lamps) {
+            if let Err(error) = world.drive(rover, Command::Lamp(LampCommand { lamp, level })) {
+                tracing::warn!("a lamp was not set: {error}");
+            }
+        }
+        // At once, as the heartbeat to come would at its beginning: who asks for the level hears the new one.
+        world.take_commands();
+    }
+
+    fn read_all(&mut self, state: &State) {
+        self.settings = state.settings();
+        self.read(state);
+    }
+
+    fn read(&mut self, state: &State) {
         self.time = state.time;
         self.lamp_levels.retain(|id, _| state.rovers.contains_key(id));
         for (id, rover) in &state.rovers {
@@ -153,5 +179,57 @@ impl Board {
                 *levels = rover.driver.lamp_levels().to_vec();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LiveSettings;
+    use selene_base::SimTime;
+    use selene_sensors::SensorSetting;
+    use selene_sim::{EntityId, LampCommand, LoadOptions, Scenario, World};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    const ROVER: EntityId = EntityId(1);
+
+    /// A VIPER on the test yard with an inertial unit.
+    fn world() -> World {
+        let text = "name: test\nutc: \"2026-11-21T12:00:00Z\"\nseed: 1\ngravity_m_s2: 1.62\nstep_s: 0.001\n\
+                    heartbeat_s: 0.01\nsite: ../site/test_yard.yaml\nsoil: ../soil/lunar.yaml\n\
+                    rover: { file: ../rover/viper.yaml, x_m: 0, y_m: 0, yaw_deg: 0 }\n\
+                    sensors: [../sensor/imu.yaml]\n";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario/test.yaml");
+        let scenario = Scenario::parse(text, &path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        World::new(Arc::new(scenario)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn what_is_refused_takes_back_nothing_else() {
+        let (live, mut world) = (LiveSettings::default(), world());
+        let off = SensorSetting { enabled: false, ..SensorSetting::default() };
+        let later = SimTime::from_nanos(3_600_000_000_000);
+        live.set_sky_offset(later);
+        // One before and one after that which there is, in the order of names.
+        for sensor in ["camera", "imu", "sonar"] {
+            live.set_sensor(ROVER, sensor, |_| off);
+        }
+        live.give(&mut world);
+        let set = world.state().settings();
+        assert_eq!((set.sky_offset, set.sensors), (later, [((ROVER, "imu".to_owned()), off)].into()));
+        let told = ["camera", "imu", "sonar"].map(|sensor| live.sensor(ROVER, sensor));
+        assert_eq!((live.sky_offset(), told), (later, [SensorSetting::default(), off, SensorSetting::default()]));
+    }
+
+    #[test]
+    fn of_a_lamp_what_is_set_last_counts() {
+        let (live, mut world) = (LiveSettings::default(), world());
+        for level in [0.2, 0.9, 0.4] {
+            live.light(ROVER, LampCommand { lamp: "headlight_left".to_owned(), level });
+        }
+        assert_eq!(live.lock().lamps.len(), 1);
+        live.give(&mut world);
+        assert_eq!(live.lamp_level(ROVER, 0), Some(0.4));
+        assert!(live.lock().lamps.is_empty());
     }
 }

@@ -36,7 +36,9 @@ impl Node {
 
     /// Does what was asked for, as much as there is room for between two heartbeats.
     pub(super) fn carry_out(&mut self, stop: &AtomicBool) -> Result<(), NodeError> {
-        if !self.is_shared() {
+        if self.is_shared() {
+            self.settings.tell(&self.world);
+        } else {
             self.settings.give(&mut self.world);
         }
         let mut budget = Budget::of_a_heartbeat();
