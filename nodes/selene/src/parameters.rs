@@ -38,8 +38,8 @@ pub(crate) fn of_node(model: &Model, run: &RunId) -> Parameters {
 pub(crate) fn of_simulation(model: &Model, run: &RunId, options: &SimulationOptions) -> Parameters {
     let SimulationOptions { pace, timeline, .. } = options;
     let parameters = of_node(model, run).with(self::pace(*pace, timeline));
-    let live = if options.shared.is_some() { None } else { Some(&options.settings) };
-    settings::of_world(model, live).into_iter().fold(parameters, Parameters::with)
+    let of_world = settings::of_world(model, &options.settings, options.shared.is_some());
+    of_world.into_iter().fold(parameters, Parameters::with)
 }
 
 /// The pace, which can be set where simulated time follows no clock of others.

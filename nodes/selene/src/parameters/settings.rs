@@ -11,7 +11,7 @@ use selene_simulation::LiveSettings;
 use selene_sky::Utc;
 
 /// Why nothing of a shared world can be set.
-const SHARED: &str = "Several processes share this world (--own), so it stays as the scenario says.";
+const SHARED: &str = "Several processes share this world (--own), so nobody can set it here.";
 
 /// One that a sensor has: its value in a setting, and the setting with another value.
 struct Field {
@@ -30,29 +30,39 @@ struct OfSensor {
     live: LiveSettings,
 }
 
-/// Those of a world; all are read-only without `live`.
-pub(super) fn of_world(model: &Model, live: Option<&LiveSettings>) -> Vec<Parameter> {
-    let mut all = vec![utc(model.scenario(), live)];
+/// Those of a world; all are read-only where several processes share it.
+pub(super) fn of_world(model: &Model, live: &LiveSettings, is_shared: bool) -> Vec<Parameter> {
+    let mut all = vec![utc(model.scenario(), live, is_shared)];
     for (id, kind) in model.rovers() {
         let rover = &kind.setup().name;
         for sensor in &kind.setup().sensors {
             let prefix = format!("{rover}.{}", sensor.spec.header().name);
-            all.extend(of_sensor(*id, &prefix, &sensor.spec, live));
+            let of = OfSensor { rover: *id, spec: Arc::new(sensor.spec.clone()), live: live.clone() };
+            all.extend(of.parameters(&prefix, is_shared));
         }
         for (index, lamp) in kind.model().lamps().iter().enumerate() {
             let name = format!("{rover}.lamps.{}", lamp.spec.name);
-            all.push(of_lamp(*id, index, (name.as_str(), lamp.spec.name.as_str(), lamp.spec.level), live));
+            let parameter =
+                of_lamp(*id, index, (name.as_str(), lamp.spec.name.as_str(), lamp.spec.level), live, is_shared);
+            all.push(parameter);
         }
     }
     all
 }
 
-fn utc(scenario: &Arc<Scenario>, live: Option<&LiveSettings>) -> Parameter {
+/// One of a world that several processes share.
+fn shared(name: impl Into<String>, description: &str, read: impl Fn() -> Value + Send + Sync + 'static) -> Parameter {
+    Parameter::read_only(name, read(), format!("{description} {SHARED}")).read_by(read)
+}
+
+fn utc(scenario: &Arc<Scenario>, live: &LiveSettings, is_shared: bool) -> Parameter {
     let description = "UTC at simulated time zero: where Sun, Earth and stars stand. The scenario or --utc sets it.";
     let begins = scenario.utc;
-    let value = Value::Text(begins.to_string());
-    let Some(live) = live else { return Parameter::read_only("utc", value, format!("{description} {SHARED}")) };
     let (checked, applied, read) = (live.clone(), live.clone(), live.clone());
+    let read = move || Value::Text(begins.after(read.sky_offset()).to_string());
+    if is_shared {
+        return shared("utc", description, read);
+    }
     let scenario = Arc::clone(scenario);
     let check = move |value: &Value| {
         let offset = offset(value, begins)?;
@@ -63,28 +73,16 @@ fn utc(scenario: &Arc<Scenario>, live: Option<&LiveSettings>) -> Parameter {
             applied.set_sky_offset(offset);
         }
     };
+    let value = Value::Text(begins.to_string());
     Parameter::changeable("utc", value, description, ValueRange::Any, Change::new(check, apply))
         .constrained("YYYY-MM-DDTHH:MM:SSZ, 1900 to 2099")
-        .read_by(move || Value::Text(begins.after(read.sky_offset()).to_string()))
+        .read_by(read)
 }
 
 /// How much later than the scenario's a UTC instant is.
 fn offset(value: &Value, begins: Utc) -> Result<SimTime, String> {
     let Value::Text(text) = value else { return Err("must be a text".to_owned()) };
     Ok(text.parse::<Utc>().map_err(|error| error.to_string())?.since(begins))
-}
-
-fn of_sensor(rover: EntityId, prefix: &str, spec: &SensorSpec, live: Option<&LiveSettings>) -> Vec<Parameter> {
-    let name = |field: &Field| format!("{prefix}.{}", field.name);
-    let Some(live) = live else {
-        let fixed = |field: Field| {
-            let value = (field.value)(spec, &SensorSetting::default());
-            Parameter::read_only(name(&field), value, format!("{} {SHARED}", field.description))
-        };
-        return fields(spec).into_iter().map(fixed).collect();
-    };
-    let of = OfSensor { rover, spec: Arc::new(spec.clone()), live: live.clone() };
-    fields(spec).into_iter().map(|field| of.parameter(name(&field), field)).collect()
 }
 
 /// What of a sensor can be set.
@@ -170,9 +168,19 @@ impl OfSensor {
         self.live.sensor(self.rover, self.name())
     }
 
-    fn parameter(&self, name: String, field: Field) -> Parameter {
-        let Field { description, range, value, with, .. } = field;
+    /// All that it has, by names that begin with `prefix`.
+    fn parameters(&self, prefix: &str, is_shared: bool) -> Vec<Parameter> {
+        fields(&self.spec).into_iter().map(|field| self.parameter(prefix, field, is_shared)).collect()
+    }
+
+    fn parameter(&self, prefix: &str, field: Field, is_shared: bool) -> Parameter {
+        let Field { name, description, range, value, with } = field;
+        let name = format!("{prefix}.{name}");
         let (checked, applied, read) = (self.clone(), self.clone(), self.clone());
+        let read = move || value(&read.spec, &read.setting());
+        if is_shared {
+            return shared(name, description, read);
+        }
         let check = move |value: &Value| {
             let setting = with(&checked.spec, checked.setting(), value);
             checked.spec.check(&setting).map_err(|why| why.to_string())
@@ -181,8 +189,7 @@ impl OfSensor {
             applied.live.set_sensor(applied.rover, applied.name(), |setting| with(&applied.spec, setting, value));
         };
         let first = value(&self.spec, &SensorSetting::default());
-        Parameter::changeable(name, first, description, range, Change::new(check, apply))
-            .read_by(move || value(&read.spec, &read.setting()))
+        Parameter::changeable(name, first, description, range, Change::new(check, apply)).read_by(read)
     }
 }
 
@@ -191,20 +198,22 @@ fn of_lamp(
     rover: EntityId,
     index: usize,
     (parameter, lamp, level): (&str, &str, f64),
-    live: Option<&LiveSettings>,
+    live: &LiveSettings,
+    is_shared: bool,
 ) -> Parameter {
     let description = "Part of the lamp's full flux, as its command topic sets it.";
-    let first = Value::Double(level);
-    let Some(live) = live else { return Parameter::read_only(parameter, first, format!("{description} {SHARED}")) };
     let (applied, read, lamp) = (live.clone(), live.clone(), lamp.to_owned());
+    let read = move || Value::Double(read.lamp_level(rover, index).unwrap_or(level));
+    if is_shared {
+        return shared(parameter, description, read);
+    }
     let apply = move |value: &Value| {
         if let Value::Double(level) = value {
             applied.light(rover, LampCommand { lamp: lamp.clone(), level: *level });
         }
     };
-    let change = Change::new(|_| Ok(()), apply);
-    Parameter::changeable(parameter, first, description, ValueRange::Doubles(0.0..=1.0), change)
-        .read_by(move || Value::Double(read.lamp_level(rover, index).unwrap_or(level)))
+    let (first, change) = (Value::Double(level), Change::new(|_| Ok(()), apply));
+    Parameter::changeable(parameter, first, description, ValueRange::Doubles(0.0..=1.0), change).read_by(read)
 }
 
 #[cfg(test)]
@@ -213,8 +222,10 @@ mod tests {
     use selene_base::SimTime;
     use selene_ros::parameters::{ParameterError, Parameters, Value};
     use selene_sensors::SensorSetting;
-    use selene_sim::{EntityId, LoadOptions, Model, Scenario};
-    use selene_simulation::LiveSettings;
+    use selene_sim::{
+        Checkpoint, Command, EntityId, LampCommand, LoadOptions, Model, Recent, Scenario, Settings, World,
+    };
+    use selene_simulation::{Begin, LiveSettings};
     use std::path::Path;
     use std::sync::Arc;
 
@@ -231,14 +242,14 @@ mod tests {
         Model::new(Arc::new(scenario)).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn parameters(live: Option<&LiveSettings>) -> Parameters {
-        of_world(&model(), live).into_iter().fold(Parameters::default(), Parameters::with)
+    fn parameters(live: &LiveSettings) -> Parameters {
+        of_world(&model(), live, false).into_iter().fold(Parameters::default(), Parameters::with)
     }
 
     #[test]
     fn what_is_set_is_read_back_and_waits_for_the_next_heartbeat() {
         let live = LiveSettings::default();
-        let mut parameters = parameters(Some(&live));
+        let mut parameters = parameters(&live);
         for (name, before, after) in [
             ("viper.navcam_left.exposure_s", Value::Double(0.05), Value::Double(0.004)),
             ("viper.navcam_left.auto_exposure", Value::Bool(true), Value::Bool(false)),
@@ -267,7 +278,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_the_reason() {
         let live = LiveSettings::default();
-        let mut parameters = parameters(Some(&live));
+        let mut parameters = parameters(&live);
         let exposure = parameters.set("viper.navcam_left.exposure_s", &Value::Double(11.0));
         assert!(matches!(exposure, Err(ParameterError::OutOfRange { .. })), "{exposure:?}");
         let utc = parameters.set("utc", &Value::Text("tomorrow".into()));
@@ -281,13 +292,29 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_shared_world_can_be_set() {
-        let mut parameters = parameters(None);
-        for (name, value) in
-            [("utc", Value::Text("2026-11-22T12:00:00Z".into())), ("viper.navcam_left.enabled", Value::Bool(false))]
-        {
-            let refused = parameters.set(name, &value);
+    fn nothing_of_a_shared_world_can_be_set_but_what_the_checkpoint_has_is_told() {
+        let model = Arc::new(model());
+        let mut world = World::begin(Arc::clone(&model), None).unwrap_or_else(|error| panic!("{error}"));
+        let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
+        let sensors = [((ROVER, "imu".to_owned()), quiet)].into();
+        world.set(&Settings { sky_offset: SimTime::from_nanos(3_600_000_000_000), sensors }).expect("can be set");
+        let lit = LampCommand { lamp: "headlight_left".to_owned(), level: 0.25 };
+        world.drive(ROVER, Command::Lamp(lit)).expect("a rover");
+        world.take_commands();
+        let checkpoint = Checkpoint { state: world.state().clone(), recent: Recent::default() };
+
+        let live = LiveSettings::default();
+        live.begin(&Begin::Resume(Box::new(checkpoint)));
+        let mut parameters = of_world(&model, &live, true).into_iter().fold(Parameters::default(), Parameters::with);
+        for (name, has, other) in [
+            ("utc", Value::Text("2026-11-21T13:00:00Z".into()), Value::Text("2026-11-22T12:00:00Z".into())),
+            ("viper.imu.noise", Value::Bool(false), Value::Bool(true)),
+            ("viper.navcam_left.enabled", Value::Bool(true), Value::Bool(false)),
+            ("viper.lamps.headlight_left", Value::Double(0.25), Value::Double(1.0)),
+        ] {
+            let refused = parameters.set(name, &other);
             assert!(refused.is_err_and(|error| error.to_string().contains(SHARED)), "{name}");
+            assert_eq!(parameters.value(name), Some(has), "{name}");
         }
     }
 }
