@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use selene_base::SimTime;
-use selene_observe::{Cameras, Device, Feed, Instruments, Lidars, SkyInstruments};
+use selene_observe::{Cameras, Device, Feed, Instruments, Lidars, Ranging, SkyInstruments};
 use selene_sensors::{OwnStages, SensorSpec};
 use selene_sim::{LoadOptions, Scenario, World};
 use selene_tests::repository_file;
 
 const HEARTBEATS: usize = 30;
 /// A sensor of each kind, with what is changed in its file so that it is quick and gives something in the run.
-const SENSORS: [(&str, &[(&str, &str)]); 15] = [
+const SENSORS: [(&str, &[(&str, &str)]); 18] = [
     ("navcam_left", &[("width: 640", "width: 64"), ("height: 360", "height: 36"), ("rate_hz: 2", "rate_hz: 10")]),
     ("obstacle_lidar", &[]),
+    ("ars408_near", &[("rays: [240, 40]", "rays: [60, 10]")]),
+    ("azure_kinect", &[("width: 640", "width: 40"), ("height: 576", "height: 36"), ("rate_hz: 5\n", "rate_hz: 10\n")]),
+    ("altimeter", &[]),
     ("imu", &[]),
     ("gps", &[]),
     ("icm20948_mag", &[]),
@@ -92,6 +95,7 @@ fn told(sensors: &[PathBuf]) -> BTreeMap<String, Vec<Told>> {
     let mut feed = Feed::begin(&mut world).expect("begins");
     let (mut instruments, mut of_sky) = (Instruments::default(), SkyInstruments::default());
     let (mut cameras, mut lidars) = (Cameras::new(Device::cpu(), OwnStages::new()), Lidars::new(Device::cpu()));
+    let mut ranging = Ranging::new(Device::cpu());
     let mut all: BTreeMap<String, Vec<Told>> = BTreeMap::new();
     for _ in 0..HEARTBEATS {
         let interval = feed.heartbeat(&mut world).expect("heartbeat");
@@ -106,6 +110,9 @@ fn told(sensors: &[PathBuf]) -> BTreeMap<String, Vec<Told>> {
             keep(&of.sensor.name, of.stamp, of.index, format!("{of:?}"));
         }
         for of in lidars.take(&interval).expect("scanned") {
+            keep(&of.sensor.name, of.stamp, of.index, format!("{of:?}"));
+        }
+        for of in ranging.take(&interval).expect("measured") {
             keep(&of.sensor.name, of.stamp, of.index, format!("{of:?}"));
         }
     }
@@ -147,15 +154,16 @@ fn another_sensor_or_another_row_changes_no_other_sensors_bytes() {
             assert_eq!(alone, together[&name], "{name}");
         }
     }
-    // Rows on two of them, and a device of its own for a third.
+    // Rows on three of them, and a device of its own for a fourth.
     let changed = names.map(|name| match name {
         "imu" => files.sensor(name, "  stages: [{noise: {sigma: [0.1, 0.1]}}, {drop_out: {probability: 0.5}}]\n"),
         "obstacle_lidar" => files.sensor(name, "  stages: [{crop: {range_m: [0, 3]}}]\n"),
+        "ars408_near" => files.sensor(name, "  stages: [{decimate: {every: 2}}]\n"),
         "navcam_left" => files.sensor(name, "  device: cpu\n"),
         _ => plain(name),
     });
     for (name, with_rows) in told(&changed) {
-        let is_changed = ["imu", "obstacle_lidar"].contains(&name.as_str());
+        let is_changed = ["imu", "obstacle_lidar", "ars408_near"].contains(&name.as_str());
         assert_eq!(with_rows != together[&name], is_changed, "{name}");
     }
 }

@@ -5,13 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use selene_base::SimTime;
 use selene_observe::{
-    CameraSample, Cameras, Device, Feed, Instruments, Interval, LidarSample, Lidars, Reading, Recorder, recall_span,
+    CameraSample, Cameras, Device, Feed, Instruments, Interval, LidarSample, Lidars, Ranging, RangingSample, Reading,
+    Recorder, recall_span,
 };
 use selene_sensors::{OwnStages, SensorSetting, SensorSpec};
 use selene_sim::{AllowedFolders, Checkpoint, Fingerprint, Model, Settings, World};
 use selene_tests::{ROVER, model, scenario, world};
 
 const CAMERA: &str = "navcam_left";
+const RANGE_FINDER: &str = "altimeter";
 /// Images a second, so that there are some in a short run.
 const IMAGES_HZ: f64 = 10.0;
 
@@ -19,18 +21,20 @@ fn ms(milliseconds: i64) -> SimTime {
     SimTime::from_nanos(1_000_000 * milliseconds)
 }
 
-/// The default scenario with one small camera.
+/// The default scenario with one small camera and a range finder.
 fn small() -> &'static Arc<Model> {
     static SMALL: OnceLock<Arc<Model>> = OnceLock::new();
     SMALL.get_or_init(|| {
         let mut scenario = scenario("polar", None);
         let sensors = &mut scenario.rovers[0].sensors;
         sensors.retain(|sensor| sensor.spec.header().name != "navcam_right");
-        for sensor in sensors {
+        for sensor in sensors.iter_mut() {
             if let SensorSpec::Camera(camera) = &mut sensor.spec {
                 (camera.width, camera.height, camera.rate_hz, camera.rectified) = (64, 36, IMAGES_HZ, None);
             }
         }
+        let of_instruments = self::scenario("instruments", None).rovers.swap_remove(0).sensors;
+        sensors.extend(of_instruments.into_iter().filter(|sensor| sensor.spec.header().name == RANGE_FINDER));
         model(scenario)
     })
 }
@@ -40,12 +44,14 @@ fn small() -> &'static Arc<Model> {
 struct Told {
     images: Vec<CameraSample>,
     scans: Vec<LidarSample>,
+    distances: Vec<RangingSample>,
     readings: Vec<Reading>,
 }
 
 struct Observers {
     cameras: Cameras,
     lidars: Lidars,
+    ranging: Ranging,
     instruments: Instruments,
     told: Told,
 }
@@ -55,6 +61,7 @@ impl Observers {
         Self {
             cameras: Cameras::new(Device::cpu(), OwnStages::new()),
             lidars: Lidars::new(Device::cpu()),
+            ranging: Ranging::new(Device::cpu()),
             instruments: Instruments::default(),
             told: Told::default(),
         }
@@ -63,6 +70,7 @@ impl Observers {
     fn take(&mut self, interval: &Interval) {
         self.told.images.extend(self.cameras.take(interval).expect("images"));
         self.told.scans.extend(self.lidars.take(interval).expect("scans"));
+        self.told.distances.extend(self.ranging.take(interval).expect("distances"));
         self.told.readings.extend(self.instruments.take(interval));
     }
 }
@@ -90,14 +98,15 @@ fn set(sensors: &[(&str, SensorSetting)]) -> Settings {
     Settings { sensors, ..Settings::default() }
 }
 
-/// A short exposure and no noise from 205 ms on; from 405 ms on the camera and the inertial unit measure nothing.
+/// A short exposure and no noise from 205 ms on; from 405 ms on the camera, the range finder and the inertial unit
+/// measure nothing.
 fn orders() -> Vec<(SimTime, Settings)> {
     let quiet = SensorSetting { noise: false, ..SensorSetting::default() };
     let exposed = SensorSetting { exposure_s: Some(0.001), auto_exposure: Some(false), ..SensorSetting::default() };
     let off = SensorSetting { enabled: false, ..SensorSetting::default() };
     vec![
-        (ms(205), set(&[(CAMERA, exposed), ("lidar", quiet), ("imu", quiet)])),
-        (ms(405), set(&[(CAMERA, off), ("lidar", quiet), ("imu", off)])),
+        (ms(205), set(&[(CAMERA, exposed), ("lidar", quiet), (RANGE_FINDER, quiet), ("imu", quiet)])),
+        (ms(405), set(&[(CAMERA, off), ("lidar", quiet), (RANGE_FINDER, off), ("imu", off)])),
     ]
 }
 
@@ -124,6 +133,11 @@ fn what_is_set_is_that_of_samples_after_its_heartbeat_and_the_same_in_two_runs()
     for (scan, without) in told.scans.iter().zip(&plain.scans) {
         assert!((scan.cloud == without.cloud) == (scan.stamp <= ms(205)), "the scan at {}", scan.stamp);
     }
+
+    let stamps: Vec<_> = told.distances.iter().map(|distance| distance.stamp).collect();
+    assert_eq!(stamps, (0..=20).map(|k| ms(20 * k)).collect::<Vec<_>>());
+    let (before, after) = told.distances.split_at(11);
+    assert!(before == &plain.distances[..11] && after != &plain.distances[11..21]);
 
     let imu = |of: &Told| -> Vec<Reading> {
         of.readings.iter().filter(|reading| reading.sensor.name == "imu").cloned().collect()
@@ -177,9 +191,11 @@ fn a_run_that_is_gone_on_with_after_something_was_set_tells_what_the_run_in_one_
     go_on(&mut world, &orders(), UNTIL, |world| observers.take(&feed.heartbeat(world).expect("a heartbeat")));
     told.images.append(&mut observers.told.images);
     told.scans.append(&mut observers.told.scans);
+    told.distances.append(&mut observers.told.distances);
     told.readings.append(&mut observers.told.readings);
     assert_eq!(world.hash(), whole_hash);
     assert!(told.images == whole.images, "other images");
     assert!(told.scans == whole.scans, "other scans");
+    assert!(told.distances == whole.distances, "other distances");
     assert!(told.readings == whole.readings, "other readings");
 }
