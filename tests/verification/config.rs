@@ -47,7 +47,7 @@ fn the_scenario_of_instruments_has_every_kind_but_cameras_and_lidars() {
     let carried: Vec<_> = scenario.rovers[0].sensors.iter().map(|sensor| discriminant(&sensor.spec)).collect();
     for file in files("sensor") {
         let spec = SensorSpec::load(&file).unwrap_or_else(|error| panic!("{error}"));
-        let is_other = matches!(spec, SensorSpec::Camera(_) | SensorSpec::Lidar(_));
+        let is_other = matches!(spec, SensorSpec::Camera(_) | SensorSpec::TofCamera(_) | SensorSpec::Lidar(_));
         assert!(is_other || carried.contains(&discriminant(&spec)), "{}: its kind is missing", file.display());
     }
 }
