@@ -96,6 +96,11 @@ impl Outlet for FanoutOutlet {
     fn repeat(&self, message: &Encoded, stamp: SimTime) -> Result<(), TransportError> {
         self.outlets.iter().map(|outlet| outlet.repeat(message, stamp)).fold(Ok(()), Result::and)
     }
+
+    /// Those of all parts that know.
+    fn subscribers(&self) -> Option<usize> {
+        self.outlets.iter().filter_map(|outlet| outlet.subscribers()).reduce(|all, more| all + more)
+    }
 }
 
 #[cfg(test)]

@@ -231,6 +231,12 @@ impl<M: Message> Publisher<M> {
         cdr::encode(message).map_err(|source| TransportError::Encode { topic: self.topic.name.clone(), source })
     }
 
+    /// How many subscribers in other processes a message goes to now; none where that is not known.
+    #[must_use]
+    pub fn subscribers(&self) -> Option<usize> {
+        self.outlet.subscribers()
+    }
+
     /// The topic.
     #[must_use]
     pub fn topic(&self) -> &Topic {

@@ -27,7 +27,7 @@ pub use convert::{from_vector, pose, to_point, to_pose, to_quaternion, to_vector
 pub use diagnostics::{Diagnostics, DiagnosticsTopic, Severity};
 pub use entities::{entities_from_message, entities_to_message};
 pub use links::{Links, NodeContext};
-pub use own_stages::{Outcome, OwnStages};
+pub use own_stages::{Outcome, OwnStages, is_question};
 pub use rovers::RoversThere;
 pub use run::{FoundRun, RUN_INFO, RunFinder, RunId, RunIdError, fingerprint_of, run_info};
 pub use sensor_diagnostics::SensorDiagnostics;

@@ -2,13 +2,15 @@
 //! the other process makes of it comes back on `SENSOR/stages/NAME/out`, of the same type and with the same stamp.
 //! Both topics are reliable.
 //!
-//! The node waits for each answer, so that where the simulation waits for the node, simulated time is held. The first
-//! answer is waited for up to `START_TIMEOUT`, for the other process may only just begin; every later one up to the
-//! stage's own timeout. A sample without an answer is lost and counted. Nobody is waited for who never answered in
-//! time to begin with, until he does.
+//! The node waits for each answer, so that where the simulation waits for the node, simulated time is held. First
+//! answers are waited for until `START_TIMEOUT` after the first question of this process, whichever stage asks it, for
+//! the other processes may only just begin; every later one up to the stage's own timeout. A sample without an answer
+//! is lost and counted. Who missed one, or was silent from the start, is asked on but not waited for until he answers
+//! again.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
@@ -18,10 +20,19 @@ use selene_ros::transport::{Publisher, Subscription, Transport, TransportError};
 use selene_ros::{Encoded, Message, Qos, Topic, decode};
 use selene_sensors::{AugmentSpec, OwnTopicSpec, StageRow};
 
-/// How long the first answer is waited for (wall time).
+/// How long first answers are waited for, from the first question on (wall time).
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often, until the first answer, a message is said again to who may have missed it (wall time).
-const SAY_AGAIN: Duration = Duration::from_millis(200);
+/// How often, until the first answer, it is looked whether there are new subscribers (wall time).
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How often, until the first answer, a message is said again where there are none, or that is not known: an answer
+/// may have been lost (wall time). Over DDS each is a new sample; within `START_TIMEOUT` fewer than the ten that a queue
+/// has by default.
+const SAY_AGAIN: Duration = Duration::from_secs(5);
+/// How many answers are kept that nobody has looked at yet; only one is asked for at a time.
+const KEPT: usize = 8;
+
+/// When this process stops waiting for first answers; set by its first question.
+static START_ENDS: OnceLock<Instant> = OnceLock::new();
 
 /// What became of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +59,27 @@ struct OwnStage<M> {
     timeout: Duration,
     to: Publisher<M>,
     answers: Receiver<(SimTime, M)>,
-    has_answered: bool,
-    has_been_asked: bool,
+    start_ends: &'static OnceLock<Instant>,
+    standing: Standing,
     _subscription: Subscription,
+}
+
+/// What is known of who does a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// He never answered, and is still waited for.
+    New,
+    /// He answered last.
+    Answers,
+    /// He missed a sample, and has not answered since.
+    Silent,
+}
+
+/// Whether a topic is the one on which a stage of another process is asked.
+#[must_use]
+pub fn is_question(topic: &str) -> bool {
+    let mut ends = topic.rsplit('/');
+    ends.next() == Some("in") && ends.nth(1) == Some("stages")
 }
 
 impl<M: Message> OwnStages<M> {
@@ -113,11 +142,12 @@ impl<M: Message> OwnStages<M> {
 impl<M: Message> OwnStage<M> {
     fn open(transport: &dyn Transport, sensor: &str, at: usize, own: &OwnTopicSpec) -> Result<Self, TransportError> {
         let name = |end: &str| format!("{sensor}/stages/{}/{end}", own.name);
-        let (sender, answers) = channel();
-        // Bytes that do not decode or have no stamp are no answer; a closed channel means that nobody asks any more.
+        let (sender, answers) = sync_channel(KEPT);
+        // Bytes that do not decode or have no stamp are no answer. A full channel holds what nobody asked for, a closed
+        // one means that nobody asks any more.
         let sink = move |encoded: &Encoded| {
             if let (Some(stamp), Ok(message)) = (header_stamp(encoded), decode::<M>(encoded)) {
-                drop(sender.send((stamp, message)));
+                drop(sender.try_send((stamp, message)));
             }
         };
         let out = Topic::new::<M>(&name("out"), Qos::reliable())?;
@@ -126,8 +156,8 @@ impl<M: Message> OwnStage<M> {
             timeout: Duration::from_secs_f64(own.timeout_s),
             to: Publisher::new(transport, &name("in"), Qos::reliable())?,
             answers,
-            has_answered: false,
-            has_been_asked: false,
+            start_ends: &START_ENDS,
+            standing: Standing::New,
             _subscription: transport.subscribe(&out, Box::new(sink))?,
         })
     }
@@ -135,80 +165,60 @@ impl<M: Message> OwnStage<M> {
     /// What the other process makes of a message; none where it does not answer in time.
     fn ask(&mut self, message: &M, stamp: SimTime, stop: &AtomicBool) -> Result<Option<M>, TransportError> {
         // What came too late for its own sample.
-        while self.answers.try_recv().is_ok() {
-            self.has_answered = true;
+        if self.answers.try_iter().take(KEPT).count() > 0 {
+            self.standing = Standing::Answers;
         }
         let until = Instant::now() + self.patience();
-        self.has_been_asked = true;
+        let (mut subscribers, mut said) = (self.to.subscribers(), Instant::now());
         self.to.publish(message, stamp)?;
-        loop {
+        // Both are looked at each time round: others may publish answers without end.
+        while !stop.load(Ordering::Relaxed) {
             let left = until.saturating_duration_since(Instant::now());
-            match self.answers.recv_timeout(left.min(SAY_AGAIN)) {
+            if left.is_zero() {
+                self.missed(stamp);
+                break;
+            }
+            match self.answers.recv_timeout(left.min(LOOK_AGAIN)) {
                 Ok((told, answer)) => {
-                    self.has_answered = true;
+                    self.standing = Standing::Answers;
                     if told == stamp {
                         return Ok(Some(answer));
                     }
                 }
-                Err(_) if left.is_zero() || stop.load(Ordering::Relaxed) => {
-                    let topic = &self.to.topic().name;
-                    tracing::warn!("{topic}: no answer in time to the sample of {stamp}; it is lost");
-                    return Ok(None);
+                Err(_) if self.standing == Standing::New => {
+                    let before = std::mem::replace(&mut subscribers, self.to.subscribers());
+                    if subscribers > before || said.elapsed() >= SAY_AGAIN {
+                        self.to.repeat(message, stamp)?;
+                        said = Instant::now();
+                    }
                 }
-                Err(_) if !self.has_answered => self.to.repeat(message, stamp)?,
                 Err(_) => {}
             }
         }
+        Ok(None)
     }
 
     /// How long the next answer is waited for.
     fn patience(&self) -> Duration {
-        match (self.has_answered, self.has_been_asked) {
-            (true, _) => self.timeout,
-            (false, false) => START_TIMEOUT,
-            (false, true) => Duration::ZERO,
+        match self.standing {
+            Standing::New => {
+                let now = Instant::now();
+                self.start_ends.get_or_init(|| now + START_TIMEOUT).saturating_duration_since(now)
+            }
+            Standing::Answers => self.timeout,
+            Standing::Silent => Duration::ZERO,
+        }
+    }
+
+    /// Nobody answered to a sample; said once until somebody does again.
+    fn missed(&mut self, stamp: SimTime) {
+        if std::mem::replace(&mut self.standing, Standing::Silent) != Standing::Silent {
+            let topic = &self.to.topic().name;
+            let then = "samples are lost, without waiting, until one is answered again";
+            tracing::warn!("{topic}: no answer in time to the sample of {stamp}; {then}");
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::OwnStages;
-    use selene_base::SimTime;
-    use selene_ros::in_process::InProcess;
-    use selene_ros::std_msgs::Header;
-    use selene_ros::transport::{Publisher, subscribe};
-    use selene_ros::{Qos, sensor_msgs::Temperature};
-    use selene_sensors::{AugmentSpec, Augments, OwnTopicSpec, StageRow};
-    use std::sync::atomic::AtomicBool;
-
-    fn reading(second: i32, temperature: f64) -> Temperature {
-        let header = Header::new(SimTime::from_sec_nanosec(second, 0), "plate");
-        Temperature { header, temperature, variance: 0.0 }
-    }
-
-    /// Halves the temperatures of even seconds; of odd ones it tells those of the second before.
-    fn answer(bus: &InProcess) -> selene_ros::transport::Subscription {
-        let out = Publisher::new(bus, "/plate/stages/halve/out", Qos::reliable()).expect("out");
-        let halve = move |given: Temperature| {
-            let second = given.header.stamp.sec / 2 * 2;
-            out.publish(&reading(second, 0.5 * given.temperature), SimTime::ZERO).expect("told");
-        };
-        subscribe(bus, "/plate/stages/halve/in", Qos::reliable(), halve).expect("in")
-    }
-
-    #[test]
-    fn what_comes_back_with_the_same_stamp_goes_on_and_what_does_not_is_lost() {
-        let bus = InProcess::new();
-        let _other = answer(&bus);
-        let own = AugmentSpec::Own(OwnTopicSpec { name: "halve".to_owned(), timeout_s: 0.02 });
-        let row = StageRow::new("plate", Augments(vec![own]), 1);
-        let mut stages = OwnStages::<Temperature>::open(&bus, "/plate", row).expect("topics");
-        let mut pass = |second: i32| {
-            let stamp = SimTime::from_sec_nanosec(second, 0);
-            stages.pass(reading(second, 10.0), stamp, &AtomicBool::new(false)).expect("sent")
-        };
-        let temperatures = [0, 1, 2].map(|second| pass(second).map(|told| told.temperature));
-        assert_eq!(temperatures, [Some(5.0), None, Some(5.0)]);
-    }
-}
+mod tests;

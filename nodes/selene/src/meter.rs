@@ -112,6 +112,10 @@ impl Outlet for Metered {
         let _ = self.inner.repeat(message, stamp);
         Ok(())
     }
+
+    fn subscribers(&self) -> Option<usize> {
+        self.inner.subscribers()
+    }
 }
 
 #[cfg(test)]
