@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use selene_base::SimTime;
+use selene_coherence::is_question;
 use selene_ros::impaired::Impaired;
 use selene_ros::layer::Layer;
 use selene_ros::transport::{Outlet, Transport, TransportError};
@@ -66,9 +67,15 @@ impl Layer for Wire {
 
     fn advertise(&self, topic: &Topic) -> Result<Box<dyn Outlet>, TransportError> {
         let inner = self.inner.advertise(topic)?;
-        let is_frame = FRAMES.contains(&topic.type_name);
+        let is_frame = is_frame(topic);
         Ok(Box::new(WireOutlet { inner, topic: topic.name.clone(), is_frame, gate: Arc::clone(&self.gate) }))
     }
+}
+
+/// Whether messages of a topic may be left out. Not those that a stage of another process is asked on: the node waits
+/// for their answers.
+fn is_frame(topic: &Topic) -> bool {
+    FRAMES.contains(&topic.type_name) && !is_question(&topic.name)
 }
 
 struct WireOutlet {
@@ -164,7 +171,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::{
-        BURST, Budget, Encoded, LateFrames, LeftOut, LinkArgs, Outlet, TransportError, Wire, WireOutlet, locked,
+        BURST, Budget, Encoded, LateFrames, LeftOut, LinkArgs, Outlet, Topic, TransportError, Wire, WireOutlet,
+        is_frame, locked,
     };
     use selene_base::SimTime;
     use selene_ros::in_process::InProcess;
@@ -239,6 +247,12 @@ mod tests {
         let narrow = LinkArgs { bandwidth_limit: Some(1.0), ..LinkArgs::default() };
         let left_out = LeftOut { late: 0, over_limit: 9 };
         assert_eq!(carried(&narrow, &Timeline::default()), ([1, 10], left_out));
+    }
+
+    #[test]
+    fn what_a_stage_of_another_process_is_asked_is_no_frame() {
+        let is_frame = |name| is_frame(&Topic::new::<sensor_msgs::Image>(name, Qos::reliable()).expect("a name"));
+        assert_eq!(["/cam/image_raw", "/cam/stages/darken/in"].map(is_frame), [true, false]);
     }
 
     /// An outlet that takes all, with so many subscribers.
