@@ -36,14 +36,18 @@ fn fields(cloud: &PointCloud) -> Vec<PointField> {
 
 /// Takes in what another process made of a cloud; no, where its points have another layout. Their number is free.
 pub(crate) fn take_back(sample: &mut LidarSample, answer: PointCloud2) -> bool {
-    let cloud = &mut sample.cloud;
-    let points = answer.width as usize * answer.height as usize;
+    let Some(points) = points_of(&answer, &sample.cloud) else { return false };
+    (sample.cloud.points, sample.cloud.data) = (points, answer.data);
+    true
+}
+
+/// The number of an answer's points; none where their layout is not the cloud's, or its data are not as long as it
+/// says.
+fn points_of(answer: &PointCloud2, cloud: &PointCloud) -> Option<usize> {
     let has_its_layout = answer.fields == fields(cloud) && answer.point_step as usize == cloud.point_bytes;
-    let fits = has_its_layout && !answer.is_bigendian && answer.data.len() == points * cloud.point_bytes;
-    if fits {
-        (cloud.points, cloud.data) = (points, answer.data);
-    }
-    fits
+    let points = (answer.width as usize).checked_mul(answer.height as usize)?;
+    let bytes = points.checked_mul(cloud.point_bytes)?;
+    (has_its_layout && !answer.is_bigendian && answer.data.len() == bytes).then_some(points)
 }
 
 pub(crate) fn image(image: selene_observe::Image, frame: &str, stamp: SimTime) -> Image {
@@ -72,5 +76,22 @@ pub(crate) fn scan(scan: PlanarScan, frame: &str, stamp: SimTime) -> LaserScan {
         range_max,
         ranges: scan.range_m,
         intensities: scan.intensity,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cloud, points_of};
+    use selene_base::SimTime;
+    use selene_observe::PointCloud;
+
+    #[test]
+    fn an_answer_of_more_bytes_than_can_be_counted_does_not_fit() {
+        let two = PointCloud { points: 2, fields: Vec::new(), point_bytes: 16, data: vec![0; 32] };
+        let mut answer = cloud(two.clone(), "lidar", SimTime::ZERO);
+        assert_eq!(points_of(&answer, &two), Some(2));
+        // 2^62 points of 2^4 bytes: in 64 bits that is nothing.
+        (answer.width, answer.height, answer.data) = (1 << 31, 1 << 31, Vec::new());
+        assert_eq!(points_of(&answer, &two), None);
     }
 }
