@@ -77,15 +77,30 @@ pub(crate) fn open(device: args::Device) -> Result<Devices, Fault> {
 
 /// Refuses a world whose sensors name devices that are not there.
 pub(crate) fn check(devices: &Devices, model: &Model) -> Result<(), Fault> {
-    for kind in model.rovers().values() {
-        let setup = kind.setup();
-        let cameras = setup.cameras().map(|of| (&of.spec.name, &of.spec.device));
-        let lidars = setup.lidars().map(|of| (&of.spec.name, &of.spec.device));
-        for (sensor, device) in cameras.chain(lidars) {
-            devices.named(device.as_deref()).map_err(|what| Fault::input(format!("sensor {sensor}: {what}")))?;
-        }
-    }
-    Ok(())
+    check_cameras(devices, model).and_then(|()| check_lidars(devices, model))
+}
+
+/// The same of the cameras alone.
+pub(crate) fn check_cameras(devices: &Devices, model: &Model) -> Result<(), Fault> {
+    let cameras = model.rovers().values().flat_map(|kind| kind.setup().cameras());
+    check_each(devices, cameras.map(|of| (of.spec.name.as_str(), of.spec.device.as_deref())))
+}
+
+/// The same of the lidars alone.
+pub(crate) fn check_lidars(devices: &Devices, model: &Model) -> Result<(), Fault> {
+    let lidars = model.rovers().values().flat_map(|kind| kind.setup().lidars());
+    check_each(devices, lidars.map(|of| (of.spec.name.as_str(), of.spec.device.as_deref())))
+}
+
+/// Refuses the first sensor whose device is not there.
+fn check_each<'a>(
+    devices: &Devices,
+    mut sensors: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> Result<(), Fault> {
+    sensors.try_for_each(|(sensor, device)| match devices.named(device) {
+        Ok(_) => Ok(()),
+        Err(what) => Err(Fault::input(format!("sensor {sensor}: {what}"))),
+    })
 }
 
 fn real_gpu(gpus: &Gpus) -> Option<Device> {

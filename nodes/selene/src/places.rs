@@ -60,6 +60,19 @@ pub(crate) fn model_of(scenario: Arc<Scenario>) -> Result<Arc<Model>, Fault> {
     Model::new(scenario).map(Arc::new).map_err(Fault::input)
 }
 
+/// Refuses, where no other process can be reached, a world whose sensors have stages of other processes.
+pub(crate) fn check_answerable(model: &Model) -> Result<(), Fault> {
+    let setups = model.rovers().values().map(|kind| kind.setup());
+    for sensor in setups.flat_map(|setup| &setup.sensors) {
+        if let Some(own) = sensor.spec.augments().own().next() {
+            let (sensor, own) = (sensor.spec.header().name, &own.name);
+            let why = "is done by another process over topics, and there are none here; run the nodes, or leave it out";
+            return Err(Fault::input(format!("sensor {sensor}: stages: own: '{own}' {why}")));
+        }
+    }
+    Ok(())
+}
+
 /// The driven ground of `--ruts`, if there is such a file.
 pub(crate) fn load_ruts(file: Option<&Path>, model: &Model) -> Result<Option<DrivenGround>, Fault> {
     let (scenario, terrain) = (model.scenario(), model.terrain());

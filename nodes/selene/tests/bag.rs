@@ -138,6 +138,20 @@ fn a_drive_is_seen_again_byte_for_byte_and_by_other_sensors_at_the_same_times() 
         assert!(!out.exists(), "a refusal leaves no bag");
     };
     refused(&[path(&drive), path(&first), "--seed", "2"], &["another world", "seed: here 2, there 1"]);
+    let sensor = |name: &str, from: &str, to: &str| {
+        let (file, camera) = (folder.join(name), std::fs::read_to_string(&finer).expect("a file"));
+        let changed = camera.replace(from, to);
+        assert_ne!(camera, changed, "the test changes the camera");
+        std::fs::write(&file, changed).expect("written");
+        file
+    };
+    let last = "    - quantise: {bits: 8}";
+    let foreign = sensor("foreign.yaml", last, &format!("{last}\n    - own: {{name: darken, timeout_s: 1}}\n   "));
+    let told = ["own: 'darken' is done by another process", "there are none here"];
+    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&foreign)], &told);
+    let elsewhere = sensor("elsewhere.yaml", "  rate_hz: 2", "  device: gpu:4096\n  rate_hz: 2");
+    let told = ["'gpu:4096' is not allowed"];
+    refused(&[path(&drive), path(&first), "--device", "cpu", "--sensor", path(&elsewhere)], &told);
     refused(&[path(&folder.join("again")), path(&first)], &["no snapshots", "--record-internal"]);
 }
 

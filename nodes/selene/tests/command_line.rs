@@ -360,6 +360,37 @@ fn check_refuses_a_stage_that_only_a_users_own_program_has() {
     assert_refused(&run(&["check", &scenario.to_string_lossy()]), &["foggy.yaml", "navcam_left", "stage 1", told]);
 }
 
+/// The default scenario, its left camera changed, in a folder of this name.
+fn scenario_with(name: &str, from: &str, to: &str) -> String {
+    let folder = folder(name);
+    let config = repository().join("config").canonicalize().expect("a folder").display().to_string();
+    let read = |file: &str| std::fs::read_to_string(repository().join("config").join(file)).expect("a file");
+    let (camera, changed) = (read("sensor/navcam_left.yaml"), read("sensor/navcam_left.yaml").replace(from, to));
+    assert_ne!(camera, changed, "the test changes the camera");
+    std::fs::write(folder.join("camera.yaml"), changed).expect("written");
+    let own = folder.join("camera.yaml").display().to_string();
+    let scenario = read("scenario/polar.yaml").replace("../sensor/navcam_left.yaml", &own);
+    let file = folder.join("scenario.yaml");
+    std::fs::write(&file, scenario.replace("../", &format!("{config}/"))).expect("written");
+    file.display().to_string()
+}
+
+#[test]
+fn a_stage_of_another_process_is_refused_where_none_can_be_reached() {
+    let last = "    - quantise: {bits: 8}";
+    let scenario = scenario_with("foreign", last, &format!("{last}\n    - own: {{name: darken, timeout_s: 1}}\n   "));
+    let out = folder("foreign-out").display().to_string();
+    let told = ["navcam_left", "own: 'darken' is done by another process", "there are none here"];
+    assert_refused(&run(&["run", &scenario, "--no-dds", "--device", "cpu", "--out", &out]), &told);
+}
+
+#[test]
+fn a_node_refuses_a_device_that_is_not_there_before_it_waits_for_a_run() {
+    let scenario = scenario_with("device", "  rate_hz: 2", "  device: gpu:4096\n  rate_hz: 2");
+    let told = ["sensor navcam_left", "'gpu:4096' is not allowed", "there are cpu"];
+    assert_refused(&run(&["camera", &scenario, "--device", "cpu"]), &told);
+}
+
 #[test]
 fn a_rig_on_a_grid_too_coarse_for_what_it_carries_is_refused_with_what_is_allowed() {
     let slope = ["rig", "slope", "config/rover/sorato.yaml", "--soil", "lunar", "--grid", "5"];

@@ -96,17 +96,17 @@ fn node_name(model: &Model, own: &[String]) -> String {
 
 /// `selene camera`.
 pub(crate) fn camera(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("camera", args, ros, log, selene_camera::run)
+    tracing_node("camera", args, ros, log, device::check_cameras, selene_camera::run)
 }
 
 /// `selene lidar`.
 pub(crate) fn lidar(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("lidar", args, ros, log, selene_lidar::run)
+    tracing_node("lidar", args, ros, log, device::check_lidars, selene_lidar::run)
 }
 
 /// `selene navigation`.
 pub(crate) fn navigation(args: &NodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    node("navigation", args, ros, log, selene_navigation::run)
+    node("navigation", args, ros, log, |_| Ok(()), selene_navigation::run)
 }
 
 fn tracing_node(
@@ -114,24 +114,28 @@ fn tracing_node(
     args: &TracingNodeArgs,
     ros: &RosArgs,
     log: Backlog,
+    check: fn(&Devices, &Model) -> Result<(), Fault>,
     run: fn(&NodeContext, Devices, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let devices = device::open(args.device.device)?;
     eprintln!("{name} · tracing on: {}", devices.usual().name());
-    node(name, &args.node, ros, log, |context, stop| run(context, devices, stop))
+    let check = |model: &Model| check(&devices, model);
+    node(name, &args.node, ros, log, check, |context, stop| run(context, devices.clone(), stop))
 }
 
-/// Runs a node in the run of its world, once there is one.
+/// Runs a node in the run of its world, once there is one; `check` may refuse the world before.
 fn node(
     name: &str,
     args: &NodeArgs,
     ros: &RosArgs,
     log: Backlog,
+    check: impl FnOnce(&Model) -> Result<(), Fault>,
     run: impl FnOnce(&NodeContext, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let network = Network::asked(&args.network)?;
     let model = places::load_model(args.scenario.as_deref(), &args.world)?;
+    check(&model)?;
     let names = ros.names(&format!("selene_{name}"))?;
     let wire = network.join(&names)?;
     eprintln!("{} · {name} · waiting for the simulation", model.scenario().name);

@@ -108,7 +108,11 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
         let begin = node::begin(&model, &args.ruts, &args.checkpoints)?;
         let devices = joined(devices)?;
         device::check(&devices, &model)?;
-        let prepared = Prepared { model, begin, devices, wire: joined(wire)? };
+        let wire = joined(wire)?;
+        if wire.is_none() {
+            places::check_answerable(&model)?;
+        }
+        let prepared = Prepared { model, begin, devices, wire };
         interrupt::check(stop)?;
         Ok(prepared)
     })

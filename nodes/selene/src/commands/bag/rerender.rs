@@ -32,7 +32,9 @@ pub(super) fn rerender(args: &BagRerenderArgs) -> Result<(), Fault> {
     let info = run_info(&args.bag, &bag, &contents)?;
     let model = places::model_of(places::load_scenario_with(Some(&args.scenario), &args.world, &args.sensor)?)?;
     let recorded = RecordedRun::new(&info, &model).map_err(Fault::input)?;
+    places::check_answerable(&model)?;
     let devices = device::open(args.device.device)?;
+    device::check(&devices, &model)?;
     interrupt::check(&stop)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = BagRecorder::create(&args.out, RecordOptions::default());
