@@ -76,7 +76,7 @@ fn who_goes_away_is_waited_for_once() {
 #[test]
 fn all_stages_wait_together_for_the_first_answers() {
     let bus = InProcess::new();
-    let start_ends: &'static OnceLock<Instant> = Box::leak(Box::default());
+    let start_ends: &'static OnceLock<Instant> = Box::leak(Box::new(OnceLock::new()));
     let [first, mut second] = [0, 1].map(|_| stages(&bus, start_ends));
     let [begun, left] = [&first, &second].map(|of| of.stages[0].patience());
     assert!(begun == super::START_TIMEOUT && left <= begun);
