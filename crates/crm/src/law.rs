@@ -1,0 +1,164 @@
+//! Stress of a point after a substep. With the velocity gradient L, its symmetric part D and
+//! spin W, the trial stress is elastic in Jaumann's rate:
+//! `σᵗ = σ + Δt (2G dev D + K tr D I + Wσ − σW)`.
+//!
+//! - Pressure `p = −tr σᵗ/3`. The point is open (σ = 0) when p ≤ 0 or when it has spread
+//!   beyond `OPEN_RATIO` of its volume.
+//! - `τ = √(½ s:s)` returns to the yield surface of μ(I) friction, implicitly (Dunatunga and
+//!   Kamrin 2015): with `p* = p + c/μs`, `s₀ = μs p*`, `s₂ = μ2 p*` and
+//!   `α = G I₀ Δt √(p/ρs)/d`, the new τ solves `τ' = τ − GΔt γ̇ᵖ(τ')`:
+//!   `τ' = 2H/(B + √(B² − 4H))`, `B = s₂ + τ + α`, `H = s₂τ + s₀α`. With μ2 = μs it is s₀.
+//! - There is no dilatancy.
+
+use nalgebra::Matrix3;
+
+use crate::spec::CrmSpec;
+
+/// Volume over that at rest beyond which soil bears nothing.
+const OPEN_RATIO: f32 = 1.02;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Law {
+    bulk_pa: f32,
+    shear_pa: f32,
+    friction_static: f32,
+    friction_dynamic: f32,
+    cohesion_pa: f32,
+    /// `G I₀/(d √ρs)`: α over Δt √p.
+    viscous: f32,
+}
+
+impl From<&CrmSpec> for Law {
+    fn from(soil: &CrmSpec) -> Self {
+        let viscous = soil.shear_pa() * soil.inertial_number / (soil.grain_m * soil.grain_density_kg_m3.sqrt());
+        Self {
+            bulk_pa: soil.bulk_pa() as f32,
+            shear_pa: soil.shear_pa() as f32,
+            friction_static: soil.friction_static as f32,
+            friction_dynamic: soil.friction_dynamic as f32,
+            cohesion_pa: soil.cohesion_pa as f32,
+            viscous: viscous as f32,
+        }
+    }
+}
+
+impl Law {
+    /// The stress after `substep_s` in the velocity gradient `gradient`, 1/s.
+    pub(crate) fn stress(
+        &self,
+        stress: &Matrix3<f32>,
+        volume_ratio: f32,
+        gradient: &Matrix3<f32>,
+        substep_s: f32,
+    ) -> Matrix3<f32> {
+        let trial = self.trial(stress, gradient, substep_s);
+        let pressure = -trial.trace() / 3.0;
+        if pressure <= 0.0 || volume_ratio > OPEN_RATIO {
+            return Matrix3::zeros();
+        }
+        let deviator = trial + Matrix3::from_diagonal_element(pressure);
+        let shear = (0.5 * deviator.norm_squared()).sqrt();
+        let scale = match self.yielded(shear, pressure, substep_s) {
+            Some(left) => left / shear,
+            None => return trial,
+        };
+        deviator * scale - Matrix3::from_diagonal_element(pressure)
+    }
+
+    fn trial(&self, stress: &Matrix3<f32>, gradient: &Matrix3<f32>, substep_s: f32) -> Matrix3<f32> {
+        let rate = (gradient + gradient.transpose()) * 0.5;
+        let spin = (gradient - gradient.transpose()) * 0.5;
+        let dilation = rate.trace();
+        let turned = spin * stress;
+        let elastic = rate * (2.0 * self.shear_pa)
+            + Matrix3::from_diagonal_element((self.bulk_pa - 2.0 / 3.0 * self.shear_pa) * dilation);
+        // −σW is the transpose of Wσ: the sum stays symmetric to the bit.
+        stress + (elastic + turned + turned.transpose()) * substep_s
+    }
+
+    /// Shear that is left of a trial `shear` beyond yield; none within it.
+    fn yielded(&self, shear: f32, pressure: f32, substep_s: f32) -> Option<f32> {
+        let strength = pressure + self.cohesion_pa / self.friction_static;
+        let (slow, fast) = (self.friction_static * strength, self.friction_dynamic * strength);
+        if shear <= slow {
+            return None;
+        }
+        let alpha = self.viscous * substep_s * pressure.sqrt();
+        let b = fast + shear + alpha;
+        let h = fast * shear + slow * alpha;
+        let root = (b * b - 4.0 * h).max(0.0).sqrt();
+        Some(2.0 * h / (b + root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Matrix3;
+
+    use super::Law;
+    use crate::spec::CrmSpec;
+
+    const SOIL: CrmSpec = CrmSpec {
+        density_kg_m3: 1500.0,
+        young_pa: 1e6,
+        poisson: 0.3,
+        friction_static: 0.38,
+        friction_dynamic: 0.64,
+        inertial_number: 0.279,
+        grain_m: 1e-3,
+        grain_density_kg_m3: 2500.0,
+        cohesion_pa: 0.0,
+    };
+
+    fn sheared(rate_s: f32) -> Matrix3<f32> {
+        let mut gradient = Matrix3::zeros();
+        gradient[(0, 2)] = rate_s;
+        gradient
+    }
+
+    /// Sheared at one rate until nothing changes, soil mobilises `μs + (μ2 − μs) I/(I₀ + I)`.
+    #[test]
+    fn steady_shear_mobilises_the_friction_of_its_inertial_number() {
+        let law = Law::from(&SOIL);
+        for rate_s in [0.1_f32, 10.0, 100.0] {
+            let mut stress = Matrix3::from_diagonal_element(-1000.0);
+            for _ in 0..20_000 {
+                stress = law.stress(&stress, 1.0, &sheared(rate_s), 1e-2 / rate_s);
+            }
+            let pressure = f64::from(-stress.trace() / 3.0);
+            let inertial = f64::from(rate_s) * SOIL.grain_m * (SOIL.grain_density_kg_m3 / pressure).sqrt();
+            let expected = 0.38 + (0.64 - 0.38) * inertial / (SOIL.inertial_number + inertial);
+            let deviator = stress - Matrix3::from_diagonal_element(stress.trace() / 3.0);
+            let mobilised = f64::from((0.5 * deviator.norm_squared()).sqrt()) / pressure;
+            assert!((mobilised / expected - 1.0).abs() < 2e-3, "{rate_s} 1/s: {mobilised} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn cohesion_is_shear_strength_and_no_tension() {
+        let cohesive = CrmSpec { cohesion_pa: 500.0, friction_dynamic: 0.38, ..SOIL };
+        let law = Law::from(&cohesive);
+        let mut stress = Matrix3::from_diagonal_element(-1000.0);
+        for _ in 0..2000 {
+            stress = law.stress(&stress, 1.0, &sheared(1.0), 1e-3);
+        }
+        let deviator = stress - Matrix3::from_diagonal_element(stress.trace() / 3.0);
+        let shear = (0.5 * deviator.norm_squared()).sqrt();
+        assert!((shear - (0.38 * 1000.0 + 500.0)).abs() < 1.0, "{shear} Pa");
+        let pulled = law.stress(&stress, 1.0, &Matrix3::from_diagonal_element(10.0), 1.0);
+        assert_eq!(pulled, Matrix3::zeros());
+        assert_eq!(law.stress(&stress, 1.03, &Matrix3::zeros(), 1e-3), Matrix3::zeros());
+    }
+
+    #[test]
+    fn a_rigid_turn_turns_the_stress() {
+        let law = Law::from(&SOIL);
+        let mut stress = Matrix3::from_diagonal(&nalgebra::Vector3::new(-900.0, -1000.0, -1100.0));
+        let spin = Matrix3::new(0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0_f32);
+        let steps = 2000_u16;
+        for _ in 0..steps {
+            stress = law.stress(&stress, 1.0, &spin, std::f32::consts::FRAC_PI_2 / f32::from(steps));
+        }
+        assert!((stress[(0, 0)] + 1000.0).abs() < 2.0 && (stress[(1, 1)] + 900.0).abs() < 2.0, "{stress}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Granular soil as a continuum (CRM): explicit MLS-MPM (Hu et al. 2018) with quadratic
+//! B-splines and affine velocities (APIC, Jiang et al. 2015). Points carry mass, velocity
+//! and stress; a grid of nodes, emptied at each substep, carries momentum between them.
+//!
+//! The soil is elastic in small strains (Jaumann rate) and yields by μ(I) (`law`): friction,
+//! cohesion without tension, no dilatancy, no compaction. Where it opens it bears nothing.
+//! Points are pieces of soil and not grains.
+//!
+//! [`Model`] is what does not change, [`State`] what can change the future, [`Scratch`]
+//! memory that can be rebuilt at any time. [`step()`] gives the same bytes for any number of
+//! threads: points are sorted into blocks of 4³ nodes, each block adds its own points in
+//! their order, and each node adds the sums of its blocks in theirs.
+//!
+//! Frame: the origin is the low corner of the grid, axes are the grid's. Units are SI.
+
+mod block;
+mod body;
+mod error;
+mod grid;
+mod law;
+mod model;
+mod nodes;
+mod scratch;
+mod shape;
+mod spec;
+mod state;
+mod step;
+mod transfer;
+
+pub use body::{Body, Reaction};
+pub use error::CrmError;
+pub use grid::{Edges, Grid, Wall};
+pub use model::Model;
+pub use scratch::Scratch;
+pub use shape::Shape;
+pub use spec::{CrmSpec, Preset};
+pub use state::{Filling, Point, State};
+pub use step::{Outcome, step};

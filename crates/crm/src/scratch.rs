@@ -1,0 +1,127 @@
+//! Memory of a step that can be rebuilt: sorted points, tiles and nodes.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::block::{BlockNodes, Tile};
+use crate::body::Reaction;
+use crate::error::CrmError;
+use crate::model::Model;
+use crate::state::Point;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// Memory that steps use; empty at first.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// The points while they move, in the order of blocks.
+    pub(crate) points: Vec<Point>,
+    spare: Vec<Point>,
+    keys: Vec<u32>,
+    starts: Vec<u32>,
+    /// Blocks that have points.
+    pub(crate) crowds: Vec<Crowd>,
+    /// Sums of each of them.
+    pub(crate) tiles: Vec<Tile>,
+    /// Slot of each block's tile.
+    pub(crate) crowd_of: Vec<u32>,
+    /// Blocks whose nodes points touch.
+    pub(crate) touched: Vec<u32>,
+    pub(crate) nodes: Vec<BlockNodes>,
+    /// Slot of each block's nodes.
+    pub(crate) nodes_of: Vec<u32>,
+    /// Of each touched block: one for each body and one for the walls.
+    pub(crate) reactions: Vec<Reaction>,
+}
+
+/// The points of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Crowd {
+    pub(crate) block: u32,
+    pub(crate) points: Range<usize>,
+}
+
+impl Scratch {
+    /// Sorts the points by block, those of a block in the order they were in (counting sort).
+    ///
+    /// # Errors
+    /// When a point has no finite value or is outside of the grid.
+    pub(crate) fn sort(&mut self, model: &Model, bodies: usize) -> Result<(), CrmError> {
+        check(model, &self.points)?;
+        self.points.par_iter().map(|point| model.layout.block_of(point)).collect_into_vec(&mut self.keys);
+        self.count(model.layout.block_count());
+        self.spare.clone_from(&self.points);
+        for (point, key) in self.points.iter().zip(&self.keys) {
+            let place = &mut self.starts[*key as usize];
+            self.spare[*place as usize] = *point;
+            *place += 1;
+        }
+        std::mem::swap(&mut self.points, &mut self.spare);
+        self.touch(model);
+        self.tiles.resize(self.crowds.len(), [[0.0; 4]; 512]);
+        self.nodes.resize(self.touched.len(), [[0.0; 4]; 64]);
+        self.reactions.resize(self.touched.len() * (bodies + 1), Reaction::default());
+        Ok(())
+    }
+
+    /// Where each block's points begin.
+    fn count(&mut self, blocks: usize) {
+        self.starts.clear();
+        self.starts.resize(blocks, 0);
+        self.keys.iter().for_each(|key| self.starts[*key as usize] += 1);
+        self.crowds.clear();
+        self.crowd_of.clear();
+        self.crowd_of.resize(blocks, NONE);
+        let mut begin = 0;
+        for (block, start) in self.starts.iter_mut().enumerate() {
+            let count = std::mem::replace(start, begin);
+            if count > 0 {
+                self.crowd_of[block] = self.crowds.len() as u32;
+                let points = begin as usize..(begin + count) as usize;
+                self.crowds.push(Crowd { block: block as u32, points });
+            }
+            begin += count;
+        }
+    }
+
+    /// Lists the blocks of points and all around them.
+    fn touch(&mut self, model: &Model) {
+        self.nodes_of.clear();
+        self.nodes_of.resize(model.layout.block_count(), NONE);
+        self.touched.clear();
+        for crowd in &self.crowds {
+            let block = model.layout.block_at(crowd.block);
+            for near in (0..27).filter_map(|n| model.layout.neighbour(block, around(n))) {
+                if self.nodes_of[near as usize] == NONE {
+                    self.nodes_of[near as usize] = self.touched.len() as u32;
+                    self.touched.push(near);
+                }
+            }
+        }
+    }
+}
+
+/// The `n`-th of the 27 offsets of a block and those around it, x fastest.
+pub(crate) fn around(n: usize) -> [i32; 3] {
+    [n % 3, n / 3 % 3, n / 9].map(|along| along as i32 - 1)
+}
+
+/// The slots of the 27 blocks around `block`, itself among them.
+pub(crate) fn slots_around(model: &Model, block: u32, slots: &[u32]) -> [Option<usize>; 27] {
+    let block = model.layout.block_at(block);
+    std::array::from_fn(|n| {
+        let near = model.layout.neighbour(block, around(n))?;
+        Some(slots[near as usize]).filter(|slot| *slot != NONE).map(|slot| slot as usize)
+    })
+}
+
+fn check(model: &Model, points: &[Point]) -> Result<(), CrmError> {
+    let bad = points.par_iter().find_first(|point| !point.is_sound() || !point.is_inside(model));
+    match bad {
+        None => Ok(()),
+        Some(point) if !point.is_sound() => Err(CrmError::NotFinite { id: point.id }),
+        Some(point) => Err(CrmError::Outside { id: point.id, position_m: point.position_m.into() }),
+    }
+}

@@ -1,0 +1,107 @@
+//! Rigid shapes as signed distances (exact, negative inside), about their own frame.
+
+use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
+
+/// A solid shape about the origin of its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Shape {
+    /// A ball.
+    Sphere {
+        /// Its radius, m.
+        radius_m: f64,
+    },
+    /// A box.
+    Cuboid {
+        /// Half of its sides, m.
+        half_m: [f64; 3],
+    },
+    /// A cylinder along z.
+    Cylinder {
+        /// Its radius, m.
+        radius_m: f64,
+        /// Half of its length, m.
+        half_length_m: f64,
+    },
+}
+
+impl Shape {
+    /// Half sizes, each of which must be above zero, m.
+    pub(crate) fn sizes_m(&self) -> [f64; 3] {
+        match *self {
+            Self::Sphere { radius_m } => [radius_m; 3],
+            Self::Cuboid { half_m } => half_m,
+            Self::Cylinder { radius_m, half_length_m } => [radius_m, radius_m, half_length_m],
+        }
+    }
+
+    /// Radius of the ball about the origin that holds it, m.
+    #[must_use]
+    pub fn bounding_radius_m(&self) -> f64 {
+        match *self {
+            Self::Sphere { radius_m } => radius_m,
+            Self::Cuboid { half_m } => Vector3::from(half_m).norm(),
+            Self::Cylinder { radius_m, half_length_m } => radius_m.hypot(half_length_m),
+        }
+    }
+
+    /// Distance of `at` (in the shape's frame, m) from its surface, and the outward unit normal there.
+    #[must_use]
+    pub fn distance(&self, at: &Vector3<f64>) -> (f64, Vector3<f64>) {
+        match *self {
+            Self::Sphere { radius_m } => (at.norm() - radius_m, unit_or_up(*at)),
+            Self::Cuboid { half_m } => from_excess(at, at.abs() - Vector3::from(half_m)),
+            Self::Cylinder { radius_m, half_length_m } => {
+                let across = at.xy().norm();
+                let radial = unit_or_up(Vector3::new(at.x, at.y, 0.0));
+                let excess = Vector3::new(across - radius_m, f64::NEG_INFINITY, at.z.abs() - half_length_m);
+                let (distance, normal) = from_excess(&Vector3::new(across, 0.0, at.z), excess);
+                (distance, radial * normal.x + Vector3::z() * normal.z)
+            }
+        }
+    }
+}
+
+/// From how far `at` is beyond each pair of faces.
+fn from_excess(at: &Vector3<f64>, excess: Vector3<f64>) -> (f64, Vector3<f64>) {
+    if excess.max() > 0.0 {
+        let outside = excess.sup(&Vector3::zeros());
+        let normal = outside.zip_map(at, |length, side| length * side.signum());
+        return (outside.norm(), normal.normalize());
+    }
+    let nearest = excess.imax();
+    let mut normal = Vector3::zeros();
+    normal[nearest] = at[nearest].signum();
+    (excess[nearest], normal)
+}
+
+fn unit_or_up(along: Vector3<f64>) -> Vector3<f64> {
+    along.try_normalize(0.0).unwrap_or_else(Vector3::z)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+
+    use super::Shape;
+
+    #[test]
+    fn distances_are_those_to_faces_and_edges() {
+        let cuboid = Shape::Cuboid { half_m: [1.0, 2.0, 3.0] };
+        let cylinder = Shape::Cylinder { radius_m: 1.0, half_length_m: 2.0 };
+        let ball = Shape::Sphere { radius_m: 2.0 };
+        let diagonal = [0.5_f64.sqrt(), 0.0, 0.5_f64.sqrt()];
+        for (shape, at, distance, normal) in [
+            (cuboid, [0.5, 0.0, 0.0], -0.5, [1.0, 0.0, 0.0]),
+            (cuboid, [2.0, 0.0, -4.0], 2.0_f64.sqrt(), [0.5_f64.sqrt(), 0.0, -(0.5_f64.sqrt())]),
+            (cylinder, [0.0, -0.8, 0.0], -0.2, [0.0, -1.0, 0.0]),
+            (cylinder, [0.0, 0.1, 2.5], 0.5, [0.0, 0.0, 1.0]),
+            (cylinder, [2.0, 0.0, 3.0], 2.0_f64.sqrt(), diagonal),
+            (ball, [0.0, 0.0, -1.0], -1.0, [0.0, 0.0, -1.0]),
+        ] {
+            let (found, along) = shape.distance(&Vector3::from(at));
+            assert!((found - distance).abs() < 1e-12, "{shape:?} at {at:?}: {found} is not {distance}");
+            assert!((along - Vector3::from(normal)).norm() < 1e-12, "{shape:?} at {at:?}: {along}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Everything that can change the future: the points.
+
+use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::CrmError;
+use crate::grid::Edges;
+use crate::model::Model;
+
+/// Points along each side of a cell of filled soil.
+const POINTS_A_CELL: f64 = 2.0;
+/// The most points of a state: 2 GiB of them.
+const POINTS_MAX: usize = 1 << 24;
+/// Milligrams in a kilogram.
+const MG_PER_KG: f64 = 1e6;
+
+/// A piece of soil.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Where it is, m from the grid's low corner.
+    pub position_m: Vector3<f64>,
+    /// Its velocity, m/s.
+    pub velocity_m_s: Vector3<f32>,
+    /// Gradient of the velocity about it, 1/s: row of the component, column of the axis.
+    pub affine_s: Matrix3<f32>,
+    /// Cauchy stress, Pa; tension is positive. Symmetric.
+    pub stress_pa: Matrix3<f32>,
+    /// Volume over that at rest.
+    pub volume_ratio: f32,
+    /// Mass, mg: whole, so that sums are exact.
+    pub mass_mg: u32,
+    /// Its number, which it keeps while stepping changes the order of points.
+    pub id: u32,
+}
+
+/// A block of soil at rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filling {
+    /// Low corner, m.
+    pub low_m: [f64; 3],
+    /// High corner, m: the surface, if the soil lies under its own weight.
+    pub high_m: [f64; 3],
+    /// Velocity of all of it, m/s.
+    pub velocity_m_s: Vector3<f64>,
+    /// Whether it starts with the stress of its weight: `σzz = ρgz`, `K₀ = ν/(1−ν)` across.
+    pub geostatic: bool,
+}
+
+/// Points of soil.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// In the order of blocks that the last step left; a new step gives the same bytes from the same order.
+    pub points: Vec<Point>,
+}
+
+impl State {
+    /// Adds `filling` as points on a lattice of half a cell.
+    ///
+    /// # Errors
+    /// When it is not inside of the grid, is thinner than a lattice step, has too many
+    /// points or points of a mass that is no whole number of milligrams up to 4294 kg.
+    pub fn fill(&mut self, model: &Model, filling: &Filling) -> Result<(), CrmError> {
+        let step_m = model.grid().cell_m / POINTS_A_CELL;
+        let counts = lattice(model, filling, step_m)?;
+        let mass_mg = mass_mg(model, step_m)?;
+        let wanted = counts.iter().map(|count| *count as f64).product::<f64>() + self.points.len() as f64;
+        if wanted > POINTS_MAX as f64 {
+            return Err(CrmError::Filling(format!("{wanted} points: at most {POINTS_MAX} are allowed")));
+        }
+        for number in 0..counts.iter().product() {
+            let along = [number % counts[0], number / counts[0] % counts[1], number / (counts[0] * counts[1])];
+            let position_m = Vector3::from_fn(|axis, _| filling.low_m[axis] + (along[axis] as f64 + 0.5) * step_m);
+            self.points.push(at_rest(model, filling, position_m, mass_mg, self.points.len() as u32));
+        }
+        Ok(())
+    }
+
+    /// Mass of all points, mg: exact.
+    #[must_use]
+    pub fn mass_mg(&self) -> u64 {
+        self.points.iter().map(|point| u64::from(point.mass_mg)).sum()
+    }
+
+    /// Momentum of all points, N s.
+    #[must_use]
+    pub fn momentum_n_s(&self) -> Vector3<f64> {
+        self.points.iter().map(|point| point.velocity_m_s.cast::<f64>() * point.mass_kg()).sum()
+    }
+
+    /// A hash over every bit of it (XXH3).
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut hasher = Xxh3::new();
+        for point in &self.points {
+            point.position_m.iter().for_each(|number| hasher.update(&number.to_bits().to_le_bytes()));
+            let numbers = point.velocity_m_s.iter().chain(&point.affine_s).chain(&point.stress_pa);
+            numbers.chain([&point.volume_ratio]).for_each(|number| hasher.update(&number.to_bits().to_le_bytes()));
+            [point.mass_mg, point.id].iter().for_each(|number| hasher.update(&number.to_le_bytes()));
+        }
+        hasher.digest()
+    }
+}
+
+impl Point {
+    /// Mass, kg.
+    #[must_use]
+    pub fn mass_kg(&self) -> f64 {
+        f64::from(self.mass_mg) / MG_PER_KG
+    }
+
+    /// Whether all of its values are finite, and its volume above zero.
+    pub(crate) fn is_sound(&self) -> bool {
+        let numbers = self.velocity_m_s.iter().chain(&self.affine_s).chain(&self.stress_pa);
+        self.position_m.iter().all(|number| number.is_finite())
+            && numbers.chain([&self.volume_ratio]).all(|number| number.is_finite())
+            && self.volume_ratio > 0.0
+    }
+
+    /// Whether it is inside of the grid, or behind a wall by less than a cell, which the nodes there carry.
+    pub(crate) fn is_inside(&self, model: &Model) -> bool {
+        let (grid, size_m) = (model.grid(), model.grid().size_m());
+        (0..3).all(|axis| {
+            let at = self.position_m[axis];
+            grid.edges[axis] == Edges::Periodic || (-grid.cell_m < at && at < size_m[axis] + grid.cell_m)
+        })
+    }
+}
+
+/// Points along x, y and z.
+fn lattice(model: &Model, filling: &Filling, step_m: f64) -> Result<[usize; 3], CrmError> {
+    let size_m = model.grid().size_m();
+    let mut counts = [0; 3];
+    for axis in 0..3 {
+        let (low, high, end) = (filling.low_m[axis], filling.high_m[axis], size_m[axis]);
+        let inside = low >= 0.0 && high <= end * (1.0 + 1e-9);
+        if !inside || high - low < step_m * 0.999 {
+            return Err(CrmError::Filling(format!(
+                "from {low} to {high} m: must be inside of 0 to {end} m and at least {step_m} m thick"
+            )));
+        }
+        counts[axis] = ((high - low) / step_m).round() as usize;
+    }
+    Ok(counts)
+}
+
+fn mass_mg(model: &Model, step_m: f64) -> Result<u32, CrmError> {
+    let mass_mg = (model.soil().density_kg_m3 * step_m.powi(3) * MG_PER_KG).round();
+    match mass_mg {
+        1.0..=4.29e9 => Ok(mass_mg as u32),
+        _ => Err(CrmError::Filling(format!("points of {mass_mg} mg: must be 1 to 4.29e9 mg; change the cells"))),
+    }
+}
+
+fn at_rest(model: &Model, filling: &Filling, position_m: Vector3<f64>, mass_mg: u32, id: u32) -> Point {
+    let soil = model.soil();
+    let depth_m = if filling.geostatic { filling.high_m[2] - position_m.z } else { 0.0 };
+    let vertical = model.gravity_m_s2().z * soil.density_kg_m3 * depth_m;
+    let across = vertical * soil.poisson / (1.0 - soil.poisson);
+    let pressure = -(vertical + 2.0 * across) / 3.0;
+    Point {
+        position_m,
+        velocity_m_s: filling.velocity_m_s.cast(),
+        affine_s: Matrix3::zeros(),
+        stress_pa: Matrix3::from_diagonal(&Vector3::new(across, across, vertical).cast()),
+        volume_ratio: (1.0 - pressure / soil.bulk_pa()) as f32,
+        mass_mg,
+        id,
+    }
+}

@@ -1,0 +1,170 @@
+//! A step: sort, then substeps. A substep takes the points to tiles, tiles to nodes, the
+//! nodes' velocities back to points. It is at most 0.4 of a pressure wave's time through a
+//! cell, and short enough for no point and no body to move half a cell at the speed it has.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use crate::body::{Body, Reaction};
+use crate::error::CrmError;
+use crate::model::Model;
+use crate::nodes::{Conditions, sum_tiles};
+use crate::scratch::{Scratch, slots_around};
+use crate::state::{Point, State};
+use crate::transfer::{tile_of, to_points, to_tile};
+
+/// The most substeps of a step.
+const SUBSTEPS_MAX: u32 = 100_000;
+/// The way in a substep, and between two sorts, cells.
+const WAY_CELLS: f64 = 0.5;
+const SORTED_CELLS: f64 = 0.99;
+
+/// What a step did beside moving the soil.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How many substeps it took.
+    pub substeps: u32,
+    /// What the soil gave to each body. Soil lost the same, up to the rounding of f32.
+    pub reactions: Vec<Reaction>,
+    /// Impulse that the soil gave to the walls, N s.
+    pub walls_n_s: Vector3<f64>,
+}
+
+/// Moves soil by `duration_s`, while each of `bodies` moves along its twist.
+///
+/// # Errors
+/// When the duration, a body or a point cannot be, when more than 100 000 substeps are
+/// needed, when a point leaves the grid through an open face, or when the soil becomes too
+/// fast. `state` is then as it was.
+pub fn step(
+    model: &Model,
+    state: &mut State,
+    bodies: &[Body],
+    duration_s: f64,
+    scratch: &mut Scratch,
+) -> Result<Outcome, CrmError> {
+    if !(duration_s > 0.0 && duration_s.is_finite()) {
+        return Err(CrmError::Duration(duration_s));
+    }
+    bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
+    scratch.points.clone_from(&state.points);
+    let mut stepping = Stepping::new(model, bodies, duration_s, scratch)?;
+    while stepping.elapsed_s < duration_s {
+        stepping.substep()?;
+    }
+    let outcome = stepping.outcome;
+    check_end(model, &scratch.points)?;
+    std::mem::swap(&mut state.points, &mut scratch.points);
+    Ok(outcome)
+}
+
+/// A step under way.
+struct Stepping<'a> {
+    model: &'a Model,
+    bodies: &'a [Body],
+    duration_s: f64,
+    scratch: &'a mut Scratch,
+    elapsed_s: f64,
+    /// The fastest point, m/s.
+    speed_m_s: f64,
+    /// The fastest place of a body, m/s.
+    body_speed_m_s: f64,
+    /// The farthest that a point can have moved since the points were sorted, m.
+    way_m: f64,
+    outcome: Outcome,
+}
+
+impl<'a> Stepping<'a> {
+    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch) -> Result<Self, CrmError> {
+        scratch.sort(model, bodies.len())?;
+        let squares = scratch.points.par_iter().map(|point| point.velocity_m_s.norm_squared());
+        let speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
+        let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
+        let reactions = vec![Reaction::default(); bodies.len()];
+        let outcome = Outcome { reactions, ..Outcome::default() };
+        Ok(Self { model, bodies, duration_s, scratch, elapsed_s: 0.0, speed_m_s, body_speed_m_s, way_m: 0.0, outcome })
+    }
+
+    fn substep(&mut self) -> Result<(), CrmError> {
+        let cell_m = self.model.grid().cell_m;
+        if self.way_m > SORTED_CELLS * cell_m {
+            self.scratch.sort(self.model, self.bodies.len())?;
+            self.way_m = 0.0;
+        }
+        let (substep_s, is_last) = self.next_substep()?;
+        self.move_soil(substep_s);
+        self.outcome.substeps += 1;
+        self.way_m += self.speed_m_s * substep_s;
+        self.elapsed_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
+        if self.speed_m_s * substep_s <= cell_m {
+            return Ok(());
+        }
+        Err(CrmError::Unstable { speed_m_s: self.speed_m_s, substep_s })
+    }
+
+    /// Length of the next substep, s, and whether it is the last: what remains is shared out evenly.
+    fn next_substep(&self) -> Result<(f64, bool), CrmError> {
+        let way_m = WAY_CELLS * self.model.grid().cell_m;
+        let speed_m_s = self.speed_m_s.max(self.body_speed_m_s);
+        let limit_s = self.model.substep_max_s().min(way_m / speed_m_s);
+        let remaining_s = self.duration_s - self.elapsed_s;
+        let needed = (remaining_s / limit_s * (1.0 - 1e-9)).ceil().max(1.0);
+        let allowed = SUBSTEPS_MAX - self.outcome.substeps;
+        if needed > f64::from(allowed) {
+            return Err(CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
+        }
+        Ok((remaining_s / needed, needed <= 1.0))
+    }
+
+    fn move_soil(&mut self, substep_s: f64) {
+        let (model, rows) = (self.model, self.bodies.len() + 1);
+        let bodies: Vec<Body> = self.bodies.iter().map(|body| body.moved(self.elapsed_s)).collect();
+        let Scratch { points, crowds, tiles, crowd_of, touched, nodes, nodes_of, reactions, .. } = &mut *self.scratch;
+        tiles.par_iter_mut().zip(&*crowds).for_each(|(tile, crowd)| {
+            to_tile(model, substep_s, crowd.block, &points[crowd.points.clone()], tile);
+        });
+        let conditions = Conditions { model, bodies: &bodies, substep_s };
+        reactions.fill(Reaction::default());
+        let blocks = nodes.par_iter_mut().zip(reactions.par_chunks_mut(rows)).zip(&*touched);
+        blocks.for_each(|((nodes, reactions), block)| {
+            *nodes = sum_tiles(tiles, &slots_around(model, *block, crowd_of));
+            conditions.apply(*block, nodes, reactions);
+        });
+        let lengths = crowds.iter().map(|crowd| crowd.points.len());
+        let squares = split(points, lengths).into_par_iter().zip(&*crowds).map(|(points, crowd)| {
+            let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of));
+            to_points(model, substep_s, crowd.block, &tile, points)
+        });
+        self.speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
+        self.collect(rows);
+    }
+
+    /// Adds up what blocks gave, in the blocks' order.
+    fn collect(&mut self, rows: usize) {
+        for block in self.scratch.reactions.chunks(rows) {
+            for (sum, part) in self.outcome.reactions.iter_mut().zip(block) {
+                sum.impulse_n_s += part.impulse_n_s;
+                sum.angular_impulse_n_m_s += part.angular_impulse_n_m_s;
+            }
+            self.outcome.walls_n_s += block[rows - 1].impulse_n_s;
+        }
+    }
+}
+
+/// Cuts `points` into pieces of these lengths.
+fn split(mut points: &mut [Point], lengths: impl Iterator<Item = usize>) -> Vec<&mut [Point]> {
+    let mut pieces = Vec::with_capacity(lengths.size_hint().0);
+    for length in lengths {
+        let (piece, rest) = points.split_at_mut(length);
+        pieces.push(piece);
+        points = rest;
+    }
+    pieces
+}
+
+fn check_end(model: &Model, points: &[Point]) -> Result<(), CrmError> {
+    match points.par_iter().find_first(|point| !point.is_inside(model)) {
+        None => Ok(()),
+        Some(point) => Err(CrmError::Outside { id: point.id, position_m: point.position_m.into() }),
+    }
+}

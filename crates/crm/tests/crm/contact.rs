@@ -1,0 +1,71 @@
+//! Bodies that soil moves.
+
+use nalgebra::{Isometry3, Vector3};
+use selene_crm::{Body, Edges, Grid, Scratch, Shape, step};
+
+use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
+
+const STEP_S: f64 = 1e-3;
+
+/// A ball of 1 kg falls into the bed: it comes to rest in it, soil and walls have its momentum, and in the
+/// end the soil bears its weight.
+#[test]
+fn a_ball_falls_into_soil_and_rests() {
+    let grid = Grid { cell_m: 0.02, cells: [14, 14, 14], edges: [SMOOTH_SIDES, SMOOTH_SIDES, FLOOR] };
+    let model = model(&SAND, &grid, down(9.81));
+    let mut state = filled(&model, [0.0; 3], [0.28, 0.28, 0.12], true);
+    let (radius_m, mass_kg) = (0.05, 1.0);
+    let mut ball = Body {
+        shape: Shape::Sphere { radius_m },
+        pose: Isometry3::translation(0.14, 0.14, 0.12 + radius_m),
+        velocity_m_s: Vector3::new(0.0, 0.0, -1.0),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: 0.4,
+    };
+    let mut scratch = Scratch::default();
+    let soil_kg = state.mass_mg() as f64 / 1e6;
+    let before = state.momentum_n_s() + ball.velocity_m_s * mass_kg;
+    let (mut walls, mut late_n_s, steps) = (Vector3::zeros(), 0.0, 400);
+    for n in 0..steps {
+        let outcome = step(&model, &mut state, &[ball], STEP_S, &mut scratch).expect("a step");
+        walls += outcome.walls_n_s;
+        ball = Body { pose: Isometry3::from(ball.pose.translation.vector + ball.velocity_m_s * STEP_S), ..ball };
+        ball.velocity_m_s += outcome.reactions[0].impulse_n_s / mass_kg + model.gravity_m_s2() * STEP_S;
+        late_n_s += if n >= steps / 2 { outcome.reactions[0].impulse_n_s.z } else { 0.0 };
+    }
+    let depth_m = 0.12 + radius_m - ball.pose.translation.z;
+    assert!((0.005..0.09).contains(&depth_m), "{depth_m} m deep");
+    assert!(ball.velocity_m_s.norm() < 0.03, "{} m/s", ball.velocity_m_s);
+    let weight_n_s = 9.81 * mass_kg * STEP_S * f64::from(steps / 2);
+    assert!((late_n_s / weight_n_s - 1.0).abs() < 0.05, "the soil bears {} of its weight", late_n_s / weight_n_s);
+    let given = model.gravity_m_s2() * ((soil_kg + mass_kg) * STEP_S * f64::from(steps));
+    let missing = before + given - state.momentum_n_s() - ball.velocity_m_s * mass_kg - walls;
+    assert!(missing.norm() < 1e-4 * given.norm(), "{missing} of {given}");
+}
+
+/// A plate that is pressed into soil is pushed back harder the deeper it is, and more with cohesion.
+#[test]
+fn a_plate_meets_more_resistance_deeper_and_in_cohesive_soil() {
+    let resistance_n = |cohesion_pa: f64| {
+        let grid = Grid { cell_m: 0.02, cells: [16, 4, 12], edges: [SMOOTH_SIDES, Edges::Periodic, FLOOR] };
+        let soil = selene_crm::CrmSpec { cohesion_pa, ..SAND };
+        let model = model(&soil, &grid, down(9.81));
+        let mut state = filled(&model, [0.0; 3], [0.32, 0.08, 0.16], true);
+        let mut scratch = Scratch::default();
+        [0.0, 0.01, 0.02].map(|sunk_m| {
+            let plate = Body {
+                shape: Shape::Cuboid { half_m: [0.04, 0.08, 0.02] },
+                pose: Isometry3::translation(0.16, 0.04, 0.18 - sunk_m),
+                velocity_m_s: Vector3::new(0.0, 0.0, -0.1),
+                angular_velocity_rad_s: Vector3::zeros(),
+                friction: 0.4,
+            };
+            let outcome = step(&model, &mut state, &[plate], 0.1, &mut scratch).expect("a step");
+            outcome.reactions[0].impulse_n_s.z / 0.1
+        })
+    };
+    let (loose, cohesive) = (resistance_n(0.0), resistance_n(1000.0));
+    assert!(0.0 < loose[0] && loose[0] < loose[1] && loose[1] < loose[2], "{loose:?} N");
+    // Prandtl's punch on weightless soil of c alone bears (2 + π) c: less than that is too weak.
+    assert!(cohesive[2] - loose[2] > 5.14 * 1000.0 * 0.08 * 0.08, "{loose:?} and {cohesive:?} N");
+}

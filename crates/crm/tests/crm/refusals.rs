@@ -1,0 +1,71 @@
+//! What cannot be is refused, and the state stays as it was.
+
+use nalgebra::{Isometry3, Vector3};
+use selene_crm::{Body, CrmError, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, step};
+
+use crate::{FLOOR, SAND, SMOOTH_SIDES, down, filled, model};
+
+const GRID: Grid = Grid { cell_m: 0.02, cells: [8, 8, 8], edges: [SMOOTH_SIDES, Edges::Periodic, FLOOR] };
+
+fn refused(state: &mut State, bodies: &[Body], duration_s: f64) -> CrmError {
+    let before = state.hash();
+    let model = model(&SAND, &GRID, down(9.81));
+    let error = step(&model, state, bodies, duration_s, &mut Scratch::default()).expect_err("must be refused");
+    assert_eq!(state.hash(), before, "{error}: the state has changed");
+    error
+}
+
+fn bed() -> State {
+    filled(&model(&SAND, &GRID, down(9.81)), [0.0; 3], [0.16, 0.16, 0.08], true)
+}
+
+#[test]
+fn no_value_that_is_no_number_goes_in_or_comes_out() {
+    let mut state = bed();
+    state.points[7].stress_pa[(1, 2)] = f32::NAN;
+    assert_eq!(refused(&mut state, &[], 0.01), CrmError::NotFinite { id: 7 });
+    let mut state = bed();
+    state.points[7].stress_pa *= 1e30;
+    assert!(matches!(refused(&mut state, &[], 0.01), CrmError::Unstable { .. }));
+}
+
+#[test]
+fn steps_are_refused_with_their_number() {
+    for duration_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(refused(&mut bed(), &[], duration_s), CrmError::Duration(_)));
+    }
+    let message = refused(&mut bed(), &[], 1e4).to_string();
+    assert!(message.contains("step of 10000 s") && message.contains("100000 are allowed"), "{message}");
+}
+
+#[test]
+fn a_point_that_leaves_through_the_open_face_is_told() {
+    let mut state = bed();
+    state.points.iter_mut().for_each(|point| point.velocity_m_s.z = 3.0);
+    assert!(matches!(refused(&mut state, &[], 0.1), CrmError::Outside { .. }));
+}
+
+#[test]
+fn bodies_grids_soils_and_fillings_that_cannot_be_are_refused() {
+    let body = Body {
+        shape: Shape::Sphere { radius_m: 0.0 },
+        pose: Isometry3::identity(),
+        velocity_m_s: Vector3::zeros(),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: 0.5,
+    };
+    assert!(matches!(refused(&mut bed(), &[body], 0.01), CrmError::Body { index: 0, .. }));
+    let ball = Body { shape: Shape::Sphere { radius_m: 0.1 }, friction: -1.0, ..body };
+    assert!(refused(&mut bed(), &[ball], 0.01).to_string().contains("friction -1: must be 0 to 10"));
+
+    let made = |soil: &CrmSpec, grid: &Grid| Model::new(soil, grid, down(9.81)).expect_err("refused").to_string();
+    assert!(made(&SAND, &Grid { cells: [8, 6, 8], ..GRID }).contains("6 cells along y"));
+    assert!(made(&SAND, &Grid { cell_m: f64::NAN, ..GRID }).contains("cell of NaN m"));
+    assert!(made(&SAND, &Grid { cells: [8000; 3], ..GRID }).contains("512000000000 cells"));
+    assert!(made(&CrmSpec { poisson: 0.5, ..SAND }, &GRID).contains("poisson"));
+
+    let model = model(&SAND, &GRID, down(9.81));
+    let filling = Filling { low_m: [0.0; 3], high_m: [0.2; 3], velocity_m_s: Vector3::zeros(), geostatic: false };
+    let message = State::default().fill(&model, &filling).expect_err("refused").to_string();
+    assert!(message.contains("from 0 to 0.2 m: must be inside of 0 to 0.16 m"), "{message}");
+}
