@@ -9,12 +9,13 @@ use std::process::Command;
 use selene_tests::root;
 
 /// Each library and the libraries it may name.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("base", &[]),
     ("dem", &["base"]),
     ("sky", &["base"]),
     ("terrain", &["base", "dem"]),
     ("soil", &["base", "terrain"]),
+    ("crm", &["base"]),
     ("vehicle", &["base", "terrain"]),
     ("scene", &["base", "terrain"]),
     ("gpu", &["base", "scene"]),
