@@ -178,7 +178,11 @@ impl Node {
         let has_ended = matches!(ended, Ok((Ending::Duration | Ending::RouteDone, _)));
         let ends_it = self.leads() && (has_ended || self.sharing.as_ref().is_none_or(Sharing::is_alone));
         let told = if ends_it { self.run.info(self.world.model(), Some(hash), time) } else { Ok(()) };
-        self.sharing.iter_mut().for_each(Sharing::leave);
+        if let Some(sharing) = &mut self.sharing {
+            // Who leads next serves under the same names.
+            self.control = None;
+            sharing.leave();
+        }
         let mapped = self.maps.end();
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
         let ended = ended?;
