@@ -9,8 +9,8 @@ use selene_observe::{
     Recorder, recall_span,
 };
 use selene_sensors::{OwnStages, SensorSetting, SensorSpec};
-use selene_sim::{AllowedFolders, Checkpoint, Fingerprint, Model, Settings, World};
-use selene_tests::{ROVER, model, scenario, world};
+use selene_sim::{AllowedFolders, Checkpoint, Fingerprint, LoadOptions, Model, Scenario, Settings, World};
+use selene_tests::{ROVER, model, repository_file, world};
 
 const CAMERA: &str = "navcam_left";
 const RANGE_FINDER: &str = "altimeter";
@@ -25,7 +25,9 @@ fn ms(milliseconds: i64) -> SimTime {
 fn small() -> &'static Arc<Model> {
     static SMALL: OnceLock<Arc<Model>> = OnceLock::new();
     SMALL.get_or_init(|| {
-        let mut scenario = scenario("polar", None);
+        let sensors = vec![repository_file(&format!("config/sensor/{RANGE_FINDER}.yaml"))];
+        let options = LoadOptions { sensors, ..LoadOptions::default() };
+        let mut scenario = Scenario::load(&repository_file("config/scenario/polar.yaml"), &options).expect("good");
         let sensors = &mut scenario.rovers[0].sensors;
         sensors.retain(|sensor| sensor.spec.header().name != "navcam_right");
         for sensor in sensors.iter_mut() {
@@ -33,8 +35,6 @@ fn small() -> &'static Arc<Model> {
                 (camera.width, camera.height, camera.rate_hz, camera.rectified) = (64, 36, IMAGES_HZ, None);
             }
         }
-        let of_instruments = self::scenario("instruments", None).rovers.swap_remove(0).sensors;
-        sensors.extend(of_instruments.into_iter().filter(|sensor| sensor.spec.header().name == RANGE_FINDER));
         model(scenario)
     })
 }

@@ -388,7 +388,7 @@ fn a_stage_of_another_process_is_refused_where_none_can_be_reached() {
 fn a_node_refuses_a_device_that_is_not_there_before_it_waits_for_a_run() {
     let scenario = scenario_with("device", "  rate_hz: 2", "  device: gpu:4096\n  rate_hz: 2");
     let told = ["sensor navcam_left", "'gpu:4096' is not allowed", "there are cpu"];
-    assert_refused(&run(&["camera", &scenario, "--device", "cpu"]), &told);
+    assert_refused(&run(&["camera", "--scenario", &scenario, "--device", "cpu"]), &told);
 }
 
 #[test]
