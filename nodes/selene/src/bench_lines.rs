@@ -35,6 +35,6 @@ impl BenchLines {
 
     /// Tells the run's end.
     pub(crate) fn end(&self, outcome: &Outcome) {
-        print_line(RunLine::end(outcome.simulated.secs_f64(), outcome.wall_s).text());
+        print_line(RunLine::end((outcome.simulated - outcome.since).secs_f64(), outcome.wall_s).text());
     }
 }

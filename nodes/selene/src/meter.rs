@@ -15,7 +15,16 @@ use selene_ros::{Encoded, Topic};
 pub(crate) struct Meter {
     inner: Arc<dyn Transport>,
     counters: Mutex<BTreeMap<String, Arc<Counter>>>,
-    latest: Arc<AtomicI64>,
+    times: Arc<Times>,
+}
+
+/// Simulated times, ns.
+#[derive(Default)]
+struct Times {
+    /// Where the run began or the clock last went back to.
+    began: AtomicI64,
+    /// The latest stamp since then.
+    latest: AtomicI64,
 }
 
 /// What tells the time, also that it went back.
@@ -40,20 +49,31 @@ pub(crate) struct Count {
 }
 
 impl Meter {
-    /// Counts what goes to `inner`.
+    /// Counts what goes to `inner`, from the scenario's start on.
     pub(crate) fn new(inner: Arc<dyn Transport>) -> Self {
-        Self { inner, counters: Mutex::default(), latest: Arc::default() }
+        Self { inner, counters: Mutex::default(), times: Arc::default() }
+    }
+
+    /// The same of a run that begins at `time`.
+    pub(crate) fn beginning_at(self, time: SimTime) -> Self {
+        let [began, latest] = [time, time].map(|time| AtomicI64::new(time.nanos()));
+        Self { times: Arc::new(Times { began, latest }), ..self }
+    }
+
+    /// Where the run began or the clock last went back to.
+    pub(crate) fn began(&self) -> SimTime {
+        SimTime::from_nanos(self.times.began.load(Ordering::Relaxed))
     }
 
     /// The latest stamp that any message had since the clock last went back.
     pub(crate) fn simulated(&self) -> SimTime {
-        SimTime::from_nanos(self.latest.load(Ordering::Relaxed))
+        self.times.latest()
     }
 
     /// Tells what `simulated` does, and keeps no transport alive.
     pub(crate) fn clock(&self) -> impl Fn() -> SimTime + Send + Sync + use<> {
-        let latest = Arc::clone(&self.latest);
-        move || SimTime::from_nanos(latest.load(Ordering::Relaxed))
+        let times = Arc::clone(&self.times);
+        move || times.latest()
     }
 
     /// What each topic has carried so far, by name.
@@ -68,6 +88,19 @@ impl Meter {
     }
 }
 
+impl Times {
+    fn latest(&self) -> SimTime {
+        SimTime::from_nanos(self.latest.load(Ordering::Relaxed))
+    }
+
+    /// The clock tells `now`.
+    fn tick(&self, now: SimTime) {
+        if self.latest.swap(now.nanos(), Ordering::Relaxed) > now.nanos() {
+            self.began.store(now.nanos(), Ordering::Relaxed);
+        }
+    }
+}
+
 impl Layer for Meter {
     fn inner(&self) -> &dyn Transport {
         self.inner.as_ref()
@@ -78,7 +111,7 @@ impl Layer for Meter {
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         let counter = Arc::clone(counters.entry(topic.name.clone()).or_default());
         let is_clock = topic.name == CLOCK;
-        Ok(Box::new(Metered { inner, counter, is_clock, latest: Arc::clone(&self.latest) }))
+        Ok(Box::new(Metered { inner, counter, is_clock, times: Arc::clone(&self.times) }))
     }
 }
 
@@ -86,7 +119,7 @@ struct Metered {
     inner: Box<dyn Outlet>,
     counter: Arc<Counter>,
     is_clock: bool,
-    latest: Arc<AtomicI64>,
+    times: Arc<Times>,
 }
 
 impl Outlet for Metered {
@@ -94,9 +127,9 @@ impl Outlet for Metered {
         self.counter.messages.fetch_add(1, Ordering::Relaxed);
         self.counter.bytes.fetch_add(message.bytes().len() as u64, Ordering::Relaxed);
         if self.is_clock {
-            self.latest.store(stamp.nanos(), Ordering::Relaxed);
+            self.times.tick(stamp);
         } else {
-            self.latest.fetch_max(stamp.nanos(), Ordering::Relaxed);
+            self.times.latest.fetch_max(stamp.nanos(), Ordering::Relaxed);
         }
         if let Err(error) = self.inner.send(message, stamp) {
             // Said once a topic; the summary tells how many.
@@ -171,16 +204,16 @@ mod tests {
 
     #[test]
     fn time_goes_back_with_the_clock_alone() {
-        let meter = Meter::new(Arc::new(InProcess::new()));
         let at = SimTime::from_secs_f64;
+        let meter = Meter::new(Arc::new(InProcess::new())).beginning_at(at(4.0));
         let clock = Publisher::new(&meter, "/clock", Qos::clock()).unwrap();
         let data = Publisher::new(&meter, "/a", Qos::reliable()).unwrap();
         let tell = |time_s: f64| clock.publish(&rosgraph_msgs::Clock { clock: at(time_s).into() }, at(time_s)).unwrap();
         tell(5.0);
         data.publish(&std_msgs::Float64 { data: 0.0 }, at(3.0)).unwrap();
-        assert_eq!(meter.simulated(), at(5.0));
+        assert_eq!((meter.began(), meter.simulated()), (at(4.0), at(5.0)));
         tell(0.0);
-        assert_eq!(meter.simulated(), SimTime::ZERO);
+        assert_eq!((meter.began(), meter.simulated()), (SimTime::ZERO, SimTime::ZERO));
     }
 
     #[test]

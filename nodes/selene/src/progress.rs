@@ -25,7 +25,7 @@ const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
 /// Lines longer than this would be cut on a usual terminal.
 const COLUMNS: usize = 78;
 
-/// Shows the progress of the run that `meter` counts until `ended` is set.
+/// Shows the progress of the run that `meter` counts, which goes on for `duration`, until `ended` is set.
 pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool) {
     let live = std::io::stderr().is_terminal();
     let bar = if live { ProgressBar::new_spinner().with_style(style()) } else { ProgressBar::hidden() };
@@ -52,6 +52,7 @@ fn style() -> ProgressStyle {
 /// Rates over the last while.
 #[derive(Default)]
 struct Rates {
+    /// When time began to pass.
     begun: Option<Instant>,
     since: SimTime,
     counts: BTreeMap<String, Count>,
@@ -60,12 +61,12 @@ struct Rates {
 
 impl Rates {
     fn update(&mut self, meter: &Meter, duration: Option<SimTime>) -> String {
-        let now = meter.simulated();
-        if now < self.since {
-            // The world was reset.
-            (self.since, self.counts, self.begun) = (now, meter.counts(), None);
+        let (began, now) = (meter.began(), meter.simulated());
+        if self.since < began || self.since > now {
+            // Another run's time comes before, or the world was reset.
+            (self.since, self.counts, self.begun) = (began, meter.counts(), None);
         }
-        if now > SimTime::ZERO && self.begun.is_none() {
+        if now > began && self.begun.is_none() {
             self.begun = Some(Instant::now());
         }
         let span = now - self.since;
@@ -74,9 +75,7 @@ impl Rates {
             self.since = now;
         }
         let wall_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-        let of = duration.map(|all| format!(" of {:.0}", all.secs_f64())).unwrap_or_default();
-        let factor = if now > SimTime::ZERO { wall_s / now.secs_f64() } else { 0.0 };
-        format!("simulated {:.1}{of} s · real-time factor {factor:.2} (wall/simulated)", now.secs_f64())
+        line(Span { began, now, duration }, wall_s)
     }
 
     fn measure(&mut self, counts: BTreeMap<String, Count>, span_s: f64) {
@@ -117,6 +116,23 @@ impl Rates {
     }
 }
 
+/// The simulated time that a run went through.
+struct Span {
+    /// Where it began: the scenario's start, or the checkpoint that it goes on from.
+    began: SimTime,
+    now: SimTime,
+    /// How long it goes on after it began, where that is known.
+    duration: Option<SimTime>,
+}
+
+/// Where the clock stands and where it will end, and how fast this run came there.
+fn line(span: Span, wall_s: f64) -> String {
+    let Span { began, now, duration } = span;
+    let of = duration.map(|all| format!(" of {:.0}", (began + all).secs_f64())).unwrap_or_default();
+    let factor = if now > began { wall_s / (now - began).secs_f64() } else { 0.0 };
+    format!("simulated {:.1}{of} s · real-time factor {factor:.2} (wall/simulated)", now.secs_f64())
+}
+
 /// The topic without what most of them share.
 fn short(topic: &str) -> &str {
     topic.trim_start_matches('/').trim_end_matches("/image_raw")
@@ -124,8 +140,11 @@ fn short(topic: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Rates};
+    use super::{Count, Meter, Rates, Span, line};
+    use selene_base::SimTime;
+    use selene_ros::in_process::InProcess;
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     fn counts(messages: u64) -> BTreeMap<String, Count> {
         let count = |messages| Count { messages, bytes: 0, refused: 0 };
@@ -139,6 +158,18 @@ mod tests {
         rates.measure(counts(500), 2.0);
         assert_eq!(rates.text(), "Hz: imu/data 200");
         assert_eq!(rates.lines(), "Hz · imu/data 200");
+    }
+
+    #[test]
+    fn a_resumed_run_counts_from_its_checkpoint() {
+        let at = SimTime::from_secs_f64;
+        let told = line(Span { began: at(5.0), now: at(7.0), duration: Some(at(6.0)) }, 1.0);
+        assert_eq!(told, "simulated 7.0 of 11 s · real-time factor 0.50 (wall/simulated)");
+        let meter = Meter::new(Arc::new(InProcess::new())).beginning_at(at(5.0));
+        let (mut rates, told) = (Rates::default(), "simulated 5.0 of 11 s · real-time factor 0.00 (wall/simulated)");
+        assert_eq!(rates.update(&meter, Some(at(6.0))), told);
+        // Rates are of what this run has sent, in its own time.
+        assert_eq!(rates.since, at(5.0));
     }
 
     #[test]

@@ -46,19 +46,22 @@ impl End {
 pub(crate) struct Summary {
     rows: Vec<(&'static str, String)>,
     topics: BTreeMap<String, Count>,
-    simulated_s: f64,
+    /// Simulated time at the end.
+    simulated: SimTime,
+    /// Simulated time that this run went through since its beginning or its last reset, s.
+    span_s: f64,
 }
 
 impl Summary {
     /// What the run came to, and what its topics carried until `simulated`. A run
     /// that failed has no ending of its own; a simulation that did, no outcome.
     pub(crate) fn new(scenario: &Scenario, end: &End, traffic: &Traffic) -> Self {
-        let simulated_s = end.simulated(&traffic.meter).secs_f64();
+        let simulated = end.simulated(&traffic.meter);
         let ended = end.outcome.as_ref().filter(|_| end.fault.is_none());
         let mut rows = vec![
             ("scenario", format!("{}, seed {}", scenario.name, scenario.seed)),
             ("ended", ended.map_or("it failed: see the message", |outcome| ending(outcome.ending)).to_owned()),
-            ("simulated", format!("{simulated_s:.3} s")),
+            ("simulated", spans(traffic.meter.began(), simulated)),
         ];
         for rover in &scenario.rovers {
             rows.push(("rover mass", format!("{}: {:.1} kg", rover.name, rover.model.mass_kg())));
@@ -68,7 +71,8 @@ impl Summary {
             let told = format!("{topic}: {} late, {} over the limit", left_out.late, left_out.over_limit);
             rows.push(("frames left out", told));
         }
-        Self { rows, topics: traffic.meter.counts(), simulated_s }
+        let span_s = (simulated - traffic.meter.began()).secs_f64();
+        Self { rows, topics: traffic.meter.counts(), simulated, span_s }
     }
 
     /// Adds a row.
@@ -83,7 +87,7 @@ impl Summary {
             self.row("ruts", format!("{}: {}", file.display(), size(bytes)));
         }
         if let Some(checkpoints) = &options.checkpoints {
-            let last = file_at(&checkpoints.folder, SimTime::from_secs_f64(self.simulated_s));
+            let last = file_at(&checkpoints.folder, self.simulated);
             self.row("last checkpoint", last.display().to_string());
         }
     }
@@ -108,7 +112,7 @@ impl Display for Summary {
         let width = self.topics.keys().map(String::len).max().unwrap_or(0).max(5);
         writeln!(f, "\n  {:<width$} {:>9} {:>9} {:>11}", "topic", "messages", "Hz", "size")?;
         for (name, count) in self.topics.iter().filter(|(_, count)| count.messages > 0) {
-            let hertz = count.messages as f64 / self.simulated_s.max(1e-9);
+            let hertz = count.messages as f64 / self.span_s.max(1e-9);
             let refused =
                 if count.refused > 0 { format!("  {} not handed over", count.refused) } else { String::new() };
             writeln!(f, "  {name:<width$} {:>9} {hertz:>9.1} {:>11}{refused}", count.messages, size(count.bytes))?;
@@ -118,7 +122,7 @@ impl Display for Summary {
 }
 
 fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
-    let factor = outcome.wall_s / outcome.simulated.secs_f64().max(1e-9);
+    let factor = outcome.wall_s / (outcome.simulated - outcome.since).secs_f64().max(1e-9);
     let distance = |(name, m): &(String, f64)| ("distance", format!("{name}: {m:.2} m"));
     let mut figures = vec![
         ("wall", format!("{:.3} s", outcome.wall_s)),
@@ -129,6 +133,15 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
     figures.extend(outcome.distances_m.iter().map(distance));
     figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
     figures
+}
+
+/// What time the run went through.
+fn spans(began: SimTime, ended: SimTime) -> String {
+    let span_s = (ended - began).secs_f64();
+    if began == SimTime::ZERO {
+        return format!("{span_s:.3} s");
+    }
+    format!("{span_s:.3} s, from {:.3} to {:.3}", began.secs_f64(), ended.secs_f64())
 }
 
 /// How well the pace was kept; none where there was none.
@@ -193,7 +206,13 @@ mod tests {
     fn every_topic_has_its_count_rate_and_losses() {
         let count = Count { messages: 4000, bytes: 1_280_000, refused: 7 };
         let topics = BTreeMap::from([("/imu/data".to_owned(), count)]);
-        let text = Summary { rows: vec![("distance", "4.00 m".to_owned())], topics, simulated_s: 20.0 }.to_string();
+        let text = Summary {
+            rows: vec![("distance", "4.00 m".to_owned())],
+            topics,
+            simulated: SimTime::from_secs_f64(25.0),
+            span_s: 20.0,
+        }
+        .to_string();
         for part in ["distance", "4.00 m", "/imu/data", "4000", "200.0", "1280.0 kB", "7 not handed over"] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
@@ -211,7 +230,7 @@ mod tests {
     fn a_filter_that_matched_nothing_is_said() {
         let unmatched = vec!["radar".to_owned()];
         let bag = BagSummary { files: 3, bytes: 2_000_000, unmatched, ..BagSummary::default() };
-        let mut summary = Summary { rows: Vec::new(), topics: BTreeMap::new(), simulated_s: 1.0 };
+        let mut summary = Summary { rows: Vec::new(), topics: BTreeMap::new(), simulated: SimTime::ZERO, span_s: 1.0 };
         summary.bag(&bag);
         let text = summary.to_string();
         for part in ["0 messages, 2000.0 kB in 3 files", "'radar' matched none of the topics"] {
@@ -223,6 +242,7 @@ mod tests {
     fn a_failed_sensor_comes_before_what_it_made_of_the_simulation() {
         let outcome = || Outcome {
             simulated: SimTime::ZERO,
+            since: SimTime::ZERO,
             wall_s: 1.0,
             state_hash: 0,
             distances_m: Vec::new(),

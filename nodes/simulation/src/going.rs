@@ -4,6 +4,7 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use selene_base::SimTime;
 use selene_ros::action::GoalHandle;
 use selene_ros::service::Reply;
 use selene_ros::simulation_interfaces::action::{SimulateSteps, SimulateStepsFeedback, SimulateStepsResult};
@@ -30,6 +31,8 @@ pub(crate) struct Going {
     state: RunState,
     steps: Option<Steps>,
     clock: Stopwatch,
+    /// Simulated time that the clock counts from.
+    since: SimTime,
 }
 
 /// Heartbeats that are made while time stands.
@@ -62,11 +65,12 @@ impl Going {
     /// A run that plays, or begins paused.
     pub(crate) fn new(starts_paused: bool) -> Self {
         let state = if starts_paused { RunState::Paused } else { RunState::Playing };
-        Self { state, steps: None, clock: Stopwatch::default() }
+        Self { state, steps: None, clock: Stopwatch::default(), since: SimTime::ZERO }
     }
 
-    /// The first heartbeat may be made from now on.
-    pub(crate) fn start(&mut self) {
+    /// The first heartbeat may be made from now on, at simulated time `now`.
+    pub(crate) fn start(&mut self, now: SimTime) {
+        self.since = now;
         self.clock.run(self.moves());
     }
 
@@ -91,8 +95,9 @@ impl Going {
         self.clock.run(self.moves());
     }
 
-    /// The world was reset: what is measured of the run begins anew.
-    pub(crate) fn begin_anew(&mut self) {
+    /// The world was reset, and stands at `now`: what is measured of the run begins anew.
+    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+        self.since = now;
         self.end_steps("the world was reset");
         self.clock = Stopwatch::default();
         self.clock.run(self.moves());
@@ -147,6 +152,11 @@ impl Going {
     /// Wall time since the run began or the world was reset, without the time in which it stood, s.
     pub(crate) fn wall_s(&self) -> f64 {
         self.clock.read().as_secs_f64()
+    }
+
+    /// Simulated time at which the run began or the world stood after its last reset.
+    pub(crate) fn since(&self) -> SimTime {
+        self.since
     }
 
     fn take_steps(&mut self) -> Option<Steps> {
@@ -288,13 +298,13 @@ mod tests {
     #[test]
     fn wall_time_counts_while_something_goes_on() {
         let mut going = Going::new(true);
-        going.start();
+        going.start(SimTime::ZERO);
         assert_eq!(going.wall_s(), 0.0);
         going.enter(RunState::Playing);
         going.enter(RunState::Paused);
         let stood = going.wall_s();
         assert_eq!(going.wall_s(), stood);
-        going.begin_anew();
+        going.begin_anew(SimTime::ZERO);
         assert_eq!(going.wall_s(), 0.0);
     }
 }

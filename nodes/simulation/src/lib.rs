@@ -98,7 +98,9 @@ pub enum Ending {
 pub struct Outcome {
     /// Simulated time at the end.
     pub simulated: SimTime,
-    /// Wall time from the first heartbeat, or from the last reset, on, without the time in which it was paused, s.
+    /// Simulated time at the first heartbeat, or after the last reset: that of the checkpoint where one was resumed.
+    pub since: SimTime,
+    /// Wall time from there on, without the time in which it was paused, s.
     pub wall_s: f64,
     /// Hash of the world's state at the end.
     pub state_hash: u64,
@@ -131,6 +133,7 @@ pub fn run(
     saved?;
     Ok(Outcome {
         simulated: node.world().time(),
+        since: node.since(),
         wall_s,
         state_hash: node.world().hash(),
         distances_m: node.distances_m(),

@@ -148,7 +148,7 @@ impl Node {
         let recent = self.recent.clone();
         self.tell_the_beginning(recent.as_ref(), &mut Patience::Endless, stop)?;
         self.await_participants(true, stop)?;
-        self.going.start();
+        self.going.start(began_at);
         loop {
             if let Some(ending) = self.ending(options, began_at, stop) {
                 // Participants finish what they have before the run is called ended.
@@ -187,6 +187,11 @@ impl Node {
         let saved = self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.end(&self.world));
         let ended = ended?;
         told.and(mapped).and(saved).map(|()| ended)
+    }
+
+    /// Simulated time that wall time is counted from.
+    pub(crate) fn since(&self) -> SimTime {
+        self.going.since()
     }
 
     /// How far each rover came, by its name, m.

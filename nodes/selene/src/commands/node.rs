@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, RunFinder, RunId};
 use selene_observe::Devices;
 use selene_ros::fanout::Fanout;
@@ -60,7 +61,8 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::clone(&wire) as Arc<dyn Transport>];
     parts.extend(recorder.iter().map(|recorder| Remap::over(Arc::new(recorder.clone()), &names)));
-    let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))));
+    let began = told(&begin).unwrap_or(SimTime::ZERO);
+    let meter = Arc::new(Meter::new(Arc::new(Fanout::new(parts))).beginning_at(began));
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
     let traffic = Traffic { meter: Arc::clone(&meter), wire: Some(wire), limit_bytes_s: args.link.bandwidth_limit };
@@ -156,12 +158,7 @@ fn node(
 }
 
 /// What a node over one transport is given.
-fn context(
-    transport: &Arc<Meter>,
-    run: RunId,
-    model: Arc<Model>,
-    told_until: Option<selene_base::SimTime>,
-) -> NodeContext {
+fn context(transport: &Arc<Meter>, run: RunId, model: Arc<Model>, told_until: Option<SimTime>) -> NodeContext {
     let transport: Arc<dyn Transport> = Arc::clone(transport) as _;
     let links = Links { public: Arc::clone(&transport), internal: transport, run };
     NodeContext { links, folders: places::allowed_folders(model.scenario()), model, told_until }
@@ -175,6 +172,14 @@ pub(crate) fn begin(model: &Model, ruts: &RutsArgs, checkpoints: &CheckpointArgs
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let checkpoint = Checkpoint::load(file, &own).map_err(|error| Fault::input(format!("--resume {error}")))?;
     Ok(Begin::Resume(Box::new(checkpoint)))
+}
+
+/// Until when data were told before this run.
+pub(crate) fn told(begin: &Begin) -> Option<SimTime> {
+    match begin {
+        Begin::Start(_) => None,
+        Begin::Resume(checkpoint) => Some(checkpoint.state.time),
+    }
 }
 
 /// Refuses, before anything is run, places where its results could not be written.

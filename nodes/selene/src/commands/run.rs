@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, RunId};
 use selene_observe::Devices;
 use selene_ros::BagRecorder;
@@ -66,7 +67,8 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     eprintln!("{} · tracing on: {name}", scenario.name);
 
-    let meter = Arc::new(Meter::new(Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names))));
+    let all = Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names));
+    let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
     let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
@@ -75,7 +77,8 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     // The recorder takes internal topics only where it is asked to.
     let links = Links { public, internal: Arc::new(join(&neighbours, None, recorder.as_ref(), &names)), run };
     let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
-    let context = NodeContext { links, folders: places::allowed_folders(&scenario), told_until: told(&begin), model };
+    let context =
+        NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
     let end = drive(&context, begin, &traffic, &devices, &options, &stop);
     // Before the bag ends.
     drop((served, rosout));
@@ -123,14 +126,6 @@ fn ruts_of(begin: &Begin) -> Ruts {
     match begin {
         Begin::Start(driven) => driven.as_ref().map(|driven| driven.ruts.clone()).unwrap_or_default(),
         Begin::Resume(checkpoint) => checkpoint.state.ruts.clone(),
-    }
-}
-
-/// Until when data were told before this run.
-fn told(begin: &Begin) -> Option<selene_base::SimTime> {
-    match begin {
-        Begin::Start(_) => None,
-        Begin::Resume(checkpoint) => Some(checkpoint.state.time),
     }
 }
 

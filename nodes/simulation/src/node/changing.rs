@@ -157,7 +157,7 @@ impl Node {
     /// Begins anew with a world that was reset: what was kept of before is forgotten, and everybody is told.
     fn begin_anew(&mut self, scope: ResetScope, patience: &mut Patience, stop: &AtomicBool) -> Result<(), NodeError> {
         let (epoch, time) = (self.world.epoch(), self.world.time());
-        self.going.begin_anew();
+        self.going.begin_anew(time);
         self.pacer.begin_anew();
         self.inputs.begin_anew(time);
         self.infos.forget_all();
