@@ -16,7 +16,7 @@ peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon)
 python_packages=(
   cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
   rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24
-  opencv-python-headless==5.0.0.93
+  opencv-python-headless==5.0.0.93 kiss-icp==1.3.0
 )
 ros2_packages=(ros-jazzy-rclpy==7.1.6 ros-jazzy-rmw-fastrtps-cpp==8.4.3 ros-jazzy-sensor-msgs==5.3.6 ros-jazzy-nav-msgs==5.3.6)
 

@@ -14,6 +14,7 @@ mod hardware;
 mod launch;
 mod link;
 mod logged;
+mod odometry;
 mod own_stage;
 mod processes;
 mod program;

@@ -125,4 +125,5 @@ def main():
                       "thickness_m": own_m, "thickness_without_times_m": zero_m}))
 
 
-main()
+if __name__ == "__main__":
+    main()
