@@ -174,89 +174,160 @@ fn march<S: Simd>(
     records: &Records<'_>,
     level: &LevelRecord,
     rays: &Rays<S>,
-    span: [Floats<S>; 2],
+    [from, until]: [Floats<S>; 2],
     starts: Starts<S>,
     active: Mask<S>,
 ) -> Floats<S> {
     simd.vectorize(
         #[inline(always)]
-        || steps(simd, records, level, &grid_rays(level, rays), span, starts, active),
+        || steps(&Course::new(simd, records, level, grid_rays(level, rays), until), from, starts, active),
     )
 }
 
-#[inline(always)]
-fn steps<S: Simd>(
+/// What stays the same while rays step through a level.
+struct Course<'a, S: Simd> {
     simd: S,
-    records: &Records<'_>,
-    level: &LevelRecord,
-    r: &GridRays<S>,
-    [from, until]: [Floats<S>; 2],
-    starts: Starts<S>,
-    mut active: Mask<S>,
-) -> Floats<S> {
-    let whole = |number: i32| Ints::splat(simd, number);
-    let last = whole(level.cells as i32 - 1);
-    let top_mip = whole(level.top_mip as i32);
-    let firsts = first_cells(level);
-    let [none, one] = [whole(0), whole(1)];
-    let zero = all(simd, 0.0);
-    let [up_x, up_y] = [zero.at_most(r.dx), zero.at_most(r.dy)];
-    let falls = r.dz.below(zero);
+    records: &'a Records<'a>,
+    level: &'a LevelRecord,
+    rays: GridRays<S>,
+    until: Floats<S>,
+    /// The last cell, and the highest mip.
+    last: Ints<S>,
+    top_mip: Ints<S>,
+    /// Index of each mip's first cell.
+    firsts: [u32; MIPS_MAX],
+    /// Where x and y do not fall along the ray, and where z does.
+    up: [Mask<S>; 2],
+    falls: Mask<S>,
+}
+
+/// Where rays are: in the cell of a mip that holds the cell `x`, `y`.
+#[derive(Clone, Copy)]
+struct Places<S: Simd> {
+    t: Floats<S>,
+    mip: Ints<S>,
+    x: Ints<S>,
+    y: Ints<S>,
+}
+
+/// Where rays leave the cells of their mips.
+#[derive(Clone, Copy)]
+struct Exits<S: Simd> {
+    t: Floats<S>,
+    /// By the cell's side across x, and across y.
+    t_x: Floats<S>,
+    t_y: Floats<S>,
+    /// The cell's first cell of the level, and its side in such cells.
+    low_x: Ints<S>,
+    low_y: Ints<S>,
+    size: Ints<S>,
+}
+
+#[inline(always)]
+fn steps<S: Simd>(course: &Course<'_, S>, from: Floats<S>, starts: Starts<S>, mut active: Mask<S>) -> Floats<S> {
+    let simd = course.simd;
+    let none = Ints::splat(simd, 0);
     let mut hit = all(simd, FAR);
-    let mut t = from;
-    let mut mip = starts.t.below(from).select(whole(ENTRY_MIP as i32), starts.mip).min(top_mip);
-    let mut x = cell_of(r.x + t * r.dx, none, last);
-    let mut y = cell_of(r.y + t * r.dy, none, last);
+    let mut places = course.enter(from, starts);
     loop {
-        let size = one << mip;
-        let low_x = x & -size;
-        let low_y = y & -size;
-        let t_x = ((low_x + up_x.select(size, none)).to_float::<Floats<S>>() - r.x) * r.inverse_dx;
-        let t_y = ((low_y + up_y.select(size, none)).to_float::<Floats<S>>() - r.y) * r.inverse_dy;
-        let t_exit = t_x.least(t_y).least(until).most(t);
-        let lowest = r.z + r.dz * falls.select(t_exit, t);
-        let in_cell = mip.simd_eq(none);
-        let mut descends = active & !in_cell;
-        if descends.any_true() {
-            // Lanes in single cells look at the mip above, in vain.
-            let at = mip.max(one);
-            let index = (y >> at) * ((last >> at) + 1) + (x >> at);
-            let [at, index] = [at.to_array(), index.to_array()];
-            let top = floats(simd, |lane| {
-                records.heights[(firsts[at[lane] as usize % MIPS_MAX] + index[lane] as u32) as usize]
-            });
-            descends &= lowest.at_most(top);
-        }
+        let exits = course.exits(&places);
+        let lowest = course.rays.z + course.rays.dz * course.falls.select(exits.t, places.t);
+        let in_cell = places.mip.simd_eq(none);
+        let descends = course.descends(&places, lowest, active & !in_cell);
         let cells = active & in_cell;
         if cells.any_true() {
-            let met = hit_cells(records, level, r, [x, y], [t, t_exit], lowest, cells);
+            let Places { t, x, y, .. } = places;
+            let met = hit_cells(course.records, course.level, &course.rays, [x, y], [t, exits.t], lowest, cells);
             let found = cells & met.simd_lt(FAR);
             hit = found.select(met, hit);
             active &= !found;
         }
-        let mut moves = active & !descends;
-        let ends = moves & until.at_most(t_exit);
-        active &= !ends;
-        moves &= !ends;
-        // As the kernel, both coordinates by selection.
-        t = moves.select(t_exit, t);
-        let along_x = t_x.below(t_y);
-        let last_x = last.min(low_x + size - 1);
-        let last_y = last.min(low_y + size - 1);
-        let next_x = along_x.select(low_x + up_x.select(size, whole(-1)), cell_of(r.x + t * r.dx, low_x, last_x));
-        let next_y = along_x.select(cell_of(r.y + t * r.dy, low_y, last_y), low_y + up_y.select(size, whole(-1)));
-        // Negative where one is beyond the first cell or the last.
-        let outside = moves & ((next_x | next_y) | ((last - next_x) | (last - next_y))).simd_lt(none);
-        active &= !outside;
-        moves &= !outside;
-        let crossed = ((next_x ^ x) | (next_y ^ y)).simd_ge(size + size);
-        let rises = moves & crossed & mip.simd_lt(top_mip);
-        mip = descends.select(mip - 1, rises.select(mip + 1, mip));
-        x = moves.select(next_x, x);
-        y = moves.select(next_y, y);
+        let moves = active & !descends;
+        active &= !(moves & course.until.at_most(exits.t));
+        active &= !course.leave(&mut places, &exits, descends, moves & active);
         if active.all_false() {
             return hit;
         }
+    }
+}
+
+impl<'a, S: Simd> Course<'a, S> {
+    #[inline(always)]
+    fn new(simd: S, records: &'a Records<'a>, level: &'a LevelRecord, rays: GridRays<S>, until: Floats<S>) -> Self {
+        let zero = all(simd, 0.0);
+        Self {
+            simd,
+            records,
+            level,
+            rays,
+            until,
+            last: Ints::splat(simd, level.cells as i32 - 1),
+            top_mip: Ints::splat(simd, level.top_mip as i32),
+            firsts: std::array::from_fn(|mip| level.mips[mip / 4][mip % 4]),
+            up: [zero.at_most(rays.dx), zero.at_most(rays.dy)],
+            falls: rays.dz.below(zero),
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&self, from: Floats<S>, starts: Starts<S>) -> Places<S> {
+        let (r, none) = (&self.rays, Ints::splat(self.simd, 0));
+        let mip = starts.t.below(from).select(Ints::splat(self.simd, ENTRY_MIP as i32), starts.mip).min(self.top_mip);
+        let x = cell_of(r.x + from * r.dx, none, self.last);
+        let y = cell_of(r.y + from * r.dy, none, self.last);
+        Places { t: from, mip, x, y }
+    }
+
+    #[inline(always)]
+    fn exits(&self, places: &Places<S>) -> Exits<S> {
+        let (r, none) = (&self.rays, Ints::splat(self.simd, 0));
+        let size = Ints::splat(self.simd, 1) << places.mip;
+        let [low_x, low_y] = [places.x & -size, places.y & -size];
+        let t_x = ((low_x + self.up[0].select(size, none)).to_float::<Floats<S>>() - r.x) * r.inverse_dx;
+        let t_y = ((low_y + self.up[1].select(size, none)).to_float::<Floats<S>>() - r.y) * r.inverse_dy;
+        let t = t_x.least(t_y).least(self.until).most(places.t);
+        Exits { t, t_x, t_y, low_x, low_y, size }
+    }
+
+    /// Which of `above`, the rays in cells of higher mips, come as low as the ground does there.
+    #[inline(always)]
+    fn descends(&self, places: &Places<S>, lowest: Floats<S>, above: Mask<S>) -> Mask<S> {
+        if above.all_false() {
+            return above;
+        }
+        // Lanes in single cells look at the mip above, in vain.
+        let one = Ints::splat(self.simd, 1);
+        let at = places.mip.max(one);
+        let index = (places.y >> at) * ((self.last >> at) + 1) + (places.x >> at);
+        let [at, index] = [at.to_array(), index.to_array()];
+        let top = floats(self.simd, |lane| {
+            self.records.heights[(self.firsts[at[lane] as usize % MIPS_MAX] + index[lane] as u32) as usize]
+        });
+        above & lowest.at_most(top)
+    }
+
+    /// Takes the rays that `descends` to the mip below, and those that `moves` to the next cell; which of these have
+    /// left the level.
+    #[inline(always)]
+    fn leave(&self, places: &mut Places<S>, exits: &Exits<S>, descends: Mask<S>, moves: Mask<S>) -> Mask<S> {
+        let (r, none, back) = (&self.rays, Ints::splat(self.simd, 0), Ints::splat(self.simd, -1));
+        let Exits { t_x, t_y, low_x, low_y, size, .. } = *exits;
+        // As the kernel, both coordinates by selection.
+        let t = moves.select(exits.t, places.t);
+        let along_x = t_x.below(t_y);
+        let last_x = self.last.min(low_x + size - 1);
+        let last_y = self.last.min(low_y + size - 1);
+        let [up_x, up_y] = self.up;
+        let next_x = along_x.select(low_x + up_x.select(size, back), cell_of(r.x + t * r.dx, low_x, last_x));
+        let next_y = along_x.select(cell_of(r.y + t * r.dy, low_y, last_y), low_y + up_y.select(size, back));
+        // Negative where one is beyond the first cell or the last.
+        let outside = moves & ((next_x | next_y) | ((self.last - next_x) | (self.last - next_y))).simd_lt(none);
+        let moves = moves & !outside;
+        let crossed = ((next_x ^ places.x) | (next_y ^ places.y)).simd_ge(size + size);
+        let rises = moves & crossed & places.mip.simd_lt(self.top_mip);
+        let mip = descends.select(places.mip - 1, rises.select(places.mip + 1, places.mip));
+        *places = Places { t, mip, x: moves.select(next_x, places.x), y: moves.select(next_y, places.y) };
+        outside
     }
 }
 
@@ -274,11 +345,6 @@ fn grid_rays<S: Simd>(level: &LevelRecord, rays: &Rays<S>) -> GridRays<S> {
         inverse_dx: finite_inverse(dx),
         inverse_dy: finite_inverse(dy),
     }
-}
-
-/// Index of each mip's first cell.
-fn first_cells(level: &LevelRecord) -> [u32; MIPS_MAX] {
-    std::array::from_fn(|mip| level.mips[mip / 4][mip % 4])
 }
 
 /// The cells of coordinates, between `low` and `high`.
