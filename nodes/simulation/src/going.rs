@@ -241,6 +241,7 @@ impl Stopwatch {
 mod tests {
     use super::{Going, RunState, Waiting};
     use crate::changes::{Answer, ChangeError};
+    use selene_base::SimTime;
     use std::sync::mpsc::{Receiver, channel};
 
     fn ask(going: &mut Going, steps: u64) -> Receiver<Answer> {
