@@ -1,8 +1,11 @@
 //! A rover's wheels on soil: one after the other in the rover's order, since neighbours share the soil
 //! between them. Every rover that is simulated presses soil here, in a world and on a rig.
 
-use selene_soil::{Conditions, SoilContext, WheelContact, WheelMemory, WheelMotion, WheelShape};
-use selene_vehicle::{Rover, RoverModel};
+use selene_soil::{
+    Conditions, SoilContext, Tyre, TyreCurve, TyreDirection, TyreTrail, WheelContact, WheelMemory, WheelMotion,
+    WheelShape,
+};
+use selene_vehicle::{Rover, RoverModel, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec};
 
 /// A rover's wheels as the soil sees them.
 #[must_use]
@@ -10,9 +13,41 @@ pub fn wheel_shapes(model: &RoverModel) -> Vec<WheelShape> {
     let shape = |wheel: &selene_vehicle::Wheel| WheelShape {
         grouser_height_m: wheel.grouser_height_m,
         grousers: wheel.grousers,
+        tyre: wheel.tyre.as_ref().map(tyre),
         ..WheelShape::plain(wheel.radius_m, wheel.width_m)
     };
     model.wheels().iter().map(shape).collect()
+}
+
+/// A tyre as its law has it.
+fn tyre(spec: &TyreSpec) -> Tyre {
+    let trail = |of: &TyreTrailSpec| TyreTrail { share: of.share, zero_slip: of.zero_slip, end_slip: of.end_slip };
+    Tyre {
+        radial_stiffness_n_m: spec.radial_stiffness_n_m,
+        radial_damping_n_s_m: spec.radial_damping_n_s_m,
+        nominal_load_n: spec.nominal_load_n,
+        friction: spec.friction,
+        rolling_resistance: spec.rolling_resistance,
+        longitudinal: tyre_direction(&spec.longitudinal),
+        lateral: tyre_direction(&spec.lateral),
+        trail: [trail(&spec.trail.nominal), trail(&spec.trail.double)],
+    }
+}
+
+fn tyre_direction(spec: &TyreDirectionSpec) -> TyreDirection {
+    let curve = |of: &TyreCurveSpec| TyreCurve {
+        slope_n: of.slope_n,
+        peak_n: of.peak_n,
+        peak_slip: of.peak_slip,
+        sliding_n: of.sliding_n,
+        sliding_slip: of.sliding_slip,
+    };
+    TyreDirection {
+        stiffness_n_m: spec.stiffness_n_m,
+        damping_n_s_m: spec.damping_n_s_m,
+        nominal: curve(&spec.nominal),
+        double: curve(&spec.double),
+    }
 }
 
 /// Presses the soil under every wheel for one step. `shapes`, `memories` and `contacts` have one entry a

@@ -195,7 +195,7 @@ mod tests {
     use selene_terrain::{GroundPatch, Level};
 
     const WHEEL: WheelShape =
-        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 };
+        WheelShape { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None };
     /// Neighbouring points of a rim add a share of the blend length.
     const DEPTH_TOLERANCE_M: f64 = 5e-5;
 

@@ -30,6 +30,7 @@ pub mod solid;
 mod spec;
 mod surface;
 mod trace;
+mod tyre;
 mod wheel;
 mod wheel_memory;
 
@@ -47,6 +48,7 @@ pub use soil_map::{
 };
 pub use soils::Soils;
 pub use spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
+pub use tyre::{Tyre, TyreCurve, TyreDirection, TyreTrail};
 pub use wheel::{
     Conditions, SoilContext, WheelContact, WheelForces, WheelMotion, WheelShape, slip_angle_rad, slip_ratio, step,
 };

@@ -8,6 +8,8 @@
 //! Along the surface one bristle holds (`grip`), half as stiff. Rolling carries its
 //! stretch across the wheel away within a wheel's radius, as fresh points of the rim come
 //! to bear, so that forces of wheels against each other fade as a rover drives.
+//!
+//! A wheel with a pneumatic tyre follows the tyre's law here (`tyre`), with the static friction.
 
 use garde::Validate;
 use nalgebra::Vector3;
@@ -18,6 +20,7 @@ use crate::bearing::Bearing;
 use crate::contact_patch::{ContactPatch, Stand};
 use crate::grip::{Friction, LOAD_MIN_N, Slide, Spring};
 use crate::surface::Surface;
+use crate::tyre::Tyre;
 use crate::wheel::{Conditions, WheelContact, WheelMotion, WheelShape};
 use crate::wheel_memory::WheelMemory;
 
@@ -77,6 +80,9 @@ impl Rigid {
         motion: &WheelMotion,
         conditions: &Conditions,
     ) -> WheelContact {
+        if let Some(tyre) = wheel.tyre.as_ref().filter(|_| Tyre::bears(motion)) {
+            return tyre.step(self.friction.at_rest, surface, wheel, memory, motion, conditions);
+        }
         memory.is_down = true;
         let bearing = bearing(memory, conditions);
         let Some(contact_patch) = ContactPatch::find(surface, wheel, motion) else {

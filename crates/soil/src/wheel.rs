@@ -11,6 +11,7 @@ use crate::profile::Cylinder;
 use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
 use crate::surface::Surface;
+use crate::tyre::Tyre;
 use crate::wheel_memory::WheelMemory;
 
 /// A cylinder, with grousers or without.
@@ -32,11 +33,13 @@ pub struct WheelShape {
     /// Share of the soil's shear strength that the wheel's skin holds, 0 to 1: one for a rough
     /// skin or grousers, tan δ / tan φ for a smooth one.
     pub grip: f64,
+    /// Its tyre, which gives way on rigid ground; soft soil meets the cylinder alone.
+    pub tyre: Option<Tyre>,
 }
 
 impl Default for WheelShape {
     fn default() -> Self {
-        Self { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0 }
+        Self { radius_m: 0.25, width_m: 0.2, grouser_height_m: 0.0, grousers: 0, grip: 1.0, tyre: None }
     }
 }
 
@@ -101,6 +104,8 @@ pub struct WheelContact {
     /// Whether slip, speed, slope or load left what the law's fit or table covers, so that
     /// the nearest that it covers stood in.
     pub slip_outside_fit: bool,
+    /// What the wheel's rolling radius is less than its radius, m: a tyre's that gives way.
+    pub rolling_radius_loss_m: f64,
 }
 
 /// A contact's forces in the wheel's own directions.

@@ -36,7 +36,7 @@ pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelKinematics}
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{
     CouplingSpec, DriveSpec, FinishSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,
-    SteeringSpec, SuspensionSpec, WheelSpec,
+    SteeringSpec, SuspensionSpec, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec, WheelSpec,
 };
 pub use steering::{BodyTwist, WheelTargets, wheel_targets};
 pub use urdf::incomplete_inertias;

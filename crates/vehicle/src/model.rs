@@ -10,7 +10,7 @@ use selene_base::{InputError, Pose};
 
 use crate::roles::Roles;
 use crate::shape::{Joint, JointKind, Link};
-use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind};
+use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, TyreSpec};
 use crate::tree::TreeKind;
 use crate::{VehicleError, tree, urdf};
 
@@ -64,6 +64,8 @@ pub struct Wheel {
     pub grousers: u32,
     /// Its motor.
     pub drive: DriveSpec,
+    /// Its pneumatic tyre; a wheel without one is rigid.
+    pub tyre: Option<TyreSpec>,
     /// The wheel's centre in the base link with every joint at zero, m.
     pub centre_in_base_m: Vector3<f64>,
 }

@@ -60,6 +60,7 @@ impl<'a> Roles<'a> {
             grouser_height_m: spec.grouser_height_m,
             grousers: spec.grousers,
             drive: spec.drive.unwrap_or(rover.drive),
+            tyre: spec.tyre.or(rover.tyre),
             centre_in_base_m: base_from_link.translation.vector,
         })
     }

@@ -4,6 +4,7 @@
 
 mod actuators;
 mod looks;
+mod tyre;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use serde::Deserialize;
 
 pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
 pub use looks::{FinishSpec, LampSpec};
+pub use tyre::{TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec};
 
 /// The smallest radius and width of a wheel, m: half a node of soil.
 const WHEEL_M_MIN: f64 = 0.01;
@@ -35,6 +37,10 @@ pub struct RoverSpec {
     /// The drive motor, one a wheel that has none of its own.
     #[garde(dive)]
     pub drive: DriveSpec,
+    /// The pneumatic tyre, one a wheel that has none of its own; without one a wheel is rigid.
+    #[garde(dive)]
+    #[serde(default)]
+    pub tyre: Option<TyreSpec>,
     /// The steering servo, one a steered wheel.
     #[garde(dive)]
     #[serde(default = "SteeringSpec::none")]
@@ -108,6 +114,10 @@ pub struct WheelSpec {
     #[garde(dive)]
     #[serde(default)]
     pub drive: Option<DriveSpec>,
+    /// This wheel's own tyre in place of the rover's.
+    #[garde(dive)]
+    #[serde(default)]
+    pub tyre: Option<TyreSpec>,
 }
 
 /// What a body command is limited to, and how it becomes skid steering.

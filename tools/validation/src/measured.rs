@@ -15,7 +15,7 @@ const GROUSER_MEANS: &str = include_str!("../../../tests/validation/data/cmu_gro
 const WIDTH_M: f64 = 0.05;
 /// Smooth skin: tan δ / tan φ, one of the three fitted numbers.
 const SMOOTH: WheelShape =
-    WheelShape { radius_m: 0.058, width_m: WIDTH_M, grouser_height_m: 0.0, grousers: 0, grip: 0.85 };
+    WheelShape { radius_m: 0.058, width_m: WIDTH_M, grouser_height_m: 0.0, grousers: 0, grip: 0.85, tyre: None };
 /// To the tips of its grousers, which stand so close that they count as the radius.
 const GROUSERED: WheelShape = WheelShape { radius_m: 0.063, grip: 1.0, ..SMOOTH };
 /// Slip −0.5 to 0.9, as near as the settings came.

@@ -451,7 +451,9 @@ fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &
     let wheels = kind.model().wheels().iter().zip(contacts).enumerate();
     wheels
         .map(|(i, (wheel, contact))| {
-            let (slip_ratio, slip_angle_rad, rate_rad_s) = slip(&motions[i], &contact.terrain_normal, wheel.radius_m);
+            let rolling_radius_m = wheel.radius_m - contact.rolling_radius_loss_m;
+            let (slip_ratio, slip_angle_rad, rate_rad_s) =
+                slip(&motions[i], &contact.terrain_normal, rolling_radius_m);
             WheelTruth {
                 slip_ratio,
                 slip_angle_rad,
