@@ -239,7 +239,8 @@ impl Tyre {
         };
         memory.bring_hollow(contact_patch.depth_m(), memory.load_n / self.radial_stiffness_n_m);
         let hollow_m = memory.yielded_m;
-        let Some(stand) = contact_patch.stand(motion, |depth_m, closing| self.disc_n(depth_m - hollow_m, closing)) else {
+        let Some(stand) = contact_patch.stand(motion, |depth_m, closing| self.disc_n(depth_m - hollow_m, closing))
+        else {
             memory.lift(contact_patch.depth_m() <= 0.0);
             return WheelContact::default();
         };
@@ -267,14 +268,7 @@ impl Tyre {
     }
 
     /// Force along the ground, ahead and to the left, N, with the stretch moved on by one step.
-    fn hold(
-        &self,
-        friction: f64,
-        rolling: &Rolling,
-        normal_n: f64,
-        memory: &mut WheelMemory,
-        dt_s: f64,
-    ) -> [f64; 2] {
+    fn hold(&self, friction: f64, rolling: &Rolling, normal_n: f64, memory: &mut WheelMemory, dt_s: f64) -> [f64; 2] {
         if friction <= 0.0 {
             memory.stretch_m = Vector3::zeros();
             return [0.0; 2];
@@ -382,6 +376,14 @@ impl Rolling {
 #[cfg(test)]
 mod tests {
     use super::{Tyre, TyreCurve, TyreDirection, TyreTrail};
+    use crate::drive_rig::{DriveRig, drive};
+    use crate::{
+        Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelMemory, WheelMotion,
+        WheelShape, step,
+    };
+    use nalgebra::Vector3;
+    use selene_base::Pose;
+    use selene_terrain::GroundPatch;
 
     const fn curve(slope_n: f64, peak_n: f64, sliding_n: f64, peak_slip: f64, sliding_slip: f64) -> TyreCurve {
         TyreCurve { slope_n, peak_n, peak_slip, sliding_n, sliding_slip }
@@ -472,5 +474,77 @@ mod tests {
         assert_eq!(share(0.0), 0.178);
         assert!(share(0.40726).abs() < 1e-12 && share(0.6) < 0.0 && share(0.83) == 0.0);
         assert!(share(0.1) > share(0.2) && share(-0.2) == share(0.2));
+    }
+
+    const RADIUS_M: f64 = 0.4699;
+
+    fn rigid() -> Law {
+        Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }))
+    }
+
+    fn wheel() -> WheelShape {
+        WheelShape { tyre: Some(HMMWV), ..WheelShape::plain(RADIUS_M, 0.3175) }
+    }
+
+    /// Rolling freely it goes r_D Ω, r_D = r_0 − δ/3, against f N r_S.
+    #[test]
+    fn it_rolls_at_its_rolling_radius_against_its_rolling_resistance() {
+        let rig = DriveRig { gravity_m_s2: 9.81, grid_m: 0.1, ..DriveRig::new(rigid(), wheel(), 870.0, 1.0) };
+        let (samples, _) = drive(&rig).expect("runs");
+        let last = samples.last().expect("samples");
+        let load_n = 870.0 * 9.81;
+        let deflection_m = load_n / HMMWV.radial_stiffness_n_m;
+        assert!((last.normal_n / load_n - 1.0).abs() < 1e-3, "{last:?}");
+        assert!((last.speed_m_s - (1.0 - deflection_m / 3.0 / RADIUS_M)).abs() < 2e-4, "{last:?}");
+        let resists_nm = 0.015 * load_n * (RADIUS_M - deflection_m);
+        assert!((last.torque_nm / -resists_nm - 1.0).abs() < 0.01, "{last:?} {resists_nm}");
+    }
+
+    #[test]
+    fn locked_on_a_slope_it_does_not_creep_along_or_across() {
+        for heading_deg in [0.0, 90.0] {
+            let rig = DriveRig {
+                gravity_m_s2: 9.81,
+                slope_deg: 15.0,
+                heading_deg,
+                grid_m: 0.1,
+                duration_s: 40.0,
+                ..DriveRig::new(rigid(), wheel(), 870.0, 0.0)
+            };
+            let (samples, _) = drive(&rig).expect("runs");
+            let crept_m: f64 = samples[25_000..].iter().map(|s| 1e-3 * s.speed_m_s.hypot(s.left_m_s)).sum();
+            assert!(crept_m < 1e-6, "{heading_deg}: {crept_m} m");
+        }
+    }
+
+    /// At a small slip angle that comes at once the side force is F (1 − (1 − d/(c τ)) exp(−t/τ)), τ = σ/v + d/c,
+    /// σ the secant of the curve over c.
+    #[test]
+    fn the_side_force_comes_with_the_relaxation_length() {
+        const SPEED_M_S: f64 = 5.0;
+        const SLIP: f64 = 0.01;
+        const DT_S: f64 = 2e-4;
+        let mut ground = GroundPatch::flat(0.25, 10.0);
+        let mut memory = MemoryPatch::new(&ground);
+        let (soils, mut scratch) = (Soils::uniform(rigid()), PressScratch::default());
+        let mut context =
+            SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let deflection_m = 0.018;
+        let motion = WheelMotion {
+            world_from_wheel: Pose::translation(0.0, 0.0, RADIUS_M - deflection_m),
+            linear_m_s: Vector3::new(SPEED_M_S, -SLIP * SPEED_M_S, 0.0),
+            angular_rad_s: Vector3::y() * (SPEED_M_S / (RADIUS_M - deflection_m / 3.0)),
+        };
+        let conditions = Conditions { dt_s: DT_S, gravity_m_s2: 9.81 };
+        let (shape, mut of_wheel) = (wheel(), WheelMemory::carrying(7400.0));
+        for i in 1..1500 {
+            let contact = step(&mut context, &shape, &mut of_wheel, &motion, &conditions);
+            let steady_n = HMMWV.steady_n([0.0, SLIP], contact.normal_n, 0.8)[1];
+            let (c, d) = (HMMWV.lateral.stiffness_n_m, HMMWV.lateral.damping_n_s_m);
+            let lag_s = steady_n / SLIP / c / SPEED_M_S + d / c;
+            let share = 1.0 - (1.0 - d / c / lag_s) * (-f64::from(i) * DT_S / lag_s).exp();
+            let left_n = contact.wrench.force.y;
+            assert!((left_n / steady_n - share).abs() < 0.01, "{i}: {left_n} N, {share} of {steady_n} N");
+        }
     }
 }

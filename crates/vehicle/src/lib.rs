@@ -1,5 +1,5 @@
 //! A rover from URDF and YAML: its tree of links ([`RoverModel`]), its state and
-//! multibody step ([`Rover`]), its drives ([`drive`]), its wheels' encoders
+//! multibody step ([`Rover`]), its drives ([`drive`]) or its engine ([`driveline`]), its wheels' encoders
 //! ([`encoder`]) and its steering geometry ([`steering`], [`ackermann`]). Forces of the
 //! ground come from outside as wrenches on wheels and links; this crate knows no soil.
 
@@ -10,6 +10,7 @@ mod bounds;
 mod brake;
 pub mod contact;
 pub mod drive;
+pub mod driveline;
 pub mod encoder;
 mod error;
 mod mesh;
@@ -29,14 +30,16 @@ pub use ackermann::{Ackermann, AckermannState};
 pub use bounds::Bounds;
 pub use brake::Brake;
 pub use drive::DrivePower;
+pub use driveline::{Driveline, DrivelineState};
 pub use error::VehicleError;
 pub use model::{Coupling, MountedLamp, Passive, RoverModel, Servo, Wheel, read_urdf};
 pub use object::ObjectModel;
 pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelKinematics};
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Shape, Visual};
 pub use spec::{
-    CouplingSpec, DriveSpec, FinishSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,
-    SteeringSpec, SuspensionSpec, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec, WheelSpec,
+    AxleSpec, ConverterSpec, CouplingSpec, DriveSpec, DrivelineSpec, EngineSpec, FinishSpec, GearboxSpec, LampSpec,
+    LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec, TyreCurveSpec,
+    TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec, WheelSpec,
 };
 pub use steering::{BodyTwist, WheelTargets, wheel_targets};
 pub use urdf::incomplete_inertias;

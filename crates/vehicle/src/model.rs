@@ -8,9 +8,10 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
+use crate::driveline::Driveline;
 use crate::roles::Roles;
 use crate::shape::{Joint, JointKind, Link};
-use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, TyreSpec};
+use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, SuspensionSpec, TyreSpec};
 use crate::tree::TreeKind;
 use crate::{VehicleError, tree, urdf};
 
@@ -29,6 +30,7 @@ pub struct RoverModel {
     servos: Vec<Servo>,
     passive: Vec<Passive>,
     couplings: Vec<Coupling>,
+    driveline: Option<Driveline>,
     lamps: Vec<MountedLamp>,
 }
 
@@ -54,6 +56,13 @@ pub struct Wheel {
     pub steer_sign: f64,
     /// The joint that springs it.
     pub suspension_joint: Option<usize>,
+    /// Sign of that joint's position when the wheel is up: 1 where its axis points up, −1 where it points down; 1 for a
+    /// wheel that is not sprung.
+    pub suspension_sign: f64,
+    /// What springs it.
+    pub suspension: Option<SuspensionSpec>,
+    /// The turn from the base link to the link that carries the wheel, with every joint at zero.
+    pub carrier_from_base: UnitQuaternion<f64>,
     /// Radius to the grousers' tips, m.
     pub radius_m: f64,
     /// Width, m.
@@ -149,6 +158,7 @@ impl RoverModel {
         let servos = spec.servos.iter().map(|s| roles.servo(s)).collect::<Result<Vec<_>, _>>()?;
         let passive = spec.passive.iter().map(|p| roles.passive(p)).collect::<Result<Vec<_>, _>>()?;
         let couplings = roles.couplings(&spec.couplings)?;
+        let driveline = spec.driveline.as_ref().map(|of| roles.driveline(of, &wheels)).transpose()?;
         let of_wheels = wheels.iter().flat_map(Wheel::joints);
         let held: Vec<_> =
             of_wheels.chain(servos.iter().map(|s| s.joint)).chain(passive.iter().map(|p| p.joint)).collect();
@@ -157,7 +167,7 @@ impl RoverModel {
         no_joint_free(&joints, &moving_joints, &held, &urdf_path)?;
         let lamps = roles.lamps(&spec.lamps, &links)?;
         roles.finishes(&spec.finishes, &links)?;
-        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings, lamps })
+        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings, driveline, lamps })
     }
 
     /// The YAML it was made from.
@@ -213,6 +223,12 @@ impl RoverModel {
     #[must_use]
     pub fn couplings(&self) -> &[Coupling] {
         &self.couplings
+    }
+
+    /// The engine and what it turns, where there is one.
+    #[must_use]
+    pub fn driveline(&self) -> Option<&Driveline> {
+        self.driveline.as_ref()
     }
 
     /// Lamps in the order of the YAML file.

@@ -8,10 +8,12 @@ use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose};
 
 use crate::VehicleError;
+use crate::driveline::{Axle, Driveline};
 use crate::model::{Coupling, MountedLamp, Passive, Servo, Wheel, poses_at_zero};
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{
-    CouplingSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, WheelSpec,
+    AxleSpec, CouplingSpec, DrivelineSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,
+    SteeringSpec, WheelSpec,
 };
 
 /// How far an axle may lie off y of `base_link`: room for a wheel's camber or toe, and for angles
@@ -21,6 +23,8 @@ const AXLE_OFF_DEG: f64 = 1.0;
 const STEER_OFF_DEG: f64 = 45.0;
 /// How far an axle may lie off y of its link and be taken for it, as 1 − cosine.
 const AXLE_SLACK: f64 = 1e-9;
+/// How far the axles' shares of the torque may be from one together.
+const SHARE_SLACK: f64 = 1e-6;
 
 pub(crate) struct Roles<'a> {
     joints: &'a [Joint],
@@ -55,6 +59,9 @@ impl<'a> Roles<'a> {
             steer_joint,
             steer_sign: steer_joint.map_or(Ok(1.0), |steer| self.steer_sign(steer))?,
             suspension_joint,
+            suspension_sign: suspension_joint.map_or(1.0, |spring| self.axis_in_base(spring).z.signum()),
+            suspension: spec.suspension.or(rover.suspension).filter(|_| suspension_joint.is_some()),
+            carrier_from_base: self.base_from_links_at_zero[joint.parent].rotation.inverse(),
             radius_m: spec.radius_m,
             width_m: spec.width_m,
             grouser_height_m: spec.grouser_height_m,
@@ -105,7 +112,8 @@ impl<'a> Roles<'a> {
         if let Some(joint) = steering {
             return Err(self.refusal(joint, format!("\"{joint}\" steers a wheel, but there is no `steering`: give it")));
         }
-        let suspension = wheel.suspension_joint.as_ref().filter(|_| rover.suspension.is_none());
+        let is_sprung = rover.suspension.is_some() || wheel.suspension.is_some();
+        let suspension = wheel.suspension_joint.as_ref().filter(|_| !is_sprung);
         if let Some(joint) = suspension {
             let what = format!("\"{joint}\" springs a wheel, but there is no `suspension`: give it");
             return Err(self.refusal(joint, what));
@@ -164,6 +172,33 @@ impl<'a> Roles<'a> {
             couplings.push(Coupling { joint, mirrors, ratio: spec.ratio });
         }
         Ok(couplings)
+    }
+
+    /// A driveline between wheels that there are, each on one axle.
+    pub(crate) fn driveline(&self, spec: &DrivelineSpec, wheels: &[Wheel]) -> Result<Driveline, VehicleError> {
+        let find = |name: &str| {
+            wheels.iter().position(|wheel| wheel.name == name).ok_or_else(|| {
+                let names: Vec<_> = wheels.iter().map(|wheel| wheel.name.as_str()).collect();
+                self.refusal(name, format!("\"{name}\" is not a wheel; those are: {}", names.join(", ")))
+            })
+        };
+        let mut seen = BTreeSet::new();
+        let mut axles = Vec::with_capacity(spec.axles.len());
+        for AxleSpec { left, right, torque_share, torque_bias } in &spec.axles {
+            let of = [find(left)?, find(right)?];
+            for (wheel, name) in of.into_iter().zip([left, right]) {
+                if !seen.insert(wheel) {
+                    return Err(self.refusal(name, format!("\"{name}\" is on an axle already; once is enough")));
+                }
+            }
+            axles.push(Axle { wheels: of, torque_share: *torque_share, torque_bias: *torque_bias });
+        }
+        let sum: f64 = axles.iter().map(|axle| axle.torque_share).sum();
+        if (sum - 1.0).abs() > SHARE_SLACK {
+            let what = format!("the axles' values of torque_share are {sum} together; must be 1");
+            return Err(self.refusal("torque_share", what));
+        }
+        Ok(Driveline::new(spec.clone(), axles))
     }
 
     /// Lamps on links that there are, no two of one name.

@@ -16,6 +16,7 @@ use crate::VehicleError;
 use crate::articulation::Articulation;
 use crate::brake::Brake;
 use crate::drive::{self, WheelLoad};
+use crate::driveline::{BRAKE_RAD_S, DrivelineState, Turning};
 use crate::model::{RoverModel, Servo};
 use crate::spec::ServoKind;
 use crate::spring::Spring;
@@ -40,6 +41,7 @@ pub struct Rover {
     servo_setpoint: Vec<f64>,
     brakes: Vec<Brake>,
     drive_torque_nm: Vec<f64>,
+    driveline: Option<DrivelineState>,
     /// Inertia of each wheel about its axle, kg m².
     wheel_inertia_kg_m2: Vec<f64>,
 }
@@ -114,6 +116,7 @@ impl Rover {
         let at_zero: Vec<_> = model.servos().iter().map(|s| 0.0_f64.clamp(s.lowest, s.highest)).collect();
         Ok(Self {
             wheel_inertia_kg_m2: model.wheels().iter().map(inertia).collect(),
+            driveline: model.driveline().map(crate::Driveline::at_rest),
             model: Arc::clone(model),
             articulation,
             step_s,
@@ -135,9 +138,10 @@ impl Rover {
         for (link, wrench) in forces.on_links.iter().filter(|(link, _)| *link < self.model.links().len()) {
             self.articulation.add_wrench(*link, wrench);
         }
+        let pedal_brake = self.drive_by_engine();
         for wheel in 0..self.model.wheels().len() {
             let soil = forces.soil_on_wheel.get(wheel).copied().unwrap_or_default();
-            self.drive(wheel, &soil);
+            self.drive(wheel, &soil, pedal_brake);
         }
         self.articulation.step();
     }
@@ -182,24 +186,49 @@ impl Rover {
         }
     }
 
-    fn drive(&mut self, wheel: usize, soil: &Wrench) {
+    /// Puts the torques of the engine, where there is one, on the wheels; what the pedal brakes each wheel with then.
+    fn drive_by_engine(&mut self) -> Option<Spring> {
+        let (driveline, state) = (self.model.driveline()?, self.driveline.as_mut()?);
+        let articulation = &self.articulation;
+        let turning = self.model.wheels().iter().zip(&self.targets.rate_rad_s).map(|(wheel, asked)| Turning {
+            asked_rad_s: wheel.drive_sign * asked,
+            rad_s: wheel.drive_sign * articulation.coordinate(wheel.drive_joint).1,
+            radius_m: wheel.radius_m,
+        });
+        let turning: Vec<_> = turning.collect();
+        let share = driveline.step(state, &turning, self.step_s, &mut self.drive_torque_nm);
+        let brake_nm = driveline.spec().brake_torque_nm;
+        Some(Spring { damping: brake_nm / BRAKE_RAD_S, most: share * brake_nm, ..Spring::default() })
+    }
+
+    fn drive(&mut self, wheel: usize, soil: &Wrench, pedal_brake: Option<Spring>) {
         let of = &self.model.wheels()[wheel];
         let (link, drive_joint, sign, drive) = (of.link, of.drive_joint, of.drive_sign, &of.drive);
-        let axle = self.world_from_wheel(of).rotation * Vector3::y();
         let (angle_rad, joint_rad_s) = self.articulation.coordinate(drive_joint);
-        // A motor knows forward and backward; its joint turns as its axis points.
-        let load = WheelLoad {
-            speed_rad_s: sign * joint_rad_s,
-            load_nm: soil.torque.dot(&axle),
-            step_per_inertia: self.step_s / self.wheel_inertia_kg_m2[wheel],
-        };
         let target_rad_s = sign * self.targets.rate_rad_s[wheel];
-        let brake = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, joint_rad_s);
-        let torque_nm = if brake.is_some() { 0.0 } else { drive::torque_nm(drive, target_rad_s, &load) };
-        self.articulation.set_spring(drive_joint, brake.unwrap_or_default());
+        let parked = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, joint_rad_s);
+        let torque_nm = match (parked, pedal_brake) {
+            (Some(_), _) => 0.0,
+            (None, Some(_)) => self.drive_torque_nm[wheel],
+            (None, None) => self.motor_torque_nm(wheel, soil),
+        };
+        self.articulation.set_spring(drive_joint, parked.or(pedal_brake).unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
         self.articulation.add_wrench(link, soil);
         self.articulation.set_motor(drive_joint, sign * torque_nm);
+    }
+
+    /// Torque of a wheel's own motor, N m, forward positive.
+    fn motor_torque_nm(&self, wheel: usize, soil: &Wrench) -> f64 {
+        let of = &self.model.wheels()[wheel];
+        let axle = self.world_from_wheel(of).rotation * Vector3::y();
+        // A motor knows forward and backward; its joint turns as its axis points.
+        let load = WheelLoad {
+            speed_rad_s: of.drive_sign * self.articulation.coordinate(of.drive_joint).1,
+            load_nm: soil.torque.dot(&axle),
+            step_per_inertia: self.step_s / self.wheel_inertia_kg_m2[wheel],
+        };
+        drive::torque_nm(&of.drive, of.drive_sign * self.targets.rate_rad_s[wheel], &load)
     }
 }
 
@@ -213,8 +242,8 @@ fn hold_joints(articulation: &mut Articulation, model: &RoverModel) {
     for wheel in model.wheels() {
         let drive = &wheel.drive;
         articulation.set_armature(wheel.drive_joint, drive.rotor_inertia_kg_m2 * drive.gear_ratio.powi(2));
-        if let (Some(joint), Some(spring)) = (wheel.suspension_joint, model.spec().suspension) {
-            let (stiffness, damping) = (spring.stiffness_n_m, spring.damping_n_s_m);
+        if let (Some(joint), Some(suspension)) = (wheel.suspension_joint, wheel.suspension) {
+            let [stiffness, damping] = suspension.at_wheel();
             articulation.set_spring(joint, Spring { stiffness, damping, ..Spring::default() });
         }
     }

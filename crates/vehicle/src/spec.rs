@@ -3,6 +3,7 @@
 //! say so.
 
 mod actuators;
+mod driveline;
 mod looks;
 mod tyre;
 
@@ -13,6 +14,7 @@ use selene_base::input::{positive, within};
 use serde::Deserialize;
 
 pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
+pub use driveline::{AxleSpec, ConverterSpec, DrivelineSpec, EngineSpec, GearboxSpec};
 pub use looks::{FinishSpec, LampSpec};
 pub use tyre::{TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec};
 
@@ -37,6 +39,10 @@ pub struct RoverSpec {
     /// The drive motor, one a wheel that has none of its own.
     #[garde(dive)]
     pub drive: DriveSpec,
+    /// An engine in place of the motors, whose `drive` then tells encoder, parking brake and top speed only.
+    #[garde(dive)]
+    #[serde(default)]
+    pub driveline: Option<DrivelineSpec>,
     /// The pneumatic tyre, one a wheel that has none of its own; without one a wheel is rigid.
     #[garde(dive)]
     #[serde(default)]
@@ -45,7 +51,7 @@ pub struct RoverSpec {
     #[garde(dive)]
     #[serde(default = "SteeringSpec::none")]
     pub steering: SteeringSpec,
-    /// The suspension's spring and damper, one a sprung wheel.
+    /// The suspension, one a sprung wheel that has none of its own.
     #[garde(dive)]
     #[serde(default)]
     pub suspension: Option<SuspensionSpec>,
@@ -114,6 +120,10 @@ pub struct WheelSpec {
     #[garde(dive)]
     #[serde(default)]
     pub drive: Option<DriveSpec>,
+    /// This wheel's own suspension in place of the rover's.
+    #[garde(dive)]
+    #[serde(default)]
+    pub suspension: Option<SuspensionSpec>,
     /// This wheel's own tyre in place of the rover's.
     #[garde(dive)]
     #[serde(default)]

@@ -452,8 +452,7 @@ fn wheel_truth(kind: &RoverKind, RoverScratch { rover, contacts, forces, .. }: &
     wheels
         .map(|(i, (wheel, contact))| {
             let rolling_radius_m = wheel.radius_m - contact.rolling_radius_loss_m;
-            let (slip_ratio, slip_angle_rad, rate_rad_s) =
-                slip(&motions[i], &contact.terrain_normal, rolling_radius_m);
+            let (slip_ratio, slip_angle_rad, rate_rad_s) = slip(&motions[i], &contact.terrain_normal, rolling_radius_m);
             WheelTruth {
                 slip_ratio,
                 slip_angle_rad,

@@ -17,7 +17,7 @@ use selene_sim::{
     Snapshot, Spawn, SpawnPlace, State, TrajectoryPoint, World,
 };
 use selene_soil::{KnownNode, NodeMemory};
-use selene_vehicle::{Ackermann, BodyTwist};
+use selene_vehicle::{Ackermann, BodyTwist, DrivelineState};
 use serde_json::Value;
 
 const FIRST: EntityId = EntityId(1);
@@ -101,7 +101,10 @@ fn full() -> State {
         let mut state = world.state().clone();
         state.sky_offset = SimTime::from_nanos(3_600_000_000_000);
         let camera = SensorSetting { exposure_s: Some(0.004), auto_exposure: Some(false), ..SensorSetting::default() };
-        state.rovers.get_mut(&FIRST).unwrap().settings.insert("camera".to_owned(), camera);
+        let first = state.rovers.get_mut(&FIRST).unwrap();
+        first.settings.insert("camera".to_owned(), camera);
+        let engine = DrivelineState { engine_rad_s: 80.0, gear: 1, shift_wait_s: 0.5, pedal_integral: 0.1 };
+        first.body.driveline = Some(engine);
         state
     };
     FULL.get_or_init(make).clone()

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use nalgebra::Vector3;
+use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, Twist, Wrench};
 
 use super::{JointState, Rover, WheelKinematics};
 use crate::contact::{ContactBody, Mobility};
 use crate::drive::{self, DrivePower};
+use crate::driveline::DrivelineState;
 use crate::encoder;
 use crate::model::{RoverModel, Wheel};
+use crate::spec::SuspensionSpec;
 
 impl Rover {
     /// The rover's description.
@@ -33,7 +35,22 @@ impl Rover {
     pub(super) fn world_from_wheel(&self, wheel: &Wheel) -> Pose {
         let mut pose = self.articulation.world_from_link(wheel.link);
         pose.rotation *= wheel.link_from_wheel;
+        if let Some(leaned) = self.leaned(wheel) {
+            pose.rotation = leaned * pose.rotation;
+        }
         pose
+    }
+
+    /// The turn, in world axes, by which a wheel's linkage leans it and turns it inward.
+    fn leaned(&self, wheel: &Wheel) -> Option<UnitQuaternion<f64>> {
+        let suspension = wheel.suspension.filter(SuspensionSpec::leans)?;
+        let (position, _) = self.articulation.coordinate(wheel.suspension_joint?);
+        let side = if wheel.centre_in_base_m.y < 0.0 { -1.0 } else { 1.0 };
+        let turns_rad = suspension.camber_and_toe_rad(wheel.suspension_sign * position).map(|rad| -side * rad);
+        let turn = UnitQuaternion::from_euler_angles(turns_rad[0], 0.0, turns_rad[1]);
+        let carrier = self.model.joints()[wheel.drive_joint].parent;
+        let world_from_base = self.articulation.world_from_link(carrier).rotation * wheel.carrier_from_base;
+        Some(world_from_base * turn * world_from_base.inverse())
     }
 
     /// A link as contacts see it.
@@ -112,22 +129,32 @@ impl Rover {
         &self.drive_torque_nm
     }
 
+    /// Engine and gear, where the rover has a driveline.
+    #[must_use]
+    pub fn driveline(&self) -> Option<&DrivelineState> {
+        self.driveline.as_ref()
+    }
+
     /// Current of each wheel's motor during the last step, A, forward positive; `None` for one
-    /// whose torque constant is not given.
+    /// whose torque constant is not given, and where an engine drives.
     #[must_use]
     pub fn motor_currents_a(&self) -> Vec<Option<f64>> {
         let current = |(wheel, torque_nm): (&Wheel, &f64)| {
             let motor_nm = drive::motor_torque_nm(&wheel.drive, *torque_nm, self.wheel_speed(wheel));
-            wheel.drive.torque_constant_nm_a.map(|constant| motor_nm / constant)
+            let constant = wheel.drive.torque_constant_nm_a.filter(|_| self.driveline.is_none());
+            constant.map(|constant| motor_nm / constant)
         };
         self.model.wheels().iter().zip(&self.drive_torque_nm).map(current).collect()
     }
 
-    /// Power of each wheel's drive.
+    /// Power of each wheel's drive; none of it is electrical where an engine drives.
     #[must_use]
     pub fn drive_power_w(&self) -> Vec<DrivePower> {
-        let power =
-            |(wheel, torque_nm): (&Wheel, &f64)| drive::power(&wheel.drive, *torque_nm, self.wheel_speed(wheel));
+        let power = |(wheel, torque_nm): (&Wheel, &f64)| {
+            let power = drive::power(&wheel.drive, *torque_nm, self.wheel_speed(wheel));
+            let electrical_w = if self.driveline.is_some() { 0.0 } else { power.electrical_w };
+            DrivePower { electrical_w, ..power }
+        };
         self.model.wheels().iter().zip(&self.drive_torque_nm).map(power).collect()
     }
 

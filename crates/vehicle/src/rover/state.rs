@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Rover;
 use crate::brake::Brake;
+use crate::driveline::DrivelineState;
 
 /// What changes of a rover: the rest follows from this and its model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub struct RoverState {
     pub servo_setpoint: Vec<f64>,
     /// Whether each wheel's brake is applied, and where.
     pub brakes: Vec<Brake>,
+    /// Engine and gear, where there is a driveline.
+    pub driveline: Option<DrivelineState>,
 }
 
 impl RoverState {
@@ -39,6 +42,7 @@ impl RoverState {
         self.joints.len() == model.moving_joints().len()
             && of_wheels.iter().all(|numbers| numbers.len() == wheels)
             && self.brakes.len() == wheels
+            && self.driveline.is_some() == model.driveline().is_some()
             && self.servo_target.len() == servos
             && self.servo_setpoint.len() == servos
     }
@@ -49,7 +53,8 @@ impl RoverState {
         let pose = &self.world_from_base;
         let place = pose.translation.vector.iter().chain(pose.rotation.coords.iter());
         let motion = self.base_twist.linear.iter().chain(self.base_twist.angular.iter());
-        place.chain(motion).chain(self.joints.iter().flatten()).all(|value| value.is_finite())
+        let engine = self.driveline.iter().flat_map(|of| [of.engine_rad_s, of.pedal_integral]);
+        place.chain(motion).chain(self.joints.iter().flatten()).copied().chain(engine).all(f64::is_finite)
     }
 }
 
@@ -73,6 +78,7 @@ impl Rover {
             servo_target: self.servo_target.clone(),
             servo_setpoint: self.servo_setpoint.clone(),
             brakes: self.brakes.clone(),
+            driveline: self.driveline,
         }
     }
 
@@ -84,6 +90,7 @@ impl Rover {
         self.servo_target.clone_from(&state.servo_target);
         self.servo_setpoint.clone_from(&state.servo_setpoint);
         self.brakes.clone_from(&state.brakes);
+        self.driveline = state.driveline;
         let joints = self.model.moving_joints().iter().copied().zip(state.joints.iter().copied());
         self.articulation.put(&state.world_from_base, &state.base_twist, joints);
     }

@@ -91,16 +91,61 @@ impl SteeringSpec {
     }
 }
 
-/// A suspension's spring and damper.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+/// A suspension: spring and damper on a joint that moves the wheel up and down, and what the linkage that the joint
+/// stands for (double wishbones, say) does beside that. What is left out makes a spring on the wheel itself that keeps
+/// the wheel upright and straight. Camber and toe are those of the wheel where it meets the ground, linear in the
+/// wheel's travel; the linkage's change of track and its reaction to driving and braking are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSpec {
-    /// Stiffness, N/m.
+    /// Stiffness of the spring, N/m.
     #[garde(custom(positive))]
     pub stiffness_n_m: f64,
-    /// Damping, N s/m.
+    /// Damping of the damper, N s/m.
     #[garde(custom(positive))]
     pub damping_n_s_m: f64,
+    /// Way of spring and damper for one of the wheel, 0.05 to 2: the wheel has their stiffness and damping times its
+    /// square.
+    #[garde(custom(within(0.05, 2.0)))]
+    #[serde(default = "one")]
+    pub motion_ratio: f64,
+    /// Camber with the joint at zero, degrees; positive where the wheel's top leans outward. −10 to 10.
+    #[garde(custom(within(-10.0, 10.0)))]
+    #[serde(default)]
+    pub camber_deg: f64,
+    /// Its change for a metre of compression, degrees/m; −100 to 100.
+    #[garde(custom(within(-100.0, 100.0)))]
+    #[serde(default)]
+    pub camber_gain_deg_m: f64,
+    /// Toe with the joint at zero, degrees; positive where the wheel points inward. −10 to 10.
+    #[garde(custom(within(-10.0, 10.0)))]
+    #[serde(default)]
+    pub toe_deg: f64,
+    /// Its change for a metre of compression, degrees/m; −100 to 100.
+    #[garde(custom(within(-100.0, 100.0)))]
+    #[serde(default)]
+    pub toe_gain_deg_m: f64,
+}
+
+impl SuspensionSpec {
+    /// Stiffness and damping at the wheel, N/m and N s/m.
+    #[must_use]
+    pub fn at_wheel(&self) -> [f64; 2] {
+        [self.stiffness_n_m, self.damping_n_s_m].map(|of_spring| of_spring * self.motion_ratio * self.motion_ratio)
+    }
+
+    /// Camber and toe of a wheel that is `travel_m` up, rad.
+    #[must_use]
+    pub fn camber_and_toe_rad(&self, travel_m: f64) -> [f64; 2] {
+        let [camber_deg, toe_deg] =
+            [self.camber_deg + self.camber_gain_deg_m * travel_m, self.toe_deg + self.toe_gain_deg_m * travel_m];
+        [camber_deg.to_radians(), toe_deg.to_radians()]
+    }
+
+    /// Whether it ever leans or turns its wheel.
+    pub(crate) fn leans(&self) -> bool {
+        [self.camber_deg, self.camber_gain_deg_m, self.toe_deg, self.toe_gain_deg_m].iter().any(|part| *part != 0.0)
+    }
 }
 
 /// A revolute joint that swings by itself: a rocker, a bogie, a trailing arm.

@@ -108,6 +108,48 @@ fn drives_and_wheels_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_tyre_that_cannot_be_is_refused() {
+    let refused = |from: &str, to: &str, parts: &[&str]| other_refusal("hmmwv", from, to, "", parts);
+    refused("radial_stiffness_n_m: 411121", "radial_stiffness_n_m: 0", &["0", "more than 0", "radial_stiffness_n_m"]);
+    refused("slope_n: 151447", "slope_n: 1e5", &["100000", "126256.7 or more", "twice the peak"]);
+    refused("sliding_n: 4657.9", "sliding_n: 9000", &["9000", "0 to 7575.4"]);
+    refused("sliding_slip: 0.9}", "sliding_slip: 0.05}", &["0.05", "0.12 to 10"]);
+    refused("rolling_resistance: 0.015", "rolling_resistance: 2", &["2", "0 to 0.5"]);
+    refused("share: 0.19, zero_slip: 0.40726", "share: 0.19, zero_slip: 0.9", &["0.9"]);
+    let double = "double: {slope_n: 236413, peak_n: 12808.3";
+    let at = "double: {slope_n: 236413, peak_n: 15500";
+    other_refusal("hmmwv", double, at, at, &["peak_n", "15500", "1.5 to 2 times the nominal 7575.4"]);
+}
+
+#[test]
+fn a_driveline_that_cannot_be_is_refused() {
+    let refused = |from: &str, to: &str, parts: &[&str]| other_refusal("hmmwv", from, to, "", parts);
+    refused("idle_rpm: 800", "idle_rpm: 0", &["0", "more than 0"]);
+    refused("friction: [[0, 0], [50, 30]", "friction: [[0, 0], [0, 30]", &["[0, 30]", "must rise"]);
+    refused("friction: [[0, 0], [50, 30]", "friction: [[0, 0], [50, -30]", &["[50, -30]", "0 or more"]);
+    refused("[0.97, 29.9]]", "[1.0, 29.9]]", &["[1, 29.9]", "within 0 to 0.999"]);
+    refused("torque_ratio: [[0, 2.0]", "torque_ratio: [[0, 0.5]", &["[0, 0.5]", "1 or more"]);
+    refused("forward: [5, 2.5, 1.25]", "forward: [5, 2.5, 3]", &["ratio 3", "below the one before"]);
+    refused("shift_down_rpm: 1200", "shift_down_rpm: 1300", &["1300", "below 1250 rpm"]);
+    refused("efficiency: 0.95", "efficiency: 1.5", &["1.5", "0.1 to 1"]);
+    let rear = "{left: rear_left, right: rear_right, torque_share: 0.5";
+    refused(
+        rear,
+        "{left: rear_left, right: rear_wheel, torque_share: 0.5",
+        &["rear_wheel", "not a wheel", "rear_right"],
+    );
+    refused(rear, "{left: rear_left, right: front_left, torque_share: 0.5", &["front_left", "already"]);
+    refused(rear, "{left: rear_left, right: rear_right, torque_share: 0.4", &["0.9 together", "must be 1"]);
+}
+
+#[test]
+fn a_linkage_that_cannot_be_is_refused() {
+    let refused = |from: &str, to: &str, parts: &[&str]| other_refusal("hmmwv", from, to, "", parts);
+    refused("motion_ratio: 0.44", "motion_ratio: 0", &["0", "0.05 to 2"]);
+    refused("camber_gain_deg_m: -36", "camber_gain_deg_m: 400", &["400", "-100 to 100"]);
+}
+
+#[test]
 fn a_lamp_that_cannot_be_is_refused() {
     let flux = "flux_w: 12, rgb: [0.01, 0.04, 0.95], inner_deg: 6";
     yaml_refusal("lamp-dark", flux, "flux_w: 0, rgb: [0.01, 0.04, 0.95], inner_deg: 6", &["0", "more than 0"]);

@@ -28,9 +28,9 @@ pub(crate) fn rover_with(name: &str, from: &str, to: &str) -> Arc<RoverModel> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let config = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../config/rover");
     let yaml = std::fs::read_to_string(config.join(format!("{name}.yaml"))).unwrap();
-    let urdf = config.join(format!("../../urdf/{name}/{name}.urdf")).canonicalize().unwrap();
+    let urdfs = config.join("../../urdf").canonicalize().unwrap();
     assert!(yaml.contains(from), "{from}");
-    let yaml = yaml.replacen(from, to, 1).replace(&format!("../../urdf/{name}/{name}.urdf"), urdf.to_str().unwrap());
+    let yaml = yaml.replacen(from, to, 1).replace("../../urdf", urdfs.to_str().unwrap());
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let file = std::env::temp_dir().join(format!("selene-rover-{}-{count}.yaml", std::process::id()));
     std::fs::write(&file, yaml).unwrap();

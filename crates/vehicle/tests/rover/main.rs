@@ -17,5 +17,6 @@ mod refusal;
 mod rovers;
 mod steering;
 mod suspension;
+mod truck;
 mod turned;
 mod viper;

@@ -79,11 +79,11 @@ pub(crate) fn other_refusal(rover: &str, from: &str, to: &str, at: &str, parts: 
     let yaml = fs::read_to_string(config.join(format!("{rover}.yaml"))).unwrap();
     assert!(yaml.contains(from), "{from}");
     let yaml = yaml.replacen(from, to, 1);
-    let urdf = config.join(format!("../../urdf/{rover}/{rover}.urdf")).canonicalize().unwrap();
+    let urdfs = config.join("../../urdf").canonicalize().unwrap();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let file = std::env::temp_dir().join(format!("selene-other-{rover}-{}-{number}.yaml", std::process::id()));
     let line = line_of(&yaml, if at.is_empty() { to } else { at });
-    let yaml = yaml.replace(&format!("../../urdf/{rover}/{rover}.urdf"), urdf.to_str().unwrap());
+    let yaml = yaml.replace("../../urdf", urdfs.to_str().unwrap());
     fs::write(&file, yaml).unwrap();
     let message = load_refusal(&file);
     fs::remove_file(&file).unwrap();

@@ -1,0 +1,371 @@
+//! An engine that drives wheels through a torque converter, gears and differentials.
+//!
+//! **Engine.** `J ω̇ = throttle · M_full(ω) − M_friction(ω) − M_pump`, torques by tables of speed. A governor opens the
+//! throttle in proportion below the idling speed. It never turns backward.
+//!
+//! **Converter.** Pump and turbine share no shaft: `M_pump = (ω/K)²`, `M_turbine = M_pump · T`, with the capacity factor K
+//! and the torque ratio T by tables of the speed ratio turbine over pump (J. Y. Wong, "Theory of Ground Vehicles", 4th
+//! ed. 2008, §3.4; so do Chrono's shafts). Past the last ratio of K the torque falls linearly to nothing at equal
+//! speeds. A turbine that is faster than the pump drives it as a fluid coupling, T = 1, with K of the inverse ratio;
+//! one that turns backward is taken as standing.
+//!
+//! **Gearbox.** Shifts by the speed of its input, at once and without a gap in torque, and then not again for a while. It
+//! changes between forward and reverse where the rover creeps, and is in neutral where it should stand and does.
+//!
+//! **Transfer case and differentials.** Each axle has a fixed share of the torque; its wheels share that alike, and a
+//! limited-slip differential moves torque from the faster to the slower wheel, up to the bias B = M_slow/M_fast, fading in
+//! over [`LOCK_RAD_S`] of difference (the law of Chrono's `ChSimpleDriveline`). The output turns as the mean of the
+//! axles by their shares, so that an open driveline passes power on without loss.
+//!
+//! **Driver.** A proportional and integral law of the speed error moves one pedal: throttle ahead, brakes behind. The
+//! speed asked for is the mean of what the driven wheels are told; brakes act on all wheels.
+//!
+//! Shafts, turbine and gears have no inertia of their own and no backlash. There is no lock-up clutch, no low range and
+//! no lock of the transfer case. All is explicit in time: the slope of the turbine's torque over its speed, on the
+//! wheels' side, times the step must stay below the wheels' inertia, as it does for a truck in steps of 2 ms.
+
+use std::f64::consts::TAU;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::{ConverterSpec, DrivelineSpec, EngineSpec};
+
+/// Difference of the wheels' speeds from which on a limited-slip differential gives its whole bias, rad/s.
+const LOCK_RAD_S: f64 = 0.5;
+/// Share of the idling speed over which the governor opens the throttle.
+const GOVERNOR: f64 = 0.1;
+/// Speed below which direction may change and a rover that should stand goes into neutral, m/s.
+const CREEP_M_S: f64 = 0.5;
+/// Speed of a wheel from which on a pedal brake gives its whole torque, rad/s.
+pub(crate) const BRAKE_RAD_S: f64 = 0.2;
+
+/// What changes of a driveline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrivelineState {
+    /// Speed of the engine, rad/s.
+    pub engine_rad_s: f64,
+    /// Gear: 1 and above ahead, 0 neutral, −1 reverse.
+    pub gear: i8,
+    /// Time until it may shift again, s.
+    pub shift_wait_s: f64,
+    /// What the integral law has come to, of the pedal's whole way.
+    pub pedal_integral: f64,
+}
+
+/// A driveline: what does not change of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Driveline {
+    spec: DrivelineSpec,
+    axles: Vec<Axle>,
+}
+
+/// A driven axle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axle {
+    /// Indices of its left and right wheel among the rover's.
+    pub wheels: [usize; 2],
+    /// Share of the driveline's torque.
+    pub torque_share: f64,
+    /// Torque of the slower wheel over that of the faster one at most.
+    pub torque_bias: f64,
+}
+
+/// A wheel as its driveline sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turning {
+    /// Rate that it is told, and its rate, rad/s, forward positive.
+    pub(crate) asked_rad_s: f64,
+    pub(crate) rad_s: f64,
+    pub(crate) radius_m: f64,
+}
+
+impl Driveline {
+    pub(crate) fn new(spec: DrivelineSpec, axles: Vec<Axle>) -> Self {
+        Self { spec, axles }
+    }
+
+    /// As the rover's file has it.
+    #[must_use]
+    pub fn spec(&self) -> &DrivelineSpec {
+        &self.spec
+    }
+
+    /// The driven axles.
+    #[must_use]
+    pub fn axles(&self) -> &[Axle] {
+        &self.axles
+    }
+
+    /// Idling in neutral.
+    #[must_use]
+    pub fn at_rest(&self) -> DrivelineState {
+        let engine_rad_s = self.spec.engine.idle_rpm * TAU / 60.0;
+        DrivelineState { engine_rad_s, gear: 0, shift_wait_s: 0.0, pedal_integral: 0.0 }
+    }
+
+    /// One step: `torque_nm` of each wheel, forward positive, and the share of the brakes' torque.
+    pub(crate) fn step(&self, state: &mut DrivelineState, wheels: &[Turning], dt_s: f64, torque_nm: &mut [f64]) -> f64 {
+        let [asked_m_s, now_m_s] = self.speeds_m_s(wheels);
+        self.select(state, asked_m_s, now_m_s);
+        let output_rad_s = self.output_rad_s(wheels);
+        self.shift(state, output_rad_s, dt_s);
+        let pedal = self.pedal(state, asked_m_s, now_m_s, dt_s);
+        let ratio = self.ratio(state.gear);
+        let turbine_rad_s = ratio * output_rad_s;
+        let [pump_nm, turbine_nm] =
+            if state.gear == 0 { [0.0; 2] } else { self.spec.converter.torques_nm(state.engine_rad_s, turbine_rad_s) };
+        let engine_nm = self.spec.engine.torque_nm(state.engine_rad_s, pedal.max(0.0));
+        let gained_rad_s = (engine_nm - pump_nm) / self.spec.engine.inertia_kg_m2 * dt_s;
+        state.engine_rad_s = (state.engine_rad_s + gained_rad_s).max(0.0);
+        let drives = turbine_nm * turbine_rad_s >= 0.0;
+        let passed_on = if drives { self.spec.efficiency } else { 1.0 / self.spec.efficiency };
+        self.share_out(turbine_nm * ratio * self.spec.final_drive * passed_on, wheels, torque_nm);
+        (-pedal).max(0.0)
+    }
+
+    /// Mean rim speed that the driven wheels are told, and the one that they have, m/s.
+    fn speeds_m_s(&self, wheels: &[Turning]) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for wheel in self.axles.iter().flat_map(|axle| axle.wheels).map(|wheel| wheels[wheel]) {
+            sums[0] += wheel.asked_rad_s * wheel.radius_m;
+            sums[1] += wheel.rad_s * wheel.radius_m;
+        }
+        sums.map(|sum| sum / (2 * self.axles.len()) as f64)
+    }
+
+    /// Speed of the gearbox's output, rad/s, forward positive.
+    fn output_rad_s(&self, wheels: &[Turning]) -> f64 {
+        let mean = |axle: &Axle| 0.5 * (wheels[axle.wheels[0]].rad_s + wheels[axle.wheels[1]].rad_s);
+        self.spec.final_drive * self.axles.iter().map(|axle| axle.torque_share * mean(axle)).sum::<f64>()
+    }
+
+    /// Turns of the gearbox's input for one of its output, negative in reverse, zero in neutral.
+    fn ratio(&self, gear: i8) -> f64 {
+        let gearbox = &self.spec.gearbox;
+        match gear {
+            0 => 0.0,
+            ..0 => -gearbox.reverse,
+            gear => gearbox.forward.get(gear as usize - 1).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Forward, reverse or neutral.
+    fn select(&self, state: &mut DrivelineState, asked_m_s: f64, now_m_s: f64) {
+        let creeps = now_m_s.abs() < CREEP_M_S;
+        let before = state.gear;
+        if asked_m_s == 0.0 && creeps {
+            state.gear = 0;
+        } else if asked_m_s > 0.0 && state.gear < 1 && now_m_s > -CREEP_M_S {
+            state.gear = 1;
+        } else if asked_m_s < 0.0 && state.gear > -1 && now_m_s < CREEP_M_S {
+            state.gear = -1;
+        }
+        if state.gear != before {
+            state.pedal_integral = 0.0;
+        }
+    }
+
+    /// The next gear up or down by the speed of the input.
+    fn shift(&self, state: &mut DrivelineState, output_rad_s: f64, dt_s: f64) {
+        let gearbox = &self.spec.gearbox;
+        state.shift_wait_s = (state.shift_wait_s - dt_s).max(0.0);
+        if state.gear < 1 || state.shift_wait_s > 0.0 {
+            return;
+        }
+        let input_rpm = self.ratio(state.gear) * output_rad_s * 60.0 / TAU;
+        let up = input_rpm > gearbox.shift_up_rpm && (state.gear as usize) < gearbox.forward.len();
+        let down = input_rpm < gearbox.shift_down_rpm && state.gear > 1;
+        state.gear += i8::from(up) - i8::from(down);
+        if up || down {
+            state.shift_wait_s = gearbox.shift_pause_s;
+        }
+    }
+
+    /// Throttle when positive, brake when negative; −1 to 1.
+    fn pedal(&self, state: &mut DrivelineState, asked_m_s: f64, now_m_s: f64, dt_s: f64) -> f64 {
+        if state.gear == 0 {
+            return -(self.spec.speed_gain_s_m * now_m_s.abs()).min(1.0);
+        }
+        let error_m_s = f64::from(state.gear.signum()) * (asked_m_s - now_m_s);
+        let pedal = self.spec.speed_gain_s_m * error_m_s + state.pedal_integral;
+        // Within its way, or on the way back into it.
+        if pedal.abs() < 1.0 || pedal * error_m_s < 0.0 {
+            let gained = self.spec.speed_integral_1_m * error_m_s * dt_s;
+            state.pedal_integral = (state.pedal_integral + gained).clamp(-1.0, 1.0);
+        }
+        pedal.clamp(-1.0, 1.0)
+    }
+
+    /// Shares the torque out among the wheels.
+    fn share_out(&self, output_nm: f64, wheels: &[Turning], torque_nm: &mut [f64]) {
+        torque_nm.fill(0.0);
+        for &Axle { wheels: [left, right], torque_share, torque_bias } in &self.axles {
+            let axle_nm = output_nm * torque_share;
+            let faster = ((wheels[left].rad_s - wheels[right].rad_s) / LOCK_RAD_S).clamp(-1.0, 1.0);
+            let moved_nm = 0.5 * axle_nm.abs() * (torque_bias - 1.0) / (torque_bias + 1.0) * faster;
+            torque_nm[left] = 0.5 * axle_nm - moved_nm;
+            torque_nm[right] = 0.5 * axle_nm + moved_nm;
+        }
+    }
+}
+
+impl EngineSpec {
+    /// Torque at a speed and throttle, N m.
+    fn torque_nm(&self, rad_s: f64, throttle: f64) -> f64 {
+        let rpm = rad_s * 60.0 / TAU;
+        let governor = ((self.idle_rpm - rpm) / (GOVERNOR * self.idle_rpm)).clamp(0.0, 1.0);
+        throttle.max(governor) * interpolate(&self.full_throttle, rpm) - interpolate(&self.friction, rpm)
+    }
+}
+
+impl ConverterSpec {
+    /// Torque that the pump takes from the engine and that the turbine gives, N m.
+    fn torques_nm(&self, pump_rad_s: f64, turbine_rad_s: f64) -> [f64; 2] {
+        if turbine_rad_s > pump_rad_s {
+            let driven_nm = self.absorbed_nm(turbine_rad_s, pump_rad_s / turbine_rad_s);
+            return [-driven_nm; 2];
+        }
+        if pump_rad_s <= 0.0 {
+            return [0.0; 2];
+        }
+        let ratio = (turbine_rad_s / pump_rad_s).max(0.0);
+        let pump_nm = self.absorbed_nm(pump_rad_s, ratio);
+        [pump_nm, pump_nm * interpolate(&self.torque_ratio, ratio)]
+    }
+
+    /// Torque that the faster side gives at a speed ratio, N m.
+    fn absorbed_nm(&self, rad_s: f64, ratio: f64) -> f64 {
+        let last = self.capacity.last().map_or(0.0, |row| row[0]);
+        let fading = ((1.0 - ratio) / (1.0 - last)).clamp(0.0, 1.0);
+        (rad_s / interpolate(&self.capacity, ratio)).powi(2) * fading
+    }
+}
+
+/// Between the rows of a table `[x, y]`, whose x rise; the first and last y beyond them.
+fn interpolate(rows: &[[f64; 2]], x: f64) -> f64 {
+    let after = rows.partition_point(|row| row[0] <= x);
+    match (after.checked_sub(1).and_then(|before| rows.get(before)), rows.get(after)) {
+        (Some([x0, y0]), Some([x1, y1])) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+        (Some([_, y]), None) | (None, Some([_, y])) => *y,
+        (None, None) => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Axle, Driveline, Turning};
+    use crate::spec::DrivelineSpec;
+
+    const YAML: &str = "
+engine: {full_throttle: [[0, 200], [1000, 400], [2000, 0]], friction: [[0, 0], [2000, 40]], inertia_kg_m2: 1.0, idle_rpm: 500}
+converter: {capacity: [[0, 10], [0.9, 20]], torque_ratio: [[0, 2], [1, 1]]}
+gearbox: {forward: [4, 2], reverse: 5, shift_up_rpm: 1500, shift_down_rpm: 600, shift_pause_s: 0.5}
+final_drive: 3
+efficiency: 1
+axles:
+  - {left: a, right: b, torque_share: 0.4, torque_bias: 3}
+  - {left: c, right: d, torque_share: 0.6}
+brake_torque_nm: 1000
+speed_gain_s_m: 1
+speed_integral_1_m: 0.5
+";
+
+    fn driveline() -> Driveline {
+        let spec: DrivelineSpec =
+            selene_base::input::parse_yaml(YAML, std::path::Path::new("x.yaml")).expect("a good driveline");
+        let axle = |wheels, of: usize| {
+            let spec = &spec.axles[of];
+            Axle { wheels, torque_share: spec.torque_share, torque_bias: spec.torque_bias }
+        };
+        let axles = vec![axle([0, 1], 0), axle([2, 3], 1)];
+        Driveline::new(spec, axles)
+    }
+
+    fn turning(asked_rad_s: f64, rad_s: [f64; 4]) -> [Turning; 4] {
+        rad_s.map(|rad_s| Turning { asked_rad_s, rad_s, radius_m: 0.5 })
+    }
+
+    #[test]
+    fn at_stall_the_turbine_gives_the_stall_ratio_and_at_equal_speeds_nothing_either_way() {
+        let converter = &driveline().spec.converter;
+        assert_eq!(converter.torques_nm(100.0, 0.0), [100.0, 200.0]);
+        assert_eq!(converter.torques_nm(100.0, -50.0), [100.0, 200.0]);
+        assert_eq!(converter.torques_nm(100.0, 100.0), [0.0, 0.0]);
+        let [before, after] = [99.99, 100.01].map(|turbine| converter.torques_nm(100.0, turbine)[1]);
+        assert!(before > 0.0 && after < 0.0 && before - after < 0.1, "{before} {after}");
+        assert!(converter.torques_nm(0.0, 50.0)[0] < 0.0, "a coasting rover turns the engine");
+    }
+
+    #[test]
+    fn an_open_driveline_passes_on_the_power_and_a_limited_one_takes_of_it() {
+        let line = driveline();
+        let wheels = turning(20.0, [5.0, 7.0, 4.0, 6.5]);
+        let mut torque_nm = [0.0; 4];
+        line.share_out(900.0, &wheels, &mut torque_nm);
+        assert!((torque_nm.iter().sum::<f64>() - 900.0).abs() < 1e-9);
+        assert!((torque_nm[2] - torque_nm[3]).abs() < 1e-9, "open");
+        assert!((torque_nm[0] / torque_nm[1] - 3.0).abs() < 1e-9, "the slower one has the bias");
+        let given_w = 900.0 / line.spec.final_drive * line.output_rad_s(&wheels);
+        let taken_w: f64 = torque_nm.iter().zip(&wheels).map(|(nm, wheel)| nm * wheel.rad_s).sum();
+        assert!(taken_w < given_w, "{taken_w} {given_w}");
+        let open_w: f64 = [180.0, 180.0, 270.0, 270.0].iter().zip(&wheels).map(|(nm, wheel)| nm * wheel.rad_s).sum();
+        assert!((open_w - given_w).abs() < 1e-9);
+        line.share_out(-900.0, &wheels, &mut torque_nm);
+        let braked_w: f64 = torque_nm.iter().zip(&wheels).map(|(nm, wheel)| nm * wheel.rad_s).sum();
+        assert!(braked_w < -given_w, "a differential makes no power: {braked_w} {given_w}");
+    }
+
+    #[test]
+    fn it_shifts_up_down_into_reverse_and_neutral_by_speed_and_command() {
+        let line = driveline();
+        let (mut state, mut torque_nm) = (line.at_rest(), [0.0; 4]);
+        let mut run = |asked: f64, rad_s: f64, steps: usize| {
+            (0..steps).for_each(|_| {
+                line.step(&mut state, &turning(asked, [rad_s; 4]), 1e-3, &mut torque_nm);
+            });
+            state.gear
+        };
+        assert_eq!(run(0.0, 0.0, 10), 0);
+        assert_eq!(run(20.0, 0.0, 10), 1);
+        // 14 rad/s of the wheels are 1604 rpm of the input in first gear, 802 in second.
+        assert_eq!(run(20.0, 14.0, 10), 2);
+        assert_eq!(run(20.0, 9.0, 400), 2, "516 rpm, but the pause is not over");
+        assert_eq!(run(20.0, 9.0, 200), 1);
+        assert_eq!(run(-5.0, 9.0, 10), 1, "brakes first");
+        assert_eq!(run(-5.0, 0.5, 10), -1);
+        assert_eq!(run(0.0, 0.0, 10), 0);
+    }
+
+    #[test]
+    fn the_engine_idles_near_its_idling_speed_and_comes_to_the_stall_speed_of_the_converter() {
+        let line = driveline();
+        let (mut state, mut torque_nm) = (line.at_rest(), [0.0; 4]);
+        (0..20_000).for_each(|_| {
+            line.step(&mut state, &turning(0.0, [0.0; 4]), 1e-3, &mut torque_nm);
+        });
+        let rpm = state.engine_rad_s * 60.0 / std::f64::consts::TAU;
+        assert!((460.0..=500.0).contains(&rpm), "{rpm}");
+        (0..20_000).for_each(|_| {
+            line.step(&mut state, &turning(50.0, [0.0; 4]), 1e-3, &mut torque_nm);
+        });
+        // At full throttle M(ω) − friction = (ω/10)²: solved by bisection, apart from the step.
+        let balance = |rad_s: f64| line.spec.engine.torque_nm(rad_s, 1.0) - (rad_s / 10.0).powi(2);
+        let (mut low, mut high) = (60.0, 209.0);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if balance(middle) > 0.0 { low = middle } else { high = middle }
+        }
+        assert!((state.engine_rad_s - low).abs() < 1e-3, "{} {low}", state.engine_rad_s);
+        let expected_nm = 2.0 * (low / 10.0).powi(2) * 4.0 * 3.0;
+        assert!((torque_nm.iter().sum::<f64>() / expected_nm - 1.0).abs() < 1e-4, "{torque_nm:?}");
+    }
+
+    #[test]
+    fn the_brakes_answer_a_speed_above_the_asked_one() {
+        let line = driveline();
+        let (mut state, mut torque_nm) = (line.at_rest(), [0.0; 4]);
+        line.step(&mut state, &turning(20.0, [0.0; 4]), 1e-3, &mut torque_nm);
+        let share = line.step(&mut state, &turning(20.0, [21.0; 4]), 1e-3, &mut torque_nm);
+        assert!((share - 0.5).abs() < 0.01, "0.5 m/s too fast: {share}");
+    }
+}

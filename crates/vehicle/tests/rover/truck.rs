@@ -1,0 +1,429 @@
+//! The truck with engine and tyres on hard ground: what carries it, how it sets off, climbs, stops and stays, and how
+//! it turns, against statics, an integration of its own and the single-track model (M. Mitschke, H. Wallentowitz,
+//! "Dynamik der Kraftfahrzeuge", 5th ed. 2014, ch. 20).
+
+use std::sync::Arc;
+
+use crate::ground::rover_model;
+use nalgebra::{Matrix2, Vector2, Vector3};
+use selene_base::Pose;
+use selene_soil::{
+    Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, Tyre, TyreCurve, TyreDirection,
+    TyreTrail, WheelContact, WheelMemory, WheelMotion, WheelShape, step,
+};
+use selene_terrain::GroundPatch;
+use selene_vehicle::ackermann::ackermann_targets;
+use selene_vehicle::{
+    AckermannState, Forces, Rover, RoverModel, Targets, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec,
+};
+
+const EARTH_M_S2: f64 = 9.81;
+const STEP_S: f64 = 1e-3;
+const FRICTION: f64 = 0.8;
+const RADIUS_M: f64 = 0.467;
+
+/// The tyre of a rover's file.
+fn tyre_of(spec: &TyreSpec) -> Tyre {
+    let curve = |of: &TyreCurveSpec| TyreCurve {
+        slope_n: of.slope_n,
+        peak_n: of.peak_n,
+        peak_slip: of.peak_slip,
+        sliding_n: of.sliding_n,
+        sliding_slip: of.sliding_slip,
+    };
+    let direction = |of: &TyreDirectionSpec| TyreDirection {
+        stiffness_n_m: of.stiffness_n_m,
+        damping_n_s_m: of.damping_n_s_m,
+        nominal: curve(&of.nominal),
+        double: curve(&of.double),
+    };
+    let trail = |of: &TyreTrailSpec| TyreTrail { share: of.share, zero_slip: of.zero_slip, end_slip: of.end_slip };
+    Tyre {
+        radial_stiffness_n_m: spec.radial_stiffness_n_m,
+        radial_damping_n_s_m: spec.radial_damping_n_s_m,
+        nominal_load_n: spec.nominal_load_n,
+        friction: spec.friction,
+        rolling_resistance: spec.rolling_resistance,
+        longitudinal: direction(&spec.longitudinal),
+        lateral: direction(&spec.lateral),
+        trail: [trail(&spec.trail.nominal), trail(&spec.trail.double)],
+    }
+}
+
+/// The truck on a plane; gravity may lean, which makes the plane a slope.
+struct Truck {
+    rover: Rover,
+    shapes: Vec<WheelShape>,
+    memories: Vec<WheelMemory>,
+    contacts: Vec<WheelContact>,
+    soils: Soils,
+    ground: GroundPatch,
+    soil_memory: MemoryPatch,
+    scratch: PressScratch,
+}
+
+impl Truck {
+    fn new(gravity: Vector3<f64>) -> Self {
+        let model = rover_model("hmmwv");
+        let start = Pose::translation(0.0, 0.0, model.base_height_m());
+        let shape = |wheel: &selene_vehicle::Wheel| WheelShape {
+            tyre: wheel.tyre.as_ref().map(tyre_of),
+            ..WheelShape::plain(wheel.radius_m, wheel.width_m)
+        };
+        let shapes: Vec<_> = model.wheels().iter().map(shape).collect();
+        let ground = GroundPatch::flat(1.0, 900.0);
+        let rigid = RigidSpec { static_friction: FRICTION, dynamic_friction: 0.7 };
+        Self {
+            rover: Rover::new(&model, start, gravity, STEP_S).unwrap(),
+            memories: vec![WheelMemory::carrying(6000.0); shapes.len()],
+            contacts: vec![WheelContact::default(); shapes.len()],
+            shapes,
+            soils: Soils::uniform(Law::Rigid(Rigid::from(&rigid))),
+            soil_memory: MemoryPatch::new(&ground),
+            ground,
+            scratch: PressScratch::default(),
+        }
+    }
+
+    fn level() -> Self {
+        Self::new(-Vector3::z() * EARTH_M_S2)
+    }
+
+    /// Steps with a speed and a steering angle, m/s and rad.
+    fn step(&mut self, speed_m_s: f64, steering_angle_rad: f64) {
+        let state = AckermannState { speed_m_s, acceleration_m_s2: 0.0, steering_angle_rad };
+        let targets = ackermann_targets(self.rover.model(), &state);
+        let Self { soils, ground, soil_memory: memory, scratch, .. } = self;
+        let mut context = SoilContext { soils, ground, memory, scratch };
+        let conditions = Conditions { dt_s: STEP_S, gravity_m_s2: EARTH_M_S2 };
+        let wheels = self.rover.wheel_motions().into_iter().zip(&self.shapes).zip(&mut self.memories);
+        for (((motion, shape), memory), contact) in wheels.zip(&mut self.contacts) {
+            let motion = WheelMotion {
+                world_from_wheel: motion.world_from_wheel,
+                linear_m_s: motion.linear,
+                angular_rad_s: motion.angular,
+            };
+            *contact = step(&mut context, shape, memory, &motion, &conditions);
+        }
+        let soil_on_wheel: Vec<_> = self.contacts.iter().map(|contact| contact.wrench).collect();
+        self.rover.step(&Targets::from(targets), &Forces { soil_on_wheel: &soil_on_wheel, on_links: &[] });
+    }
+
+    fn run(&mut self, seconds: f64, speed_m_s: f64) {
+        (0..(seconds / STEP_S) as usize).for_each(|_| self.step(speed_m_s, 0.0));
+    }
+
+    fn forward_m_s(&self) -> f64 {
+        (self.rover.world_from_base().rotation.inverse() * self.rover.base_twist().linear).x
+    }
+
+    fn yaw_rad_s(&self) -> f64 {
+        self.rover.base_twist().angular.z
+    }
+
+    /// Mean angle of the front wheels, rad.
+    fn steer_rad(&self) -> f64 {
+        let angles = self.rover.steer_angles_rad();
+        0.5 * (angles[0] + angles[1])
+    }
+}
+
+fn mass_kg() -> f64 {
+    rover_model("hmmwv").mass_kg()
+}
+
+#[test]
+fn four_tyres_carry_the_weight_and_give_way_as_their_stiffness_says() {
+    /// Of a deflection of 15 mm: the rim's points share the force over 0.05 mm.
+    const TOLERANCE: f64 = 0.01;
+    let mut truck = Truck::level();
+    truck.run(6.0, 0.0);
+    let loads_n: f64 = truck.contacts.iter().map(|contact| contact.normal_n).sum();
+    assert!((loads_n / (mass_kg() * EARTH_M_S2) - 1.0).abs() < 1e-4, "{loads_n} N");
+    for contact in &truck.contacts {
+        let deflection_m = 3.0 * contact.rolling_radius_loss_m;
+        assert!((deflection_m * 411_121.0 / contact.normal_n - 1.0).abs() < TOLERANCE, "{contact:?}");
+    }
+    let speed_m_s = truck.rover.base_twist().linear.norm();
+    assert!(speed_m_s < 1e-5, "{speed_m_s} m/s at rest");
+    let engine = truck.rover.driveline().unwrap();
+    assert_eq!(engine.gear, 0);
+}
+
+/// Engine, converter and gears of the HMMWV, typed anew, turning four equal wheels under a mass, without load
+/// transfer: forces by the steady tyre, explicit Euler in steps of 10 µs.
+fn to_50_km_h_s(tyre: &Tyre) -> f64 {
+    let row = |rows: &[(f64, f64)], x: f64| {
+        let after = rows.iter().position(|(at, _)| *at > x).unwrap_or(rows.len() - 1).max(1);
+        let ((x0, y0), (x1, y1)) = (rows[after - 1], rows[after]);
+        y0 + (y1 - y0) * ((x - x0) / (x1 - x0)).clamp(0.0, 1.0)
+    };
+    let full = [
+        (0.0, 300.0),
+        (800.0, 382.0),
+        (900.0, 490.0),
+        (1000.0, 579.0),
+        (1100.0, 650.0),
+        (1200.0, 706.0),
+        (1300.0, 746.0),
+        (1400.0, 774.0),
+        (1500.0, 789.0),
+        (1600.0, 793.0),
+        (1700.0, 788.0),
+        (1800.0, 774.0),
+        (1900.0, 754.0),
+        (2000.0, 728.0),
+        (2100.0, 697.0),
+        (2200.0, 664.0),
+        (2300.0, 628.0),
+        (2400.0, 593.0),
+        (2500.0, 558.0),
+        (2700.0, -400.0),
+    ];
+    let friction = [(0.0, 0.0), (50.0, 30.0), (1000.0, 50.0), (2000.0, 70.0), (3000.0, 90.0)];
+    let capacity = [(0.0, 15.0), (0.5, 15.0), (0.75, 16.0), (0.9, 18.0), (0.97, 29.9)];
+    let torque_ratio = [(0.0, 2.0), (0.25, 1.8), (0.5, 1.5), (0.75, 1.15), (1.0, 1.0)];
+    let (rpm, dt, load_n) = (60.0 / std::f64::consts::TAU, 1e-5, mass_kg() * EARTH_M_S2 / 4.0);
+    let deflection_m = load_n / tyre.radial_stiffness_n_m;
+    let (standing_m, rolling_m, wheels_kg_m2) = (RADIUS_M - deflection_m, RADIUS_M - deflection_m / 3.0, 4.0 * 10.8543);
+    let (mut v, mut wheel, mut engine, mut gear, mut wait_s, mut time_s) = (0.0, 0.0, 800.0 / rpm, 0, 0.0, 0.0);
+    while v < 50.0 / 3.6 {
+        let ratio = [25.0, 12.5, 6.25][gear];
+        let turbine = wheel * ratio;
+        if turbine * rpm > 2500.0 && gear < 2 && wait_s <= 0.0 {
+            (gear, wait_s) = (gear + 1, 1.0);
+        }
+        wait_s -= dt;
+        let (slower, faster, way) = if turbine > engine { (engine, turbine, -1.0) } else { (turbine, engine, 1.0) };
+        let speeds = slower / faster;
+        let pump_nm = way * (faster / row(&capacity, speeds)).powi(2) * ((1.0 - speeds) / 0.03).min(1.0);
+        let turbine_nm = if way > 0.0 { pump_nm * row(&torque_ratio, speeds) } else { pump_nm };
+        let passed_on = if way > 0.0 { 0.95 } else { 1.0 / 0.95 };
+        let slip = (rolling_m * wheel - v) / (rolling_m * wheel).max(0.1);
+        let force_n = 4.0 * tyre.steady_n([slip, 0.0], load_n, FRICTION)[0];
+        let resists_nm = force_n * standing_m + 0.015 * 4.0 * load_n * standing_m * (wheel * rolling_m / 0.1).min(1.0);
+        wheel += (turbine_nm * ratio * passed_on - resists_nm) / wheels_kg_m2 * dt;
+        engine += (row(&full, engine * rpm) - row(&friction, engine * rpm) - pump_nm) / 1.6 * dt;
+        v += force_n / mass_kg() * dt;
+        time_s += dt;
+        assert!(time_s < 60.0, "{v} m/s");
+    }
+    time_s
+}
+
+#[test]
+fn from_rest_to_50_km_h_it_takes_the_time_of_an_integration_of_its_own() {
+    /// Load goes from the front to the rear, which the other model does not know.
+    const TOLERANCE: f64 = 0.05;
+    let mut truck = Truck::level();
+    truck.run(4.0, 0.0);
+    let (mut steps, mut highest_gear) = (0, 0);
+    while truck.forward_m_s() < 50.0 / 3.6 {
+        truck.step(20.0, 0.0);
+        steps += 1;
+        highest_gear = highest_gear.max(truck.rover.driveline().unwrap().gear);
+        assert!(steps < 60_000, "{} m/s", truck.forward_m_s());
+    }
+    let (time_s, expected_s) = (f64::from(steps) * STEP_S, to_50_km_h_s(truck.shapes[0].tyre.as_ref().unwrap()));
+    println!("0 to 50 km/h in {time_s:.2} s, expected {expected_s:.2} s, gear {highest_gear}");
+    assert!((time_s / expected_s - 1.0).abs() < TOLERANCE, "{time_s} s for {expected_s} s");
+}
+
+#[test]
+fn on_a_slope_of_30_percent_it_climbs_with_the_torque_of_statics_then_stops_and_stays() {
+    let slope_rad = 0.3_f64.atan();
+    let (sin, cos) = slope_rad.sin_cos();
+    let mut truck = Truck::new(Vector3::new(-sin, 0.0, -cos) * EARTH_M_S2);
+    truck.run(4.0, 0.0);
+    truck.run(20.0, 3.0);
+    assert!((truck.forward_m_s() / 3.0 - 1.0).abs() < 0.05, "{} m/s", truck.forward_m_s());
+    let torque_nm: f64 = truck.rover.drive_torques_nm().iter().sum();
+    let weight_n = mass_kg() * EARTH_M_S2;
+    let standing_m = RADIUS_M - weight_n * cos / 4.0 / 411_121.0;
+    let expected_nm = weight_n * (sin + 0.015 * cos) * standing_m;
+    assert!((torque_nm / expected_nm - 1.0).abs() < 0.02, "{torque_nm} N m for {expected_nm}");
+    truck.run(12.0, 0.0);
+    let stopped = truck.rover.world_from_base().translation.vector;
+    truck.run(5.0, 0.0);
+    let crept_m = (truck.rover.world_from_base().translation.vector - stopped).norm();
+    assert!(crept_m < 1e-4, "{crept_m} m");
+}
+
+/// Cornering stiffness of an axle, N/rad, and trail, m, at a load of its wheels.
+fn axle(tyre: &Tyre, load_n: f64) -> (f64, f64) {
+    let slip = 1e-5;
+    let stiffness_n = 2.0 * tyre.steady_n([0.0, slip], load_n, FRICTION)[1] / slip;
+    let share =
+        tyre.trail[0].share + (tyre.trail[1].share - tyre.trail[0].share) * (load_n / tyre.nominal_load_n - 1.0);
+    let trail_m = share * 2.0 * (RADIUS_M * load_n / tyre.radial_stiffness_n_m).sqrt();
+    (stiffness_n, trail_m)
+}
+
+/// Steeper curves of the rear tyres make it understeer.
+fn understeering() -> Truck {
+    let mut truck = Truck::level();
+    for shape in &mut truck.shapes[2..] {
+        let lateral = &mut shape.tyre.as_mut().unwrap().lateral;
+        lateral.nominal.slope_n *= 1.3;
+        lateral.double.slope_n *= 1.3;
+    }
+    truck
+}
+
+/// Distances from the centre of mass to the axles, m.
+fn arms_m(model: &RoverModel) -> [f64; 2] {
+    let poses = model.base_from_links_at_zero();
+    let moments = model.links().iter().zip(&poses).filter_map(|(link, pose)| {
+        let inertial = link.inertial?;
+        Some((pose * inertial.link_from_com).translation.x * inertial.mass_kg)
+    });
+    let centre_m = moments.sum::<f64>() / model.mass_kg();
+    [model.wheels()[0].centre_in_base_m.x - centre_m, centre_m - model.wheels()[2].centre_in_base_m.x]
+}
+
+/// δ = L r/v + m a (l_r/(L C_f) − l_f/(L C_r)), with the side forces a trail behind the axles.
+#[test]
+fn in_a_steady_turn_its_understeer_is_that_of_the_single_track_model() {
+    /// Of the understeer gradient: slip angles of 0.01 rad bend the tyres' curves by 3 %.
+    const TOLERANCE: f64 = 0.1;
+    let mut truck = understeering();
+    truck.run(4.0, 0.0);
+    truck.run(14.0, 15.0);
+    (0..8000).for_each(|_| truck.step(15.0, 0.0095));
+    let (v, yaw) = (truck.forward_m_s(), truck.yaw_rad_s());
+    let [front_m, rear_m] = arms_m(truck.rover.model());
+    let (length_m, load_n) = (front_m + rear_m, mass_kg() * EARTH_M_S2 / 4.0);
+    let (front, rear) = (truck.shapes[0].tyre.unwrap(), truck.shapes[2].tyre.unwrap());
+    let ((front_n, front_trail_m), (rear_n, rear_trail_m)) = (axle(&front, load_n), axle(&rear, load_n));
+    let span_m = length_m + rear_trail_m - front_trail_m;
+    let gradient = mass_kg() / span_m * ((rear_m + rear_trail_m) / front_n - (front_m - front_trail_m) / rear_n);
+    let measured = (truck.steer_rad() - length_m * yaw / v) / (v * yaw);
+    println!("understeer {measured:.3e} rad/(m/s²), expected {gradient:.3e}, at {:.3} m/s²", v * yaw);
+    assert!(gradient > 1e-3 && (measured / gradient - 1.0).abs() < TOLERANCE, "{measured} {gradient}");
+}
+
+/// Moment of inertia about the vertical through the centre of mass, kg m².
+fn yaw_inertia_kg_m2(model: &RoverModel, centre_x_m: f64) -> f64 {
+    let poses = model.base_from_links_at_zero();
+    let of_links = model.links().iter().zip(&poses).filter_map(|(link, pose)| {
+        let inertial = link.inertial?;
+        let at = (pose * inertial.link_from_com).translation.vector;
+        let own = inertial.inertia_kg_m2[(2, 2)];
+        Some(own + inertial.mass_kg * ((at.x - centre_x_m).powi(2) + at.y.powi(2)))
+    });
+    of_links.sum()
+}
+
+/// v̇_y = (F_f + F_r)/m − v r, ṙ = (l_f F_f − l_r F_r)/J, each side force after its slip angle with the lag σ/v + d/c,
+/// driven by the steering angle that the truck has.
+struct SingleTrack {
+    speed_m_s: f64,
+    mass_kg: f64,
+    inertia_kg_m2: f64,
+    /// Of the front and rear axle: arm of its wheels (ahead positive), arm of its force, m; stiffness, N; lag, s.
+    axles: [(f64, f64, f64, f64); 2],
+    /// Lateral speed and yaw rate.
+    motion: Vector2<f64>,
+    forces_n: Vector2<f64>,
+}
+
+impl SingleTrack {
+    fn of(truck: &Truck, speed_m_s: f64) -> Self {
+        let model = truck.rover.model();
+        let [front_m, rear_m] = arms_m(model);
+        let load_n = mass_kg() * EARTH_M_S2 / 4.0;
+        let of_axle = |wheel: usize, arm_m: f64| {
+            let tyre = truck.shapes[wheel].tyre.unwrap();
+            let (stiffness_n, trail_m) = axle(&tyre, load_n);
+            let TyreDirection { stiffness_n_m, damping_n_s_m, .. } = tyre.lateral;
+            let lag_s = 0.5 * stiffness_n / stiffness_n_m / speed_m_s + damping_n_s_m / stiffness_n_m;
+            (arm_m, arm_m - trail_m, stiffness_n, lag_s)
+        };
+        let centre_x_m = model.wheels()[2].centre_in_base_m.x + rear_m;
+        Self {
+            speed_m_s,
+            mass_kg: mass_kg(),
+            inertia_kg_m2: yaw_inertia_kg_m2(model, centre_x_m),
+            axles: [of_axle(0, front_m), of_axle(2, -rear_m)],
+            motion: Vector2::zeros(),
+            forces_n: Vector2::zeros(),
+        }
+    }
+
+    fn step(&mut self, steer_rad: f64, dt_s: f64) {
+        let [side_m_s, yaw_rad_s] = [self.motion.x, self.motion.y];
+        for (i, (arm_m, _, stiffness_n, lag_s)) in self.axles.into_iter().enumerate() {
+            let steered_rad = if i == 0 { steer_rad } else { 0.0 };
+            let slip_rad = steered_rad - (side_m_s + arm_m * yaw_rad_s) / self.speed_m_s;
+            self.forces_n[i] += (stiffness_n * slip_rad - self.forces_n[i]) / lag_s * dt_s;
+        }
+        let moment_nm: f64 = self.axles.iter().zip(&self.forces_n).map(|(axle, force_n)| axle.1 * force_n).sum();
+        let gained = Vector2::new(
+            self.forces_n.sum() / self.mass_kg - self.speed_m_s * yaw_rad_s,
+            moment_nm / self.inertia_kg_m2,
+        );
+        self.motion += gained * dt_s;
+    }
+
+    /// Yaw rate that a steering angle leads to: where nothing changes.
+    fn steady_yaw_rad_s(&self, steer_rad: f64) -> f64 {
+        let [(front_m, front_arm_m, front_n, _), (rear_m, rear_arm_m, rear_n, _)] = self.axles;
+        let v = self.speed_m_s;
+        let of_motion = Matrix2::new(
+            -(front_n + rear_n) / v,
+            -(front_n * front_m + rear_n * rear_m) / v - self.mass_kg * v,
+            -(front_n * front_arm_m + rear_n * rear_arm_m) / v,
+            -(front_n * front_arm_m * front_m + rear_n * rear_arm_m * rear_m) / v,
+        );
+        let of_steer = Vector2::new(front_n, front_arm_m * front_n) * steer_rad;
+        of_motion.lu().solve(&-of_steer).unwrap().y
+    }
+}
+
+#[test]
+fn after_a_step_of_the_steering_it_turns_in_as_the_single_track_model_does() {
+    /// Of the final yaw rate: the truck rolls on its springs, which the model does not know.
+    const TOLERANCE: f64 = 0.1;
+    let mut truck = understeering();
+    truck.run(4.0, 0.0);
+    truck.run(14.0, 15.0);
+    let mut model = SingleTrack::of(&truck, truck.forward_m_s());
+    let steady_rad_s = model.steady_yaw_rad_s(0.0095);
+    let (mut worst, mut most, mut expected_most, mut halves) = (0.0_f64, 0.0_f64, 0.0_f64, [0; 2]);
+    for i in 0..3000 {
+        truck.step(15.0, 0.0095);
+        model.step(truck.steer_rad(), STEP_S);
+        let [yaw, expected] = [truck.yaw_rad_s(), model.motion.y].map(|rad_s| rad_s / steady_rad_s);
+        worst = worst.max((yaw - expected).abs());
+        (most, expected_most) = (most.max(yaw), expected_most.max(expected));
+        for (half, share) in halves.iter_mut().zip([yaw, expected]) {
+            if *half == 0 && share > 0.5 {
+                *half = i;
+            }
+        }
+    }
+    println!("half after {halves:?} ms, most {most:.3} and {expected_most:.3}, apart by {worst:.3}");
+    assert!((model.motion.y / steady_rad_s - 1.0).abs() < 0.01, "the model itself settles");
+    assert!(worst < TOLERANCE && (most - expected_most).abs() < 0.5 * TOLERANCE, "{worst} {most} {expected_most}");
+    assert!((halves[0] as f64 - halves[1] as f64).abs() < 30.0 && halves[1] > 20, "{halves:?}");
+}
+
+#[test]
+fn the_linkage_leans_its_wheels_by_their_travel_and_to_both_sides_alike() {
+    let model: Arc<RoverModel> = rover_model("hmmwv");
+    let mut rover = Rover::new(&model, Pose::identity(), Vector3::zeros(), STEP_S).unwrap();
+    for (travel_m, camber_deg) in [(0.0_f64, 2.2_f64), (0.05, 0.4), (0.1, -1.4)] {
+        let mut state = rover.state();
+        for (joint, position) in model.moving_joints().iter().zip(&mut state.joints) {
+            if model.wheels().iter().any(|wheel| wheel.suspension_joint == Some(*joint)) {
+                position[0] = travel_m;
+            }
+        }
+        rover.set_state(&state);
+        for (wheel, side) in [(0, 1.0), (1, -1.0), (2, 1.0), (3, -1.0)] {
+            let axle = rover.wheel_motions()[wheel].world_from_wheel.rotation * Vector3::y();
+            let expected = -side * camber_deg.to_radians().sin();
+            assert!((axle.z - expected).abs() < 1e-12 && axle.x.abs() < 1e-12, "{travel_m} {wheel}: {axle}");
+        }
+    }
+}
