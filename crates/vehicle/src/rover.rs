@@ -101,7 +101,7 @@ impl Rover {
     ///
     /// # Errors
     /// When pose or gravity are not finite, or the step is not above 0 and at most
-    /// 0.02 s.
+    /// 0.02 s, or too long for a tyre.
     pub fn new(
         model: &Arc<RoverModel>,
         world_from_base: Pose,
@@ -111,6 +111,7 @@ impl Rover {
         check_start(&world_from_base, &gravity, step_s)?;
         let mut articulation = Articulation::new(model, &world_from_base, &gravity, step_s);
         hold_joints(&mut articulation, model);
+        check_tyres(model, &articulation, step_s)?;
         let wheels = model.wheels().len();
         let inertia = |w: &crate::Wheel| articulation.inertia_about_joint(w.drive_joint);
         let at_zero: Vec<_> = model.servos().iter().map(|s| 0.0_f64.clamp(s.lowest, s.highest)).collect();
@@ -264,6 +265,31 @@ fn servo_spring(servo: &Servo, setpoint: f64) -> Spring {
     };
     let (stiffness, damping, most) = (servo.stiffness_nm, servo.damping_nm_s, servo.torque_nm);
     Spring { stiffness, damping, rest, rest_speed, most }
+}
+
+/// Refuses a step in which the spring or damper of a tyre would throw its wheel: longer than √(m/k) or m/d.
+fn check_tyres(model: &RoverModel, articulation: &Articulation, step_s: f64) -> Result<(), VehicleError> {
+    for wheel in model.wheels() {
+        let Some(tyre) = &wheel.tyre else { continue };
+        let (mass_kg, ..) = articulation.mass_of_link(wheel.link);
+        let rim_kg = articulation.inertia_about_joint(wheel.drive_joint) / wheel.radius_m.powi(2);
+        let (along, across) = (&tyre.longitudinal, &tyre.lateral);
+        let springs = [
+            (mass_kg, tyre.radial_stiffness_n_m, tyre.radial_damping_n_s_m),
+            (rim_kg, along.stiffness_n_m, along.damping_n_s_m),
+            (mass_kg, across.stiffness_n_m, across.damping_n_s_m),
+        ];
+        let longest_s = springs.into_iter().map(|(kg, k, d)| (kg / k).sqrt().min(kg / d)).fold(f64::INFINITY, f64::min);
+        if step_s > longest_s {
+            let what = format!(
+                "step {step_s} s is not allowed: must be at most {longest_s:.2e} s, or the tyre of {} throws its wheel; \
+                 shorten the step, or make the tyre softer or less damped",
+                wheel.name
+            );
+            return Err(VehicleError::Start(what));
+        }
+    }
+    Ok(())
 }
 
 fn check_start(world_from_base: &Pose, gravity: &Vector3<f64>, step_s: f64) -> Result<(), VehicleError> {

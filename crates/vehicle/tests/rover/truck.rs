@@ -150,6 +150,15 @@ fn four_tyres_carry_the_weight_and_give_way_as_their_stiffness_says() {
     assert_eq!(engine.gear, 0);
 }
 
+#[test]
+fn a_step_in_which_a_tyre_would_throw_its_wheel_is_refused() {
+    let start = |step_s| Rover::new(&rover_model("hmmwv"), Pose::identity(), Vector3::zeros(), step_s);
+    // √(71.1 kg over 411 121 N/m).
+    assert!(start(0.013).is_ok());
+    let refusal = start(0.0135).unwrap_err().to_string();
+    assert!(refusal.contains("0.0135 s") && refusal.contains("1.32e-2 s, or the tyre of front_left"), "{refusal}");
+}
+
 /// Engine, converter and gears of the HMMWV, typed anew, turning four equal wheels under a mass, without load
 /// transfer: forces by the steady tyre, explicit Euler in steps of 10 µs.
 fn to_50_km_h_s(tyre: &Tyre) -> f64 {
