@@ -8,8 +8,8 @@ const FREE: u16 = 0;
 /// Label of a node that touches and waits for its patch.
 const WAITING: u16 = u16::MAX;
 
-/// Label of a node whose loose soil is touched: it is in no patch.
-const LOOSE: u16 = u16::MAX - 1;
+/// Label of a node that lies under the solid without touching it: it is in no patch.
+const COVERED: u16 = u16::MAX - 1;
 
 /// Nodes of a window and the patches among them.
 #[derive(Clone, Debug, Default)]
@@ -37,13 +37,13 @@ impl BekkerPatches {
         self.labels[node] = WAITING;
     }
 
-    /// Marks a node whose loose soil is pushed down.
-    pub(crate) fn mark_loose(&mut self, node: usize) {
-        self.labels[node] = LOOSE;
+    /// Marks a node that lies under the solid without touching it.
+    pub(crate) fn mark_covered(&mut self, node: usize) {
+        self.labels[node] = COVERED;
     }
 
-    /// Whether a node touches.
-    pub(crate) fn touches(&self, node: usize) -> bool {
+    /// Whether a node is marked.
+    pub(crate) fn covers(&self, node: usize) -> bool {
         self.labels[node] != FREE
     }
 
@@ -65,7 +65,7 @@ impl BekkerPatches {
 
     fn flood(&mut self, seed: usize) {
         // More patches than labels share the last one: a window has far fewer.
-        let label = (self.inverse_b_per_m.len() + 1).min(usize::from(LOOSE) - 1) as u16;
+        let label = (self.inverse_b_per_m.len() + 1).min(usize::from(COVERED) - 1) as u16;
         self.ends.clear();
         self.ends.resize(self.labels.len() / self.columns, [u32::MAX, 0]);
         self.labels[seed] = label;

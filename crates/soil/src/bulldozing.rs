@@ -1,49 +1,61 @@
 //! Ruts written to the ground, and soil that moves aside: the volume that leaves the
-//! ground's posts is laid on the posts beside the contact (all around it where the
-//! wheel sinks on the spot) and slides from there to rest (after Krenn and Hirzinger
-//! 2009; see `erosion`). With flow 1 no volume is lost.
+//! ground's posts is laid on the rim, the posts around those that lie under the solid,
+//! and slides from there to rest (`erosion`). With flow 1 no volume is lost. The rim is
+//! Krenn and Hirzinger's (2009); they share the volume out evenly.
 //!
-//! Moved soil is loose: it is plastic sinkage given back, and carries nothing until
-//! it is pressed down to the height the post had when it was untouched: another wheel
-//! sinks through a berm, which does not yet resist it.
+//! Here a rim post whose outward normal is n gets soil in proportion to
+//! (1 + n · v/s)(1 + n · u/s): v is the velocity of the solid's centre, u that of its
+//! skin at the contact, both along the ground, and s the faster of the two. What sinks
+//! on the spot raises soil all around. A rolling wheel (u = 0) heaps it ahead and beside
+//! and none behind, a locked one (u = v) mostly ahead, one at a slip of a half (u = −v)
+//! beside alone, one that spins on the spot (v = 0) behind and beside, and one that
+//! drifts sideways on that side. This rule is our choice: it has these limits and was
+//! not fitted.
+//!
+//! Moved soil is ground like any: what presses a berm is carried by it (`NodeMemory`).
 
 use nalgebra::Vector3;
 use selene_terrain::{GroundPatch, Node};
 
-use crate::erosion::Erosion;
 use crate::memory::MemoryPatch;
-use crate::press::{PressScratch, Touch};
+use crate::press::{Motion, PressScratch, Touch};
 use crate::scm::Scm;
 
-/// Below this speed a wheel sinks on the spot.
-const TRAVEL_MIN_M_S: f64 = 1e-3;
-/// The outer part of the border's width that is its side.
-const SIDE_SHARE: f64 = 0.1;
+/// Below this speed soil moves more and more evenly all around, m/s.
+const SPEED_MIN_M_S: f64 = 1e-3;
+/// The neighbours that a post shares a side of its cell with, columns and rows.
+const BESIDE: [[i8; 2]; 4] = [[-1, 0], [1, 0], [0, -1], [0, 1]];
 
 /// Working arrays of bulldozing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
-    border: Vec<Node>,
-    /// Posts that the wheel touches.
-    held: Vec<Node>,
-    erosion: Erosion,
+    rim: Vec<RimPost>,
 }
 
-/// Writes the ruts under a wheel to the ground and moves their soil aside.
+/// A post beside the solid.
+#[derive(Clone, Copy, Debug)]
+struct RimPost {
+    node: Node,
+    /// Sum of the steps that lead to it from posts under the solid: points outward.
+    outward: [i8; 2],
+    /// Its part of the soil over those of all.
+    weight: f64,
+}
+
+/// Writes the ruts under a solid to the ground and moves their soil aside.
 pub(crate) fn settle(
     scm: &Scm,
-    travel_m_s: Vector3<f64>,
+    motion: &Motion,
     ground: &mut GroundPatch,
     memory: &mut MemoryPatch,
     scratch: &mut PressScratch,
 ) {
     let sunk_m3 = write_ruts(ground, memory, scratch);
     if let Some(bulldozing) = &scm.bulldozing {
-        scratch.gather_border();
-        let work = &mut scratch.bulldozing;
-        work.keep_sides(travel_m_s);
-        work.deposit(sunk_m3 * bulldozing.flow, ground, memory);
-        work.erosion.settle(bulldozing.repose_tan, &work.held, ground, memory);
+        scratch.gather_rim(ground);
+        let ways = scratch.ways(motion);
+        scratch.bulldozing.weigh(&ways);
+        scratch.bulldozing.deposit(sunk_m3 * bulldozing.flow, ground, memory);
     }
 }
 
@@ -71,45 +83,61 @@ fn cell_m2(ground: &GroundPatch) -> f64 {
 }
 
 impl PressScratch {
-    /// Posts that the wheel touches, and their neighbours that it does not.
-    fn gather_border(&mut self) {
-        let Self { window, hits, patches, bulldozing: work, .. } = self;
-        work.border.clear();
-        work.held.clear();
-        for hit in hits.iter().filter(|hit| hit.touch != Touch::Free) {
-            work.held.push(hit.node);
-            let (column, row) = ((hit.at % window.columns) as i64, (hit.at / window.columns) as i64);
-            for (c, r) in [(column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1)] {
-                let inside = c >= 0 && r >= 0 && (c as usize) < window.columns && (r as usize) < window.rows;
-                if inside && patches.touches(r as usize * window.columns + c as usize) {
-                    continue;
+    /// The posts on the ground that lie beside those under the solid, each once, in order.
+    fn gather_rim(&mut self, ground: &GroundPatch) {
+        let Self { window, hits, patches, bulldozing: Work { rim }, .. } = self;
+        rim.clear();
+        for hit in hits.iter() {
+            for outward in BESIDE {
+                let [east, north] = outward.map(i32::from);
+                let node = Node { column: hit.node.column + east, row: hit.node.row + north };
+                let is_under = window.index(node).is_some_and(|at| patches.covers(at));
+                if !is_under && ground.node_height_m(node).is_finite() {
+                    rim.push(RimPost { node, outward, weight: 0.0 });
                 }
-                work.border.push(window.node(c as i32, r as i32));
             }
         }
-        work.border.sort_unstable();
-        work.border.dedup();
+        rim.sort_unstable_by_key(|post| post.node);
+        rim.dedup_by(|next, kept| {
+            let is_same = next.node == kept.node;
+            if is_same {
+                kept.outward = [kept.outward[0] + next.outward[0], kept.outward[1] + next.outward[1]];
+            }
+            is_same
+        });
+    }
+
+    /// Velocities of the solid and of its skin along the ground over the faster of them: 0 to 1 long.
+    fn ways(&self, motion: &Motion) -> [[f64; 2]; 2] {
+        let (mut sum_m, mut count) = (Vector3::zeros(), 0_u32);
+        for hit in self.hits.iter().filter(|hit| hit.touch == Touch::Soil) {
+            sum_m += hit.point_m;
+            count += 1;
+        }
+        let skin_m_s = motion.velocity_m_s(sum_m / f64::from(count.max(1)));
+        let both = [motion.linear_m_s, skin_m_s];
+        let fastest_m_s = both.iter().fold(SPEED_MIN_M_S, |most, v| most.max(v.x.hypot(v.y)));
+        both.map(|v| [v.x / fastest_m_s, v.y / fastest_m_s])
     }
 }
 
 impl Work {
-    /// Keeps the border's posts to the left and right of the wheel's way.
-    fn keep_sides(&mut self, travel_m_s: Vector3<f64>) {
-        if travel_m_s.x.hypot(travel_m_s.y) < TRAVEL_MIN_M_S {
-            return;
+    /// Gives each post of the rim its part.
+    fn weigh(&mut self, ways: &[[f64; 2]; 2]) {
+        for post in &mut self.rim {
+            let [x, y] = post.outward.map(f64::from);
+            let toward = |way: &[f64; 2]| 1.0 + (x * way[0] + y * way[1]) / x.hypot(y).max(1.0);
+            post.weight = ways.iter().map(toward).product();
         }
-        let left = |node: &Node| f64::from(node.row) * travel_m_s.x - f64::from(node.column) * travel_m_s.y;
-        let least = self.border.iter().map(left).fold(f64::INFINITY, f64::min);
-        let greatest = self.border.iter().map(left).fold(f64::NEG_INFINITY, f64::max);
-        let margin = SIDE_SHARE * (greatest - least);
-        self.border.retain(|node| left(node) <= least + margin || left(node) >= greatest - margin);
+        let total: f64 = self.rim.iter().map(|post| post.weight).sum();
+        self.rim.iter_mut().for_each(|post| post.weight /= total);
     }
 
-    /// Lays a volume on the border.
+    /// Lays a volume on the rim. Posts that get none are looked at too: they may have become steep.
     fn deposit(&self, volume_m3: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
-        let share_m = volume_m3 / cell_m2(ground) / self.border.len() as f64;
-        for &node in &self.border {
-            memory.raise(node, share_m, ground);
+        let height_m = volume_m3 / cell_m2(ground);
+        for post in &self.rim {
+            memory.raise(post.node, height_m * post.weight, ground);
         }
     }
 }

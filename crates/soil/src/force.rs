@@ -69,7 +69,6 @@ impl Law<'_> {
         for hit in hits.iter_mut() {
             let force = match hit.touch {
                 Touch::Free => continue,
-                Touch::Loose => self.loose(hit, memory),
                 Touch::Soil => {
                     let inverse_b = if self.scm.needs_patch() { patches.inverse_b_per_m(hit.at) } else { 0.0 };
                     let (modulus, floored) = self.scm.modulus(inverse_b);
@@ -82,20 +81,6 @@ impl Law<'_> {
             response.wrench.add_force_at(force, hit.point_m - self.motion.centre_m);
         }
         (response, lag_m)
-    }
-
-    /// Loose soil, pushed down, neither carries nor holds.
-    fn loose(&self, hit: &mut Hit, memory: &mut MemoryPatch) -> Vector3<f64> {
-        hit.plastic_m = hit.depth_m;
-        if let Some(node) = memory.touch(hit.node, hit.surface_m) {
-            node.plastic_m = hit.plastic_m as f32;
-            node.set_mobilised([0.0; 2]);
-        }
-        Vector3::zeros()
-    }
-
-    fn velocity_m_s(&self, point_m: Vector3<f64>) -> Vector3<f64> {
-        self.motion.linear_m_s + self.motion.angular_rad_s.cross(&(point_m - self.motion.centre_m))
     }
 
     fn soil(
@@ -117,7 +102,7 @@ impl Law<'_> {
         response.contact_nodes += 1;
 
         let facing = self.facing(solid, hit.point_m);
-        let velocity = self.velocity_m_s(hit.point_m);
+        let velocity = self.motion.velocity_m_s(hit.point_m);
         let rising = velocity.dot(&facing.normal);
         let sigma_pa = self.scm.damped_pa(pressed.sigma_pa, rising);
         let slide = facing.to_terrain(velocity - facing.normal * rising);

@@ -19,6 +19,7 @@ use selene_terrain::{GroundPatch, Node, NodeRect};
 
 use crate::bekker_patch::BekkerPatches;
 use crate::bulldozing;
+use crate::erosion;
 use crate::force::Law;
 use crate::memory::MemoryPatch;
 use crate::profile::Profile;
@@ -40,6 +41,13 @@ pub(crate) struct Motion {
     pub(crate) centre_m: Vector3<f64>,
     pub(crate) linear_m_s: Vector3<f64>,
     pub(crate) angular_rad_s: Vector3<f64>,
+}
+
+impl Motion {
+    /// Velocity of a point of the solid, m/s.
+    pub(crate) fn velocity_m_s(&self, point_m: Vector3<f64>) -> Vector3<f64> {
+        self.linear_m_s + self.angular_rad_s.cross(&(point_m - self.centre_m))
+    }
 }
 
 /// What the ground does to a pressing solid.
@@ -76,8 +84,6 @@ pub(crate) struct Window {
 pub(crate) enum Touch {
     /// Under the solid without touching it.
     Free,
-    /// Pushes down loose soil, which carries nothing.
-    Loose,
     Soil,
 }
 
@@ -120,7 +126,10 @@ pub(crate) fn press(
     let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.spacing_m() };
     let (response, lag_m) = law.apply(solid, ground, memory, scratch);
     if lag_m > RUT_STEP_M {
-        bulldozing::settle(scm, motion.linear_m_s, ground, memory, scratch);
+        bulldozing::settle(scm, motion, ground, memory, scratch);
+    }
+    if let Some(bulldozing) = &scm.bulldozing {
+        erosion::slide(bulldozing.repose_tan, ground, memory, scratch);
     }
     response
 }
@@ -139,6 +148,13 @@ impl Window {
     /// The node of a column and row, which may be beside the window.
     pub(crate) fn node(&self, column: i32, row: i32) -> Node {
         Node { column: self.first.column + column, row: self.first.row + row }
+    }
+
+    /// Index of a node within the window; none of one beside it.
+    pub(crate) fn index(&self, node: Node) -> Option<usize> {
+        let column = usize::try_from(node.column.checked_sub(self.first.column)?).ok()?;
+        let row = usize::try_from(node.row.checked_sub(self.first.row)?).ok()?;
+        (column < self.columns && row < self.rows).then_some(row * self.columns + column)
     }
 }
 
@@ -171,8 +187,7 @@ impl PressScratch {
             for column in columns.clone() {
                 let at = (row + 1) * stride + column + 1;
                 let x = origin_x + f64::from(window.first.column + column as i32) * spacing_m;
-                let loose = (-self.plastic_m[at]).max(0.0);
-                let top = f64::from(self.surface_m[at] + loose) + MARGIN_M;
+                let top = f64::from(self.surface_m[at]) + MARGIN_M;
                 let Some(low) = solid.lowest(x, y, top) else { continue };
                 let point_m = Vector3::new(x, y, low.height_m);
                 let hit = self.hit(
@@ -204,8 +219,7 @@ impl PressScratch {
     /// Columns and rows of the window where the solid may be near the ground.
     fn below(&self, solid: &impl Profile, ground: &GroundPatch) -> Option<(Range<usize>, Range<usize>)> {
         let highest = |heights: &[f32]| heights.iter().fold(f32::NEG_INFINITY, |high, &h| high.max(h));
-        let loose = self.plastic_m.iter().fold(0.0, |high: f32, &plastic| high.max(-plastic));
-        let ceiling_m = f64::from(highest(&self.surface_m) + loose) + MARGIN_M;
+        let ceiling_m = f64::from(highest(&self.surface_m)) + MARGIN_M;
         let near = window(solid.bounds_m(ceiling_m), ground)?;
         let apart = |near: i32, first: i32| (near - first) as usize;
         let (column, row) =
@@ -216,11 +230,7 @@ impl PressScratch {
     fn hit(&self, from: usize, at: usize, node: Node, point_m: Vector3<f64>, share: f64) -> Hit {
         let (surface_m, plastic_m) = (self.surface_m[from], f64::from(self.plastic_m[from]));
         let depth_m = f64::from(surface_m) - point_m.z;
-        let touch = match depth_m > plastic_m {
-            true if depth_m > 0.0 => Touch::Soil,
-            true => Touch::Loose,
-            false => Touch::Free,
-        };
+        let touch = if depth_m > plastic_m && depth_m > 0.0 { Touch::Soil } else { Touch::Free };
         Hit { at, node, point_m, share, surface_m, depth_m, plastic_m, touch }
     }
 
@@ -232,8 +242,7 @@ impl PressScratch {
         for hit in &self.hits {
             match hit.touch {
                 Touch::Soil => self.patches.mark(hit.at),
-                Touch::Loose => self.patches.mark_loose(hit.at),
-                Touch::Free => {}
+                Touch::Free => self.patches.mark_covered(hit.at),
             }
         }
         let soil = self.hits.iter().filter(|hit| hit.touch == Touch::Soil);

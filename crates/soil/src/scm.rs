@@ -146,8 +146,7 @@ impl Scm {
         if self.n == 1.0 { modulus * z_m } else { modulus * z_m.powf(self.n) }
     }
 
-    /// Elasto-plastic pressure at sinkage `z_m`, before damping. Loose soil has a
-    /// negative plastic sinkage and carries nothing above the undisturbed height.
+    /// Elasto-plastic pressure at sinkage `z_m`, before damping.
     pub(crate) fn normal(&self, modulus: f64, z_m: f64, plastic_m: f64) -> Normal {
         let trial = self.elastic_pa_per_m * (z_m - plastic_m);
         let limit = if z_m > 0.0 { self.bekker_pa(modulus, z_m) } else { 0.0 };

@@ -176,7 +176,7 @@ pub struct BulldozingSpec {
     /// Angle of repose: the steepest slope that moved soil holds, degrees.
     #[garde(custom(within(1.0, 89.0)))]
     pub repose_deg: f64,
-    /// Share of the pressed volume that rises beside the wheel; the rest compacts.
+    /// Share of the pressed volume that rises around the wheel; the rest compacts.
     #[garde(custom(within(0.0, 1.0)))]
     pub flow: f64,
 }

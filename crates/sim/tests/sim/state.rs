@@ -296,6 +296,37 @@ fn nothing_outside_the_state_changes_the_future() {
 }
 
 #[test]
+fn soil_that_slides_goes_on_alike_from_what_was_saved_and_on_any_number_of_threads() {
+    let rovers = [
+        Rover { name: "rear", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] },
+        Rover { name: "aside", file: "viper", start: [0.0, 4.0, 90.0], waypoints_m: &[[0.0, 8.0]] },
+    ];
+    let world = || world(&yard("lunar_flow", &rovers, ""));
+    let after = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut world = world();
+            drive(&mut world, 150);
+            world.hash()
+        })
+    };
+    let alone = after(1);
+    assert_eq!(after(3), alone);
+    let begun = world();
+    let mut saved = postcard::to_allocvec(begun.state()).unwrap();
+    let mut unsettled = 0;
+    for _ in 0..150 {
+        let mut state: State = postcard::from_bytes(&saved).unwrap();
+        begun.model().step(&mut state, &Inputs::NONE, &mut Scratch::default()).unwrap();
+        unsettled += state.soil.nodes().filter(|node| node.memory.is_unsettled()).count();
+        saved = postcard::to_allocvec(&state).unwrap();
+    }
+    assert!(unsettled > 0, "some soil still slides when it is saved");
+    let state: State = postcard::from_bytes(&saved).unwrap();
+    assert_eq!(state.hash(), alone);
+}
+
+#[test]
 fn settings_are_checked_kept_and_forgotten_with_their_world() {
     let mut world = busy();
     add_all(&mut world);

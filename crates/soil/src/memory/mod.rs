@@ -1,7 +1,8 @@
 //! What the soil remembers of having been pressed, kept for good: per node of the finest level the
 //! height that it had before, its plastic sinkage and the strength mobilised in shear. It is a value,
 //! as the ruts are (`selene_terrain::Ruts`): a copy shares all tiles of 64 × 64 nodes, and a tile is
-//! copied when it is written.
+//! copied when it is written. Soil that moved and may still slide is marked in its nodes, so that it
+//! goes on where a checkpoint, another process or a rover that comes back finds it.
 //!
 //! A tile near a wheel is open: 16 bytes a node. Others are packed: a bit a node, eight bytes more
 //! for each that was touched and ten for one whose strength is mobilised. Which of the two it is changes
@@ -42,6 +43,8 @@ struct OpenTile {
     nodes: Box<[NodeMemory; TILE_AREA]>,
     /// Displaced soil too little to change a stored height, m³.
     crumbs_m3: f64,
+    /// Where soil may be unsettled, as the nodes say: at hand, so that they are not all looked at.
+    unsettled: Marks,
 }
 
 /// Those nodes of a tile that were touched.
@@ -98,7 +101,7 @@ impl SoilMemory {
             let sound = |node: &&KnownNode| usize::from(node.within) < TILE_AREA && node.memory.is_sound();
             let mut open = self.lend(some[0].tile).unwrap_or_default();
             let tile = Arc::make_mut(&mut open);
-            some.iter().filter(sound).for_each(|node| tile.nodes[usize::from(node.within)] = node.memory);
+            some.iter().filter(sound).for_each(|node| tile.set(usize::from(node.within), node.memory));
             self.give_back(some[0].tile, open);
         }
     }
@@ -175,24 +178,46 @@ impl MemoryTile {
 
 impl Default for OpenTile {
     fn default() -> Self {
-        Self { nodes: Box::new([NodeMemory::UNTOUCHED; TILE_AREA]), crumbs_m3: 0.0 }
+        let nodes = Box::new([NodeMemory::UNTOUCHED; TILE_AREA]);
+        Self { nodes, crumbs_m3: 0.0, unsettled: Marks::default() }
     }
 }
 
 impl OpenTile {
+    fn set(&mut self, within: usize, memory: NodeMemory) {
+        self.nodes[within] = memory;
+        if memory.is_unsettled() {
+            self.unsettled.mark(within);
+        }
+    }
+
+    /// Takes the marks away of nodes whose soil has settled.
+    fn forget_settled(&mut self) {
+        if self.unsettled.count() > 0 {
+            let mut still = Marks::default();
+            self.unsettled().for_each(|within| still.mark(within));
+            self.unsettled = still;
+        }
+    }
+
+    /// Nodes whose soil is unsettled, in order.
+    fn unsettled(&self) -> impl Iterator<Item = usize> + '_ {
+        self.unsettled.nodes().filter(|&within| self.nodes[within].is_unsettled())
+    }
+
     fn packed(&self) -> PackedTile {
         let count = |is: fn(&NodeMemory) -> bool| self.nodes.iter().filter(|node| is(node)).count();
         // Thousands of these are kept: none has room that it does not need.
         let mut packed = PackedTile {
             known: Vec::with_capacity(count(NodeMemory::is_touched)),
-            mobilised: Vec::with_capacity(count(NodeMemory::is_mobilised)),
+            mobilised: Vec::with_capacity(count(NodeMemory::has_units)),
             crumbs_m3: self.crumbs_m3,
             ..PackedTile::default()
         };
         for (within, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.is_touched()) {
             packed.marks.mark(within);
             packed.known.push([node.initial_m, node.plastic_m]);
-            if node.is_mobilised() {
+            if node.has_units() {
                 packed.mobilised.push((within as u16, node.mobilised_units()));
             }
         }
@@ -214,7 +239,7 @@ impl PackedTile {
 
     fn opened(&self) -> OpenTile {
         let mut open = OpenTile { crumbs_m3: self.crumbs_m3, ..OpenTile::default() };
-        self.nodes().into_iter().for_each(|(within, memory)| open.nodes[usize::from(within)] = memory);
+        self.nodes().into_iter().for_each(|(within, memory)| open.set(usize::from(within), memory));
         open
     }
 }
@@ -266,6 +291,30 @@ mod tests {
         patch.touch(Node { column: 3, row: 130 }, 0.0).expect("on the patch").plastic_m = 9.0;
         patch.give_back(&mut copy);
         assert!(copy != memory && memory.nodes().next().expect("touched").memory.plastic_m == 3e-3);
+    }
+
+    #[test]
+    fn soil_that_moved_stays_unsettled_open_packed_and_told_until_it_settles() {
+        let (mut ground, mut memory) = pressed();
+        let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
+        let heap = [Node { column: 5, row: 130 }, Node { column: 80, row: 140 }];
+        heap.iter().for_each(|&node| patch.raise(node, 0.01, &mut ground));
+        patch.give_back(&mut memory);
+        let unsettled = |memory: &SoilMemory| {
+            let mut patch = MemoryPatch::lent_by(&mut memory.clone(), &ground);
+            std::iter::from_fn(|| patch.next_unsettled()).collect::<Vec<_>>()
+        };
+        let mut packed = memory.clone();
+        memory.nodes().map(|node| node.tile).for_each(|tile| packed.pack(tile));
+        let mut told = SoilMemory::default();
+        told.apply(&memory.nodes().collect::<Vec<_>>());
+        for kept in [&memory, &packed, &told] {
+            assert_eq!(unsettled(kept), heap);
+        }
+        let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
+        assert_eq!(patch.next_unsettled(), Some(heap[0]));
+        patch.give_back(&mut memory);
+        assert_eq!(unsettled(&memory), heap[1..]);
     }
 
     #[test]

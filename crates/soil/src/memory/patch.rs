@@ -14,6 +14,17 @@ pub struct MemoryPatch {
     rect: TileRect,
     /// By place in the rectangle.
     tiles: Vec<Option<BorrowedTile>>,
+    waiting: Waiting,
+}
+
+/// Nodes of unsettled soil, each generation in the order of the nodes. What is here and no more
+/// unsettled is passed over, so that a queue made afresh from the nodes does the same.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The generation at hand, its last node first.
+    turn: Vec<Node>,
+    /// Those that were unsettled since.
+    later: Vec<Node>,
 }
 
 /// A tile at hand. Its first write makes it this patch's own, so that wheels, which write some nodes
@@ -38,7 +49,8 @@ impl MemoryPatch {
     #[must_use]
     pub fn new(ground: &GroundPatch) -> Self {
         let rect = *ground.rect();
-        Self { rect, tiles: std::iter::repeat_with(|| None).take(rect.area()).collect() }
+        let tiles = std::iter::repeat_with(|| None).take(rect.area()).collect();
+        Self { rect, tiles, waiting: Waiting::default() }
     }
 
     /// The part of a memory that lies on a patch of ground, until `give_back`.
@@ -58,6 +70,12 @@ impl MemoryPatch {
             let Some(at) = self.rect.index(tile).filter(|_| ground.has(tile)) else { continue };
             self.tiles[at] = memory.lend(tile).map(BorrowedTile::Shared);
         }
+        self.waiting.turn.clear();
+        self.waiting.later.clear();
+        for (tile, kept) in self.rect.tiles().zip(&self.tiles) {
+            let unsettled = kept.iter().flat_map(|kept| kept.open().unsettled());
+            self.waiting.later.extend(unsettled.map(|within| tile.node(within)));
+        }
     }
 
     /// Gives back all that was borrowed, with what has been pressed since.
@@ -72,7 +90,7 @@ impl MemoryPatch {
     pub fn take_written(&mut self) -> WrittenMemory {
         let mut written = WrittenMemory::default();
         for (tile, kept) in self.rect.tiles().zip(&mut self.tiles) {
-            let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, crumbs_m3 }, fresh })) = kept else {
+            let Some(BorrowedTile::Own(OwnTile { tile: OpenTile { nodes, crumbs_m3, .. }, fresh })) = kept else {
                 continue;
             };
             if fresh.count() == 0 {
@@ -104,18 +122,19 @@ impl MemoryPatch {
 
     /// Shear strength that a node has mobilised is lost.
     pub(crate) fn forget_shear(&mut self, node: Node) {
-        let is_mobilised = self.node(node).is_some_and(|memory| memory.is_mobilised());
-        if is_mobilised && let Some(own) = self.own(node.tile()) {
+        if self.is_mobilised(node)
+            && let Some(own) = self.own(node.tile())
+        {
             own.write(node.within()).set_mobilised([0.0; 2]);
         }
     }
 
-    /// Raises (or lowers) a node that nothing presses, as loose soil. What rounding to a
-    /// stored height keeps back is carried to the next node of the tile.
+    /// Moves soil onto a node that nothing presses, or away from it, and leaves it unsettled. What
+    /// rounding to a stored height keeps back is carried to the next node of the tile.
     pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {
         let cell_m2 = ground.spacing_m().powi(2);
         let before_m = ground.node_height_m(node);
-        if !before_m.is_finite() {
+        if !(before_m + by_m).is_finite() {
             return;
         }
         let Some(own) = self.own(node.tile()) else { return };
@@ -124,12 +143,33 @@ impl MemoryPatch {
         if !touched.is_touched() {
             touched.initial_m = before_m as f32;
         }
-        touched.plastic_m = touched.initial_m - height_m;
-        let height_m = f64::from(touched.initial_m - touched.plastic_m);
+        let waits = touched.is_unsettled();
+        touched.unsettle();
+        let height_m = f64::from(touched.move_soil_to(height_m));
         own.tile.crumbs_m3 += (before_m + by_m - height_m) * cell_m2;
+        own.tile.unsettled.mark(node.within());
+        if !waits {
+            self.waiting.later.push(node);
+        }
         if height_m != before_m {
             ground.set_node_height(node, height_m);
         }
+    }
+
+    /// The next node of unsettled soil; it is settled unless soil moves there again.
+    pub(crate) fn next_unsettled(&mut self) -> Option<Node> {
+        loop {
+            let node = self.waiting.pop()?;
+            if self.node(node).is_some_and(|memory| memory.is_unsettled()) {
+                self.own(node.tile())?.write(node.within()).settle();
+                return Some(node);
+            }
+        }
+    }
+
+    /// Whether a solid presses a node, or did and left without a gap.
+    pub(crate) fn is_mobilised(&self, node: Node) -> bool {
+        self.node(node).is_some_and(|memory| memory.is_mobilised())
     }
 
     /// Writes initial heights and plastic sinkage of touched nodes over a row that
@@ -178,8 +218,22 @@ impl BorrowedTile {
     fn shared(self) -> Arc<OpenTile> {
         match self {
             Self::Shared(tile) => tile,
-            Self::Own(OwnTile { tile, .. }) => Arc::new(tile),
+            Self::Own(OwnTile { mut tile, .. }) => {
+                tile.forget_settled();
+                Arc::new(tile)
+            }
         }
+    }
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<Node> {
+        if self.turn.is_empty() {
+            std::mem::swap(&mut self.turn, &mut self.later);
+            self.turn.sort_unstable_by(|a, b| b.cmp(a));
+            self.turn.dedup();
+        }
+        self.turn.pop()
     }
 }
 

@@ -188,6 +188,13 @@ impl GroundPatch {
         f64::from(self.height_of(node))
     }
 
+    /// Height of a node before anything was done to it, m; not a number off the patch.
+    #[must_use]
+    pub fn natural_height_m(&self, node: Node) -> f64 {
+        let at = self.around.rect.index(node.tile());
+        at.map_or(f64::NAN, |at| f64::from(self.around.height_m(at, node.within())))
+    }
+
     #[inline]
     fn height_of(&self, node: Node) -> f32 {
         let Some(at) = self.around.rect.index(node.tile()) else { return f32::NAN };
@@ -357,6 +364,8 @@ mod tests {
         assert_eq!(ruts.edits().collect::<Vec<_>>(), edits);
         let again = GroundPatch::of_square(&terrain, &ruts, [0.0, 0.0], 1.0);
         assert_eq!(again.node_height_m(Node { column: -1, row: 5 }), f64::from(-0.02_f32));
+        let natural_m = again.natural_height_m(Node { column: -1, row: 5 });
+        assert!((natural_m - plane(-0.05, 0.25)).abs() < STORED_HEIGHT_TOLERANCE_M, "{natural_m}");
         assert!((again.node_height_m(Node { column: 0, row: 5 }) - plane(0.0, 0.25)).abs() < STORED_HEIGHT_TOLERANCE_M);
     }
 
