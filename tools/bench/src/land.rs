@@ -16,7 +16,6 @@ use selene_base::random::{self, RngExt};
 use selene_observe::{Feed, History, Interval, TracedScene};
 use selene_scene::{CameraFrame, CameraView, CpuTracer, Tracer};
 use selene_sim::{RoverSnapshot, World};
-use selene_soil::{Soils, SoilsSpec};
 use selene_terrain::{Clipmap, Landscape, LevelSpec, Ruts, SiteSpec, Terrain};
 use selene_vehicle::RoverModel;
 
@@ -88,7 +87,7 @@ pub(crate) fn height_queries_per_s(setting: &Setting) -> Result<f64, BenchError>
 /// Drives 5 km.
 pub(crate) fn drive(setting: &Setting) -> Result<Drive, BenchError> {
     let mut scenario = physics::coarse_scenario(setting)?;
-    scenario.soils = soils(setting)?;
+    scenario.soils = setting.soils("tohoku_silica5_ex1")?;
     scenario.rovers[0].model = rover(setting)?;
     scenario.rovers[0].sensors.clear();
     scenario.site = site(setting, "test_yard", &SITE_M)?;
@@ -172,11 +171,6 @@ fn ahead(rover: &RoverSnapshot) -> CameraView {
 fn rover(setting: &Setting) -> Result<Arc<RoverModel>, BenchError> {
     let file = setting.config.join("rover/ex1.yaml");
     RoverModel::load(&file).map(Arc::new).map_err(BenchError::new)
-}
-
-fn soils(setting: &Setting) -> Result<Soils, BenchError> {
-    let file = setting.config.join("soil/tohoku_silica5_ex1.yaml");
-    Soils::load(&SoilsSpec::uniform(file), Path::new(""), 1).map_err(BenchError::new)
 }
 
 /// A site of config/ with other levels.

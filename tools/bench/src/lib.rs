@@ -58,6 +58,7 @@ impl BenchError {
 enum Name {
     ViperScm2cmRtf,
     ViperScm1cmRtf,
+    ScmWithBulldozingOverWithout,
     CuriosityRocksRtf,
     VehiclesPerCore,
     HourStepDrift,
@@ -94,9 +95,10 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 35] = [
+const FIGURES: [(Name, &str, &str, Asked); 36] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
+    (Name::ScmWithBulldozingOverWithout, "scm_with_bulldozing_over_without", "", Asked::AtMost(1.3)),
     (Name::CuriosityRocksRtf, "curiosity_rocks_rtf", "wall/simulated", Asked::AtMost(1.0)),
     (Name::VehiclesPerCore, "vehicles_per_core", "vehicles", Asked::AtLeast(20.0)),
     (Name::HourStepDrift, "hour_step_drift", "", Asked::AtMost(0.05)),
@@ -218,6 +220,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
     Ok(match name {
         Name::ViperScm2cmRtf => physics::real_time_factor(setting)?,
         Name::ViperScm1cmRtf => physics::fine_real_time_factor(setting)?,
+        Name::ScmWithBulldozingOverWithout => physics::bulldozing_over_without(setting)?,
         Name::CuriosityRocksRtf => physics::rocks_real_time_factor(setting)?,
         Name::VehiclesPerCore => physics::vehicles_per_core(setting)?,
         Name::HourStepDrift => of_hour(|hour| hour.step_drift),

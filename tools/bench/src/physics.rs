@@ -17,6 +17,8 @@ const DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
 const ROCKS_DURATION: SimTime = SimTime::from_nanos(30_000_000_000);
 /// Side of the ground that is resampled finer, m: the route's first 10 s and a border.
 const FINE_SIDE_M: f64 = 16.0;
+/// Runs of each of two worlds that are compared.
+const RUNS_EACH: usize = 3;
 /// VIPERs that are stepped one after the other, each on ground of its own.
 const VEHICLES: usize = 24;
 const VEHICLES_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
@@ -44,6 +46,20 @@ pub(crate) fn fine_real_time_factor(setting: &Setting) -> Result<f64, BenchError
     let finest = Level::sample(origin_m, SPACING_M, posts, |x, y| coarse.height_m(x, y).unwrap_or(0.0));
     let terrain = Terrain::of_level(finest, coarse.rocks().to_vec(), coarse.rock_shapes().to_vec());
     run(start_on(scenario, terrain)?, DURATION)
+}
+
+/// Wall time of the default scenario's world on soil that moves aside, `lunar_flow`, over that on the same soil that
+/// does not: the quickest of some runs of each.
+pub(crate) fn bulldozing_over_without(setting: &Setting) -> Result<f64, BenchError> {
+    let mut quickest = [f64::INFINITY; 2];
+    for _ in 0..RUNS_EACH {
+        for (factor, soil) in quickest.iter_mut().zip(["lunar_flow", "lunar"]) {
+            let mut scenario = setting.scenario("polar")?;
+            scenario.soils = setting.soils(soil)?;
+            *factor = factor.min(run(start(scenario)?, DURATION)?);
+        }
+    }
+    Ok(quickest[0] / quickest[1])
 }
 
 /// Wall time over simulated time of Curiosity among six loose rocks.

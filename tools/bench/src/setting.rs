@@ -1,10 +1,11 @@
 //! Where figures are measured: the configuration, the program, the wire.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_ros::transport::Transport;
 use selene_sim::{LoadOptions, Scenario};
+use selene_soil::{Soils, SoilsSpec};
 
 use crate::BenchError;
 
@@ -29,5 +30,11 @@ impl Setting {
         let file = self.config.join(format!("scenario/{name}.yaml"));
         let options = LoadOptions { data_dir: self.data.clone(), ..LoadOptions::default() };
         Scenario::load(&file, &options).map_err(BenchError::new)
+    }
+
+    /// A soil of the configuration everywhere.
+    pub(crate) fn soils(&self, name: &str) -> Result<Soils, BenchError> {
+        let file = self.config.join(format!("soil/{name}.yaml"));
+        Soils::load(&SoilsSpec::uniform(file), Path::new(""), 1).map_err(BenchError::new)
     }
 }
