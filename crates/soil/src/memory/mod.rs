@@ -202,7 +202,7 @@ impl OpenTile {
 
     /// Nodes whose soil is unsettled, in order.
     fn unsettled(&self) -> impl Iterator<Item = usize> + '_ {
-        self.unsettled.nodes().filter(|&within| self.nodes[within].is_unsettled())
+        self.unsettled.nodes().filter(move |&within| self.nodes[within].is_unsettled())
     }
 
     fn packed(&self) -> PackedTile {

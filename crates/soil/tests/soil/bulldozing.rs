@@ -100,7 +100,7 @@ impl Bed {
     /// By how much each post rose, m, with its place from the wheel's centre, m.
     fn rises(&self) -> impl Iterator<Item = ([f64; 2], f64)> + '_ {
         let nodes = self.ground.nodes().nodes().zip(&self.natural_m);
-        nodes.map(|(node, natural_m)| {
+        nodes.map(move |(node, natural_m)| {
             let [x, y] = self.ground.node_xy_m(node);
             ([x - self.centre_m.x, y - self.centre_m.y], self.ground.node_height_m(node) - natural_m)
         })
