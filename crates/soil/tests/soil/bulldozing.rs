@@ -234,5 +234,5 @@ fn a_rut_is_as_deep_again_after_a_second_pass_over_what_fell_into_it() {
     };
     let [first_m, second_m] = [pass(), pass()];
     println!("floor at {first_m:.4} m, then {second_m:.4} m");
-    assert!(first_m < -0.002 && second_m <= first_m + 1e-3 && second_m > 2.0 * first_m, "{first_m} {second_m}");
+    assert!(first_m < -0.002 && second_m <= first_m + 1e-3 && second_m > 2.2 * first_m, "{first_m} {second_m}");
 }
