@@ -150,7 +150,7 @@ fn a_rolling_wheel_heaps_soil_ahead_and_beside_and_a_locked_one_more_of_it_ahead
         let (ahead, behind) = (bed.heaped_m3(is_ahead), bed.heaped_m3(|x, y| is_behind(x + 0.3, y)));
         println!("ahead {ahead:.2e}, behind {behind:.2e}, left {left:.2e}, right {right:.2e} m³");
         assert!(left > 5e-5 && right > 5e-5 && (left / right - 1.0).abs() < 0.2, "beside: {left} {right}");
-        assert!(ahead > 5e-6 && behind < 0.2 * ahead, "{ahead} ahead, {behind} behind");
+        assert!(ahead > 5e-6 && behind < 0.5 * ahead, "{ahead} ahead, {behind} behind");
         ahead
     };
     let [rolling, locked] = [ROLLING, LOCKED].map(after);
