@@ -18,7 +18,7 @@ use selene_sky::{Kernels, stars};
 use selene_soil::SoilSpec;
 use selene_terrain::SiteSpec;
 use selene_tests::repository_file;
-use selene_vehicle::{ObjectModel, RoverModel, read_urdf};
+use selene_vehicle::{ObjectModel, Packages, RoverModel, read_urdf};
 
 /// Reads a file and tells why it is refused.
 type Reader = fn(&Path) -> String;
@@ -30,7 +30,7 @@ const READERS: [(&str, Reader); 16] = [
     ("sensor.yaml", |path| told(SensorSpec::load(path))),
     ("scenario.yaml", |path| told(Scenario::load(path, &LoadOptions::default()))),
     ("rover.yaml", |path| told(RoverModel::load(path))),
-    ("rover.urdf", |path| told(read_urdf(path))),
+    ("rover.urdf", |path| told(read_urdf(path, &Packages::default()))),
     ("of_a_rover.urdf", |path| told(RoverModel::load(&rover_on(path)))),
     ("object.urdf", |path| told(ObjectModel::load(path))),
     ("object.stl", |path| told(ObjectModel::load(path))),

@@ -30,7 +30,7 @@ impl BodyObserver {
         Some(Self {
             sensor: setup.body_sensor(mounted)?,
             odom_frame: setup.frame(frames::ODOM),
-            base_frame: setup.frame(frames::BASE_LINK),
+            base_frame: setup.base_frame(),
             temperature_variance_k2,
             until: None,
             reads: Vec::new(),

@@ -21,7 +21,7 @@ impl Encoders {
     #[must_use]
     pub fn new(rover: &RoverModel) -> Self {
         let place = |joint: usize| rover.moving_joints().iter().position(|&moving| moving == joint);
-        let wheels = rover.wheels().iter();
+        let wheels = rover.wheels().iter().filter(|wheel| wheel.is_driven());
         let wheels = wheels.filter_map(|w| Some((place(w.drive_joint)?, w.drive.encoder_counts_per_turn?))).collect();
         Self { wheels, last: None }
     }

@@ -48,15 +48,18 @@ pub struct AckermannState {
 
 impl AckermannState {
     /// What wheels whose drive joints turn and steering joints stand like this, about
-    /// their own axes, amount to: the mean of their forward speeds, and the mean angle
+    /// their own axes, amount to: the mean of the forward speeds of those that are driven, and the mean angle
     /// that those steered in front of the centre of rotation stand for.
     #[must_use]
     pub fn of_wheels(model: &RoverModel, rate_rad_s: &[f64], steer_rad: &[f64]) -> Self {
         let (mut speed_m_s, mut angle_rad, mut steered) = (0.0, 0.0, 0.0);
         let wheels = model.wheels();
+        let driven = wheels.iter().filter(|wheel| wheel.is_driven()).count();
         for (wheel, (rate, steer)) in wheels.iter().zip(rate_rad_s.iter().zip(steer_rad)) {
             let (rate, steer) = (wheel.drive_sign * rate, wheel.steer_sign * steer);
-            speed_m_s += rate * wheel.radius_m * steer.cos() / wheels.len() as f64;
+            if wheel.is_driven() {
+                speed_m_s += rate * wheel.radius_m * steer.cos() / driven as f64;
+            }
             let ahead_m = wheel.centre_in_base_m.x - centre_x_m(model);
             if wheel.steer_joint.is_some() && ahead_m > WHEELBASE_MIN_M {
                 let curvature = steer.tan() / (ahead_m + wheel.centre_in_base_m.y * steer.tan());
@@ -132,10 +135,15 @@ fn angle_limit_rad(model: &RoverModel) -> f64 {
 }
 
 fn front_x_m(model: &RoverModel) -> f64 {
-    model.wheels().iter().map(|wheel| wheel.centre_in_base_m.x).fold(f64::NEG_INFINITY, f64::max)
+    axles_x_m(model).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn centre_x_m(model: &RoverModel) -> f64 {
-    let rearmost = || model.wheels().iter().map(|wheel| wheel.centre_in_base_m.x).fold(f64::INFINITY, f64::min);
+    let rearmost = || axles_x_m(model).fold(f64::INFINITY, f64::min);
     steering::fixed_axle_x_m(model).unwrap_or_else(rearmost)
+}
+
+/// Where the axles are that have a say in where it goes: those of casters have none.
+fn axles_x_m(model: &RoverModel) -> impl Iterator<Item = f64> + '_ {
+    model.wheels().iter().filter(|wheel| wheel.swivel_joint.is_none()).map(|wheel| wheel.centre_in_base_m.x)
 }

@@ -17,15 +17,18 @@ const TRIANGLES_MAX: usize = 1_000_000;
 /// Corner positions, m, and the corners of each triangle.
 type Triangles = (Vec<[f32; 3]>, Vec<[u32; 3]>);
 
-/// Reads a mesh file, scaled along its axes.
+/// Reads a mesh file, scaled along its axes; in a mirror, corners go round the other way.
 ///
 /// # Errors
 /// What is wrong and what is allowed, without the file's name.
 pub(crate) fn read(path: &Path, scale: [f64; 3]) -> Result<Triangles, String> {
     let bytes = read_bytes(path, MESH_BYTES_MAX).map_err(|error| error.to_string())?;
-    let (mut vertices, triangles) = parse(bytes, path)?;
+    let (mut vertices, mut triangles) = parse(bytes, path)?;
     let scaled = |v: [f32; 3]| std::array::from_fn(|axis| (f64::from(v[axis]) * scale[axis]) as f32);
     vertices.iter_mut().for_each(|vertex| *vertex = scaled(*vertex));
+    if scale.iter().product::<f64>() < 0.0 {
+        triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+    }
     check(&vertices, &triangles)?;
     Ok((vertices, triangles))
 }
@@ -145,6 +148,20 @@ mod tests {
         let (vertices, triangles) = read(&path, [1.0, 0.5, 2.0]).expect("good");
         assert_eq!((vertices.len(), triangles.len()), (3, 1));
         assert!(vertices.contains(&[0.0, 1.0, 1.0]), "{vertices:?}");
+        std::fs::remove_file(path).expect("clean");
+    }
+
+    #[test]
+    fn a_mirrored_mesh_keeps_its_outside() {
+        let path = file("mirrored.stl", &stl());
+        let area = |scale| {
+            let (vertices, triangles) = read(&path, scale).expect("good");
+            let [a, b, c] = triangles[0].map(|corner| vertices[corner as usize]);
+            // The z part of (b − a) × (c − a).
+            (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+        };
+        assert_eq!(area([1.0; 3]), 2.0);
+        assert_eq!([area([1.0, -1.0, 1.0]), area([-1.0, -1.0, 1.0])], [2.0, 2.0]);
         std::fs::remove_file(path).expect("clean");
     }
 

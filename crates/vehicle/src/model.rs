@@ -4,16 +4,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::Vector3;
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 
 use crate::driveline::Driveline;
-use crate::roles::Roles;
+use crate::packages::Packages;
+use crate::roles::{self, Roles};
 use crate::shape::{Joint, JointKind, Link};
-use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, SuspensionSpec, TyreSpec};
+use crate::spec::{DriveSpec, FinishSpec, LampSpec, RoverSpec, ServoKind, SuspensionSpec, TyreSpec, WheelRole};
 use crate::tree::TreeKind;
-use crate::{VehicleError, tree, urdf};
+use crate::{VehicleError, mimic, tree, urdf};
 
 /// A YAML rover is a few kilobytes.
 const YAML_BYTES_MAX: u64 = 1 << 20;
@@ -31,6 +32,8 @@ pub struct RoverModel {
     passive: Vec<Passive>,
     couplings: Vec<Coupling>,
     driveline: Option<Driveline>,
+    /// Links with a friction of their own on the ground.
+    ground_friction: Vec<(usize, f64)>,
     lamps: Vec<MountedLamp>,
 }
 
@@ -39,12 +42,14 @@ pub struct RoverModel {
 pub struct Wheel {
     /// Name, for topics and tables.
     pub name: String,
-    /// The wheel's link; its origin is the wheel's centre.
+    /// What turns it.
+    pub role: WheelRole,
+    /// The wheel's link.
     pub link: usize,
-    /// The turn from the wheel's frame, whose y is the axle and points to the body's left, to that of
-    /// its link.
-    pub link_from_wheel: UnitQuaternion<f64>,
-    /// The joint that turns it.
+    /// The wheel's frame in its link: its origin is the wheel's centre, its y is the axle and points to the
+    /// body's left.
+    pub link_from_wheel: Pose,
+    /// The joint that it turns about.
     pub drive_joint: usize,
     /// Sign of that joint's rate when the wheel rolls forward: 1 where its axis points to the body's
     /// left, −1 where it points to the right.
@@ -54,6 +59,8 @@ pub struct Wheel {
     /// Sign of that joint's angle when the wheel points to the left: 1 where its axis points up, −1
     /// where it points down; 1 for a wheel that is not steered.
     pub steer_sign: f64,
+    /// The joint about which it swivels by itself.
+    pub swivel_joint: Option<usize>,
     /// The joint that springs it.
     pub suspension_joint: Option<usize>,
     /// Sign of that joint's position when the wheel is up: 1 where its axis points up, −1 where it points down; 1 for a
@@ -71,7 +78,7 @@ pub struct Wheel {
     pub grouser_height_m: f64,
     /// Number of grousers.
     pub grousers: u32,
-    /// Its motor.
+    /// Its motor; a free wheel's means nothing.
     pub drive: DriveSpec,
     /// Its pneumatic tyre; a wheel without one is rigid.
     pub tyre: Option<TyreSpec>,
@@ -82,7 +89,13 @@ pub struct Wheel {
 impl Wheel {
     /// The joints that are this wheel's own.
     pub(crate) fn joints(&self) -> impl Iterator<Item = usize> {
-        [Some(self.drive_joint), self.steer_joint, self.suspension_joint].into_iter().flatten()
+        [Some(self.drive_joint), self.steer_joint, self.swivel_joint, self.suspension_joint].into_iter().flatten()
+    }
+
+    /// Whether a motor turns it.
+    #[must_use]
+    pub fn is_driven(&self) -> bool {
+        self.role == WheelRole::Driven
     }
 }
 
@@ -151,23 +164,59 @@ impl RoverModel {
     pub fn load(rover_yaml: &Path) -> Result<Self, VehicleError> {
         let yaml = read_text(rover_yaml, YAML_BYTES_MAX)?;
         let spec: RoverSpec = parse_yaml(&yaml, rover_yaml)?;
-        let urdf_path = rover_yaml.parent().unwrap_or(Path::new(".")).join(&spec.urdf);
-        let (links, joints, urdf_text) = read_urdf(&urdf_path)?;
-        let roles = Roles::new(&joints, &yaml, rover_yaml);
+        let folder = rover_yaml.parent().unwrap_or(Path::new("."));
+        let urdf_path = folder.join(&spec.urdf);
+        let urdf_text = read_text(&urdf_path, urdf::URDF_BYTES_MAX)?;
+        let mut robot = urdf::read(&urdf_text, &urdf_path, &Packages::beside(&spec.packages, folder))?;
+        mimic::hold(&mut robot.joints, &spec.held, &urdf_path, |word, what| {
+            roles::refusal(&yaml, rover_yaml, word, what)
+        })?;
+        let (links, joints) = tree::order(robot, &urdf_path, TreeKind::Rover)?;
+        let roles = Roles::new(&links, &joints, &yaml, rover_yaml);
         let wheels = spec.wheels.iter().map(|w| roles.wheel(w, &spec)).collect::<Result<Vec<_>, _>>()?;
         let servos = spec.servos.iter().map(|s| roles.servo(s)).collect::<Result<Vec<_>, _>>()?;
         let passive = spec.passive.iter().map(|p| roles.passive(p)).collect::<Result<Vec<_>, _>>()?;
-        let couplings = roles.couplings(&spec.couplings)?;
         let driveline = spec.driveline.as_ref().map(|of| roles.driveline(of, &wheels)).transpose()?;
+        let mimics = mimic::couplings(&joints, &urdf_path)?;
+        let followers: Vec<_> = mimics.iter().map(|coupling| coupling.joint).collect();
+        let couplings = roles.couplings(mimics, &spec.couplings)?;
         let of_wheels = wheels.iter().flat_map(Wheel::joints);
         let held: Vec<_> =
             of_wheels.chain(servos.iter().map(|s| s.joint)).chain(passive.iter().map(|p| p.joint)).collect();
         roles.no_joint_twice(&held)?;
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
-        no_joint_free(&joints, &moving_joints, &held, &urdf_path)?;
+        no_joint_free(&joints, &moving_joints, &[held, followers].concat(), &urdf_path)?;
+        let ground_friction = roles.ground_friction(&spec.ground_friction, &links)?;
         let lamps = roles.lamps(&spec.lamps, &links)?;
         roles.finishes(&spec.finishes, &links)?;
-        Ok(Self { spec, urdf_text, links, joints, moving_joints, wheels, servos, passive, couplings, driveline, lamps })
+        Ok(Self {
+            spec,
+            urdf_text,
+            links,
+            joints,
+            moving_joints,
+            wheels,
+            servos,
+            passive,
+            couplings,
+            driveline,
+            ground_friction,
+            lamps,
+        })
+    }
+
+    /// Name of its root link, the frame that it is driven by and that odometry tells of: `base_link` or
+    /// `base_footprint` in most URDFs.
+    #[must_use]
+    pub fn base_name(&self) -> &str {
+        // A tree has a root.
+        self.links.first().map_or("", |link| link.name.as_str())
+    }
+
+    /// Friction of a link's collision shapes on the ground, where its file gives one.
+    #[must_use]
+    pub fn ground_friction(&self, link: usize) -> Option<f64> {
+        self.ground_friction.iter().find(|(of, _)| *of == link).map(|(_, friction)| *friction)
     }
 
     /// The YAML it was made from.
@@ -260,6 +309,9 @@ impl RoverModel {
             parent_from_child_at_zero: parent_from_frame,
             axis: Vector3::x_axis(),
             limits: None,
+            effort_max: None,
+            speed_max: None,
+            mimic: None,
         });
         let name = name.to_owned();
         self.links.push(Link { name, inertial: None, visuals: Vec::new(), collisions: Vec::new(), joint: Some(joint) });
@@ -304,14 +356,15 @@ impl RoverModel {
             collisions.fold(0.0, f64::max)
         };
         let links = self.links.iter().zip(&origins_m).map(|(link, origin_m)| origin_m + shapes_m(link));
-        let wheels = self.wheels.iter().map(|w| origins_m[w.link] + w.radius_m.hypot(0.5 * w.width_m));
+        let centre_m = |wheel: &Wheel| origins_m[wheel.link] + wheel.link_from_wheel.translation.vector.norm();
+        let wheels = self.wheels.iter().map(|w| centre_m(w) + w.radius_m.hypot(0.5 * w.width_m));
         links.chain(wheels).fold(0.0, f64::max)
     }
 
     /// All mass together, kg.
     #[must_use]
     pub fn mass_kg(&self) -> f64 {
-        self.links.iter().filter_map(|link| link.inertial).map(|i| i.mass_kg).sum()
+        summed_mass_kg(&self.links)
     }
 
     /// Height of the base link's origin over flat ground that the wheels just
@@ -334,10 +387,14 @@ fn no_joint_free(joints: &[Joint], moving: &[usize], held: &[usize], urdf: &Path
     let Some(&free) = moving.iter().find(|joint| !held.contains(joint)) else { return Ok(()) };
     let Joint { name, line, kind, .. } = &joints[free];
     let what = format!(
-        "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint or suspension_joint, \
-         and it is neither among `servos` nor `passive`: make it fixed or name it"
+        "joint \"{name}\" is {kind:?} but no wheel names it as its drive_joint, steer_joint, swivel_joint or \
+         suspension_joint, and it is neither among `servos`, `passive` nor `held`: make it fixed or name it"
     );
     Err(VehicleError::urdf(urdf, *line, what))
+}
+
+pub(crate) fn summed_mass_kg(links: &[Link]) -> f64 {
+    links.iter().filter_map(|link| link.inertial).map(|inertial| inertial.mass_kg).sum()
 }
 
 pub(crate) fn poses_at_zero(joints: &[Joint]) -> Vec<Pose> {
@@ -350,13 +407,14 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String, InputErro
     String::from_utf8(read_bytes(path, bytes_max)?).map_err(|e| InputError::content(path, format!("is not UTF-8: {e}")))
 }
 
-/// Reads and checks a URDF on its own: links and joints in tree order, and the text.
+/// Reads and checks a URDF on its own: links and joints in tree order, and the text. Its meshes are sought beside it
+/// and in `packages`.
 ///
 /// # Errors
 /// When it cannot be read or is refused.
-pub fn read_urdf(path: &Path) -> Result<(Vec<Link>, Vec<Joint>, String), VehicleError> {
+pub fn read_urdf(path: &Path, packages: &Packages) -> Result<(Vec<Link>, Vec<Joint>, String), VehicleError> {
     let text = read_text(path, urdf::URDF_BYTES_MAX)?;
-    let robot = urdf::read(&text, path)?;
+    let robot = urdf::read(&text, path, packages)?;
     let (links, joints) = tree::order(robot, path, TreeKind::Rover)?;
     Ok((links, joints, text))
 }

@@ -1,11 +1,13 @@
 //! An object that stands fast on the ground, such as a lander: a URDF whose joints are all fixed, or
 //! one mesh file. What rovers meet of it are its collision shapes; each mesh counts as its convex hull.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use selene_base::{InputError, Pose};
 
 use crate::model::{poses_at_zero, read_text};
+use crate::packages::Packages;
 use crate::shape::{Collision, Shape, Visual};
 use crate::tree::{self, TreeKind};
 use crate::urdf::RawRobot;
@@ -41,7 +43,8 @@ impl ObjectModel {
     }
 
     fn of_urdf(path: &Path) -> Result<Self, VehicleError> {
-        Self::of_robot(urdf::read(&read_text(path, urdf::URDF_BYTES_MAX)?, path)?, path)
+        let packages = Packages::new(BTreeMap::new());
+        Self::of_robot(urdf::read(&read_text(path, urdf::URDF_BYTES_MAX)?, path, &packages)?, path)
     }
 
     /// Reads the text of a URDF; `name` is named in errors, and `find_mesh` says where the mesh files are

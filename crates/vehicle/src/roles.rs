@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::{Point3, UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose};
 
 use crate::VehicleError;
@@ -12,15 +12,17 @@ use crate::driveline::{Axle, Driveline};
 use crate::model::{Coupling, MountedLamp, Passive, Servo, Wheel, poses_at_zero};
 use crate::shape::{Joint, JointKind, Link};
 use crate::spec::{
-    AxleSpec, CouplingSpec, DrivelineSpec, FinishSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec,
-    SteeringSpec, WheelSpec,
+    AxleSpec, CouplingSpec, DrivelineSpec, FinishSpec, FrictionSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind,
+    ServoSpec, SteeringSpec, WheelRole, WheelSpec,
 };
 
-/// How far an axle may lie off y of `base_link`: room for a wheel's camber or toe, and for angles
+/// How far an axle may lie off y of the root: room for a wheel's camber or toe, and for angles
 /// that a URDF rounds to 3.14.
 const AXLE_OFF_DEG: f64 = 1.0;
 /// How far a steering axis may lean from upright: castered ones lean by some degrees.
 const STEER_OFF_DEG: f64 = 45.0;
+/// What a joint that swings by itself may be.
+const SWINGS: [JointKind; 2] = [JointKind::Revolute, JointKind::Continuous];
 /// How far an axle may lie off y of its link and be taken for it, as 1 − cosine.
 const AXLE_SLACK: f64 = 1e-9;
 /// How far the axles' shares of the torque may be from one together.
@@ -31,33 +33,43 @@ pub(crate) struct Roles<'a> {
     /// The joints by their names: looking through all of them for each role would be slow in a large URDF.
     index: BTreeMap<&'a str, usize>,
     base_from_links_at_zero: Vec<Pose>,
+    /// Name of the root.
+    base: &'a str,
     yaml: &'a str,
     path: &'a Path,
 }
 
 impl<'a> Roles<'a> {
-    pub(crate) fn new(joints: &'a [Joint], yaml: &'a str, path: &'a Path) -> Self {
+    pub(crate) fn new(links: &'a [Link], joints: &'a [Joint], yaml: &'a str, path: &'a Path) -> Self {
         let index = joints.iter().enumerate().map(|(i, joint)| (joint.name.as_str(), i)).collect();
-        Self { joints, index, base_from_links_at_zero: poses_at_zero(joints), yaml, path }
+        let base = links.first().map_or("", |link| link.name.as_str());
+        Self { joints, index, base_from_links_at_zero: poses_at_zero(joints), base, yaml, path }
     }
 
     pub(crate) fn wheel(&self, spec: &WheelSpec, rover: &RoverSpec) -> Result<Wheel, VehicleError> {
-        let optional = |name: &Option<String>, kind| name.as_ref().map(|n| self.joint(n, kind)).transpose();
-        let drive_joint = self.joint(&spec.drive_joint, JointKind::Continuous)?;
-        let steer_joint = optional(&spec.steer_joint, JointKind::Revolute)?;
-        let suspension_joint = optional(&spec.suspension_joint, JointKind::Prismatic)?;
+        let optional =
+            |name: &Option<String>, kinds: &[JointKind]| name.as_ref().map(|name| self.joint(name, kinds)).transpose();
+        let drive_joint = self.joint(&spec.drive_joint, &[JointKind::Continuous])?;
+        let steer_joint = optional(&spec.steer_joint, &[JointKind::Revolute])?;
+        let suspension_joint = optional(&spec.suspension_joint, &[JointKind::Prismatic])?;
+        let swivel_joint = optional(&spec.swivel_joint, &SWINGS)?;
         let drive_sign = self.drive_sign(drive_joint)?;
+        swivel_joint.map_or(Ok(()), |swivel| self.steer_sign(swivel).map(drop))?;
         self.parts_given(spec, rover)?;
         let joint = &self.joints[drive_joint];
         let base_from_link = &self.base_from_links_at_zero[joint.child];
+        let turn = link_from_wheel(&base_from_link.rotation, &(joint.axis.into_inner() * drive_sign));
+        let centre_m = Vector3::from(spec.centre_m);
         Ok(Wheel {
             name: spec.name.clone(),
+            role: spec.role,
             link: joint.child,
-            link_from_wheel: link_from_wheel(&base_from_link.rotation, &(joint.axis.into_inner() * drive_sign)),
+            link_from_wheel: Pose::from_parts(centre_m.into(), turn),
             drive_joint,
             drive_sign,
             steer_joint,
             steer_sign: steer_joint.map_or(Ok(1.0), |steer| self.steer_sign(steer))?,
+            swivel_joint,
             suspension_joint,
             suspension_sign: suspension_joint.map_or(1.0, |spring| self.axis_in_base(spring).z.signum()),
             suspension: spec.suspension.or(rover.suspension).filter(|_| suspension_joint.is_some()),
@@ -68,7 +80,7 @@ impl<'a> Roles<'a> {
             grousers: spec.grousers,
             drive: spec.drive.unwrap_or(rover.drive),
             tyre: spec.tyre.or(rover.tyre),
-            centre_in_base_m: base_from_link.translation.vector,
+            centre_in_base_m: (base_from_link * Point3::from(centre_m)).coords,
         })
     }
 
@@ -78,7 +90,7 @@ impl<'a> Roles<'a> {
         if axis.y.abs() >= AXLE_OFF_DEG.to_radians().cos() {
             return Ok(axis.y.signum());
         }
-        let allowed = format!("a wheel must turn about +y or -y of base_link, within {AXLE_OFF_DEG}°");
+        let allowed = format!("a wheel must turn about +y or -y of {}, within {AXLE_OFF_DEG}°", self.base);
         Err(self.wrong_axis(joint, &axis, &allowed))
     }
 
@@ -88,7 +100,7 @@ impl<'a> Roles<'a> {
         if axis.z.abs() >= STEER_OFF_DEG.to_radians().cos() {
             return Ok(axis.z.signum());
         }
-        let allowed = format!("a wheel must be steered about +z or -z of base_link, within {STEER_OFF_DEG}°");
+        let allowed = format!("a wheel must be steered about +z or -z of {}, within {STEER_OFF_DEG}°", self.base);
         Err(self.wrong_axis(joint, &axis, &allowed))
     }
 
@@ -102,12 +114,21 @@ impl<'a> Roles<'a> {
     fn wrong_axis(&self, joint: usize, axis: &Vector3<f64>, allowed: &str) -> VehicleError {
         let name = &self.joints[joint].name;
         let [x, y, z] = [axis.x, axis.y, axis.z];
-        let what = format!("\"{name}\" has its axis along {x:.3} {y:.3} {z:.3} of base_link at rest; {allowed}");
+        let base = self.base;
+        let what = format!("\"{name}\" has its axis along {x:.3} {y:.3} {z:.3} of {base} at rest; {allowed}");
         self.refusal(name, what)
     }
 
-    /// A steered wheel needs a steering servo, a sprung one a spring.
+    /// A steered wheel needs a steering servo, a sprung one a spring; a free one has no motor, and only that swivels.
     fn parts_given(&self, wheel: &WheelSpec, rover: &RoverSpec) -> Result<(), VehicleError> {
+        let name = &wheel.name;
+        if wheel.role == WheelRole::Free && wheel.drive.is_some() {
+            return Err(self.refusal(name, format!("wheel \"{name}\" is free and has no `drive`: remove one of them")));
+        }
+        if wheel.swivel_joint.is_some() && (wheel.role == WheelRole::Driven || wheel.steer_joint.is_some()) {
+            let what = format!("wheel \"{name}\" swivels by itself: it must be `role: free` and have no steer_joint");
+            return Err(self.refusal(name, what));
+        }
         let steering = wheel.steer_joint.as_ref().filter(|_| rover.steering == SteeringSpec::NONE);
         if let Some(joint) = steering {
             return Err(self.refusal(joint, format!("\"{joint}\" steers a wheel, but there is no `steering`: give it")));
@@ -129,14 +150,14 @@ impl<'a> Roles<'a> {
             ServoKind::Position => {
                 let limits = spec.limit_deg.ok_or_else(|| need("limit_deg"))?.map(f64::to_radians);
                 let stiffness_nm = spec.stiffness_nm.ok_or_else(|| need("stiffness_nm"))?;
-                (self.joint(&spec.joint, JointKind::Revolute)?, limits, stiffness_nm)
+                (self.joint(&spec.joint, &[JointKind::Revolute])?, limits, stiffness_nm)
             }
             ServoKind::Rate if spec.limit_deg.is_some() || spec.stiffness_nm.is_some() => {
                 let what =
                     format!("servo of \"{}\" by rate has no limit_deg and no stiffness_nm: remove them", spec.joint);
                 return Err(self.refusal(&spec.joint, what));
             }
-            ServoKind::Rate => (self.joint(&spec.joint, JointKind::Continuous)?, [-rate_rad_s, rate_rad_s], 0.0),
+            ServoKind::Rate => (self.joint(&spec.joint, &[JointKind::Continuous])?, [-rate_rad_s, rate_rad_s], 0.0),
         };
         let name = spec.name.clone().unwrap_or_else(|| spec.joint.clone());
         let (damping_nm_s, torque_nm) = (spec.damping_nm_s, spec.torque_nm);
@@ -145,17 +166,26 @@ impl<'a> Roles<'a> {
 
     pub(crate) fn passive(&self, spec: &PassiveSpec) -> Result<Passive, VehicleError> {
         Ok(Passive {
-            joint: self.joint(&spec.joint, JointKind::Revolute)?,
+            joint: self.joint(&spec.joint, &SWINGS)?,
             stiffness_nm: spec.stiffness_nm,
             damping_nm_s: spec.damping_nm_s,
             limits_rad: spec.limit_deg.map(|limits| limits.map(f64::to_radians)),
         })
     }
 
-    /// Couplings between moving joints of one kind; none may follow from others.
-    pub(crate) fn couplings(&self, specs: &[CouplingSpec]) -> Result<Vec<Coupling>, VehicleError> {
+    /// Couplings between moving joints of one kind, after those of the URDF; none may follow from others.
+    pub(crate) fn couplings(
+        &self,
+        mut couplings: Vec<Coupling>,
+        specs: &[CouplingSpec],
+    ) -> Result<Vec<Coupling>, VehicleError> {
         let mut group: Vec<_> = (0..self.joints.len()).collect();
-        let mut couplings = Vec::with_capacity(specs.len());
+        for Coupling { joint, mirrors, .. } in &couplings {
+            if !joined(&mut group, *joint, *mirrors) {
+                let name = &self.joints[*joint].name;
+                return Err(self.refusal(name, format!("\"{name}\" mimics itself in the URDF, by way of others")));
+            }
+        }
         for spec in specs {
             let [joint, mirrors] = [self.moving(&spec.joint)?, self.moving(&spec.mirrors)?];
             let slides = |j: usize| self.joints[j].kind == JointKind::Prismatic;
@@ -163,12 +193,10 @@ impl<'a> Roles<'a> {
                 let what = format!("\"{}\" cannot mirror \"{}\": one turns, one slides", spec.joint, spec.mirrors);
                 return Err(self.refusal(&spec.joint, what));
             }
-            let (from, to) = (group[joint], group[mirrors]);
-            if from == to {
+            if !joined(&mut group, joint, mirrors) {
                 let what = format!("\"{}\" is coupled to \"{}\" already; once is enough", spec.joint, spec.mirrors);
                 return Err(self.refusal(&spec.joint, what));
             }
-            group.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
             couplings.push(Coupling { joint, mirrors, ratio: spec.ratio });
         }
         Ok(couplings)
@@ -219,6 +247,29 @@ impl<'a> Roles<'a> {
         Ok(lamps)
     }
 
+    /// Links that there are, each once, and their friction on the ground.
+    pub(crate) fn ground_friction(
+        &self,
+        specs: &[FrictionSpec],
+        links: &[Link],
+    ) -> Result<Vec<(usize, f64)>, VehicleError> {
+        let mut given: Vec<(usize, f64)> = Vec::with_capacity(specs.len());
+        for FrictionSpec { link, friction } in specs {
+            let Some(index) = links.iter().position(|of| of.name == *link && !of.collisions.is_empty()) else {
+                let with = links.iter().filter(|link| !link.collisions.is_empty()).map(|link| link.name.as_str());
+                let names = with.collect::<Vec<_>>().join(", ");
+                return Err(
+                    self.refusal(link, format!("\"{link}\" is no link with a collision shape; those are: {names}"))
+                );
+            };
+            if given.iter().any(|(of, _)| *of == index) {
+                return Err(self.refusal(link, format!("\"{link}\" has two frictions; one is enough")));
+            }
+            given.push((index, *friction));
+        }
+        Ok(given)
+    }
+
     /// Finishes of materials that there are, each once.
     pub(crate) fn finishes(&self, specs: &[FinishSpec], links: &[Link]) -> Result<(), VehicleError> {
         let visuals = || links.iter().flat_map(|link| &link.visuals);
@@ -244,15 +295,17 @@ impl<'a> Roles<'a> {
         })
     }
 
-    fn joint(&self, name: &str, kind: JointKind) -> Result<usize, VehicleError> {
+    fn joint(&self, name: &str, kinds: &[JointKind]) -> Result<usize, VehicleError> {
+        let needed = || kinds.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(" or ");
         let Some(&index) = self.index.get(name) else {
-            let names: Vec<_> = self.joints.iter().filter(|j| j.kind == kind).map(|j| j.name.as_str()).collect();
-            let what = format!("\"{name}\" is not a joint of the URDF; {kind:?} joints are: {}", names.join(", "));
+            let fitting = self.joints.iter().filter(|joint| kinds.contains(&joint.kind));
+            let names: Vec<_> = fitting.map(|joint| joint.name.as_str()).collect();
+            let what = format!("\"{name}\" is not a joint of the URDF; {} joints are: {}", needed(), names.join(", "));
             return Err(self.refusal(name, what));
         };
         let found = self.joints[index].kind;
-        if found != kind {
-            let what = format!("\"{name}\" is a {found:?} joint; {kind:?} is needed here");
+        if !kinds.contains(&found) {
+            let what = format!("\"{name}\" is a {found:?} joint; {} is needed here", needed());
             return Err(self.refusal(name, what));
         }
         Ok(index)
@@ -271,12 +324,23 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// A refusal that names the last line of the YAML that holds `word`.
     fn refusal(&self, word: &str, what: String) -> VehicleError {
-        let line = self.yaml.lines().enumerate().filter(|(_, text)| text.contains(word)).last();
-        let line = line.map_or(1, |(i, _)| i + 1);
-        InputError::content(self.path, format!("line {line}: {what}")).into()
+        refusal(self.yaml, self.path, word, what)
     }
+}
+
+/// A refusal that names the last line of the YAML that holds `word`.
+pub(crate) fn refusal(yaml: &str, path: &Path, word: &str, what: String) -> VehicleError {
+    let line = yaml.lines().enumerate().filter(|(_, text)| text.contains(word)).last();
+    let line = line.map_or(1, |(i, _)| i + 1);
+    InputError::content(path, format!("line {line}: {what}")).into()
+}
+
+/// Puts two joints into one group; whether they were not yet.
+fn joined(group: &mut [usize], joint: usize, mirrors: usize) -> bool {
+    let (from, to) = (group[joint], group[mirrors]);
+    group.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
+    from != to
 }
 
 /// The turn from a wheel's own frame, whose y is the axle and points to the body's left, to that of its

@@ -18,7 +18,7 @@ use crate::brake::Brake;
 use crate::drive::{self, WheelLoad};
 use crate::driveline::{BRAKE_RAD_S, DrivelineState, Turning};
 use crate::model::{RoverModel, Servo};
-use crate::spec::ServoKind;
+use crate::spec::{ServoKind, WheelRole};
 use crate::spring::Spring;
 use crate::steering::WheelTargets;
 
@@ -202,9 +202,21 @@ impl Rover {
         Some(Spring { damping: brake_nm / BRAKE_RAD_S, most: share * brake_nm, ..Spring::default() })
     }
 
+    /// Takes the soil's wrench about a wheel's centre, and has its motor, the engine or a brake answer.
     fn drive(&mut self, wheel: usize, soil: &Wrench, pedal_brake: Option<Spring>) {
         let of = &self.model.wheels()[wheel];
-        let (link, drive_joint, sign, drive) = (of.link, of.drive_joint, of.drive_sign, &of.drive);
+        let (link, role, to_centre) = (of.link, of.role, self.link_to_centre(of));
+        let torque = soil.torque + to_centre.cross(&soil.force);
+        self.articulation.add_wrench(link, &Wrench { force: soil.force, torque });
+        match role {
+            WheelRole::Driven => self.turn(wheel, soil, pedal_brake),
+            WheelRole::Free => {}
+        }
+    }
+
+    fn turn(&mut self, wheel: usize, soil: &Wrench, pedal_brake: Option<Spring>) {
+        let of = &self.model.wheels()[wheel];
+        let (drive_joint, sign, drive) = (of.drive_joint, of.drive_sign, &of.drive);
         let (angle_rad, joint_rad_s) = self.articulation.coordinate(drive_joint);
         let target_rad_s = sign * self.targets.rate_rad_s[wheel];
         let parked = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, joint_rad_s);
@@ -215,7 +227,6 @@ impl Rover {
         };
         self.articulation.set_spring(drive_joint, parked.or(pedal_brake).unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
-        self.articulation.add_wrench(link, soil);
         self.articulation.set_motor(drive_joint, sign * torque_nm);
     }
 
@@ -242,7 +253,9 @@ fn take(kept: &mut [f64], told: &[f64]) {
 fn hold_joints(articulation: &mut Articulation, model: &RoverModel) {
     for wheel in model.wheels() {
         let drive = &wheel.drive;
-        articulation.set_armature(wheel.drive_joint, drive.rotor_inertia_kg_m2 * drive.gear_ratio.powi(2));
+        if wheel.is_driven() {
+            articulation.set_armature(wheel.drive_joint, drive.rotor_inertia_kg_m2 * drive.gear_ratio.powi(2));
+        }
         if let (Some(joint), Some(suspension)) = (wheel.suspension_joint, wheel.suspension) {
             let [stiffness, damping] = suspension.at_wheel();
             articulation.set_spring(joint, Spring { stiffness, damping, ..Spring::default() });

@@ -115,6 +115,23 @@ pub struct Joint {
     /// Lower and upper limit (rad or m), for revolute and prismatic joints. They
     /// are told, not enforced: a suspension's spring is its stop.
     pub limits: Option<[f64; 2]>,
+    /// Greatest torque or force (N m or N) that the URDF states; told, not enforced.
+    pub effort_max: Option<f64>,
+    /// Greatest speed (rad/s or m/s) that the URDF states; told, not enforced.
+    pub speed_max: Option<f64>,
+    /// The joint whose position makes its own.
+    pub mimic: Option<Mimic>,
+}
+
+/// A joint that follows another: `position = multiplier · leader's position + offset`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mimic {
+    /// The leader's name.
+    pub joint: String,
+    /// Position for one unit of the leader's.
+    pub multiplier: f64,
+    /// Position where the leader stands at zero, rad or m.
+    pub offset: f64,
 }
 
 impl Joint {

@@ -7,10 +7,11 @@ mod driveline;
 mod looks;
 mod tyre;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use garde::Validate;
-use selene_base::input::{positive, within};
+use selene_base::input::{finite_array, positive, within};
 use serde::Deserialize;
 
 pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
@@ -33,6 +34,10 @@ pub struct RoverSpec {
     /// The URDF, relative to this YAML file.
     #[garde(skip)]
     pub urdf: PathBuf,
+    /// Folders of ROS packages that the URDF's `package://` URIs name, relative to this YAML file.
+    #[garde(length(max = 64))]
+    #[serde(default)]
+    pub packages: BTreeMap<String, PathBuf>,
     /// The wheels, in the order that commands and results use.
     #[garde(length(min = 2, max = 16), dive)]
     pub wheels: Vec<WheelSpec>,
@@ -63,10 +68,19 @@ pub struct RoverSpec {
     #[garde(dive)]
     #[serde(default)]
     pub servos: Vec<ServoSpec>,
+    /// Joints that are held at zero, as if they were fixed: a gripper's fingers, an arm that is not used. Those that
+    /// mimic them are held with them.
+    #[garde(length(max = 1000))]
+    #[serde(default)]
+    pub held: Vec<String>,
     /// Joints that mirror others.
     #[garde(dive)]
     #[serde(default)]
     pub couplings: Vec<CouplingSpec>,
+    /// Links whose collision shapes rub the ground with a friction of their own: a ball caster, a skid.
+    #[garde(length(max = 100), dive)]
+    #[serde(default)]
+    pub ground_friction: Vec<FrictionSpec>,
     /// Lamps.
     #[garde(length(max = 16), dive)]
     #[serde(default)]
@@ -91,6 +105,10 @@ pub struct WheelSpec {
     /// Name, for topics and tables.
     #[garde(length(min = 1))]
     pub name: String,
+    /// What turns it; its motor by default.
+    #[garde(skip)]
+    #[serde(default)]
+    pub role: WheelRole,
     /// Continuous joint that turns the wheel; its axis points to the body's left or right.
     #[garde(skip)]
     pub drive_joint: String,
@@ -98,10 +116,18 @@ pub struct WheelSpec {
     #[garde(skip)]
     #[serde(default)]
     pub steer_joint: Option<String>,
+    /// Joint about which a free wheel swivels by itself, when it is a caster's; its axis points up or down.
+    #[garde(skip)]
+    #[serde(default)]
+    pub swivel_joint: Option<String>,
     /// Prismatic joint that springs it, when it is sprung.
     #[garde(skip)]
     #[serde(default)]
     pub suspension_joint: Option<String>,
+    /// Its centre in the frame of its link, m; the link's origin by default.
+    #[garde(custom(finite_array))]
+    #[serde(default)]
+    pub centre_m: [f64; 3],
     /// Radius to the grousers' tips, m; 0.01 to 5.
     #[garde(custom(within(WHEEL_M_MIN, WHEEL_M_MAX)))]
     pub radius_m: f64,
@@ -128,6 +154,29 @@ pub struct WheelSpec {
     #[garde(dive)]
     #[serde(default)]
     pub tyre: Option<TyreSpec>,
+}
+
+/// What turns a wheel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WheelRole {
+    /// Its motor; its brake holds it where it should stand.
+    #[default]
+    Driven,
+    /// The ground alone: a caster's or a trailing wheel. It takes no command and has no encoder.
+    Free,
+}
+
+/// Friction of a link's collision shapes on the ground.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct FrictionSpec {
+    /// The link.
+    #[garde(skip)]
+    pub link: String,
+    /// Friction over normal force, 0 to 2.
+    #[garde(custom(within(0.0, 2.0)))]
+    pub friction: f64,
 }
 
 /// What a body command is limited to, and how it becomes skid steering.

@@ -41,7 +41,7 @@ const NEAR_RAD: f64 = PI / 36.0;
 /// Steers that are this far off let them stand, rad: 30°.
 const FAR_RAD: f64 = PI / 6.0;
 
-/// A planar velocity of `base_link`, in its own axes.
+/// A planar velocity of the root link, in its own axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BodyTwist {
     /// Forward speed, m/s.
@@ -147,9 +147,9 @@ pub(crate) fn excess(model: &RoverModel, twist: &BodyTwist) -> f64 {
 }
 
 /// Where along x the wheels that are not steered hold the centre of rotation: the
-/// mean of their axles, m; `None` where all wheels are steered.
+/// mean of their axles, m; `None` where all wheels are steered or swivel.
 pub(crate) fn fixed_axle_x_m(model: &RoverModel) -> Option<f64> {
-    let fixed = || model.wheels().iter().filter(|wheel| wheel.steer_joint.is_none());
+    let fixed = || model.wheels().iter().filter(|wheel| wheel.steer_joint.or(wheel.swivel_joint).is_none());
     let count = fixed().count();
     (count > 0).then(|| fixed().map(|wheel| wheel.centre_in_base_m.x).sum::<f64>() / count as f64)
 }
@@ -178,7 +178,7 @@ pub(crate) fn pointed_along(model: &RoverModel, twist: &BodyTwist, held_rad: &[f
         let wanted = if velocity.norm() < REST_M_S { None } else { Some(nearest_heading(velocity, held)) };
         let steer = wanted.map_or(held, |heading| heading.clamp(-limit, limit));
         targets.limited |= wheel.steer_joint.is_some() && wanted.is_some_and(|heading| heading.abs() > limit);
-        let along = velocity.dot(&Vector2::new(steer.cos(), steer.sin()));
+        let along = if wheel.is_driven() { velocity.dot(&Vector2::new(steer.cos(), steer.sin())) } else { 0.0 };
         targets.steer_rad.push(wheel.steer_sign * steer);
         targets.rate_rad_s.push(wheel.drive_sign * along / wheel.radius_m);
     }

@@ -5,16 +5,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use selene_base::frames::BASE_LINK;
+use selene_base::frames::{MAP, ODOM};
 
 use crate::VehicleError;
 use crate::shape::{Joint, JointKind, Link};
 use crate::urdf::{RawJoint, RawLink, RawRobot};
 
+/// Frames above a rover's root: a link of that name would be its own parent.
+const FRAMES_ABOVE: [&str; 3] = ["world", MAP, ODOM];
+
 /// What a tree is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeKind {
-    /// A rover: its root is `base_link`, and all that moves has mass.
+    /// A rover: all that moves has mass. Its root, of whatever name, is the frame that is driven: x forward, z up.
     Rover,
     /// An object that stands fast: nothing of it moves.
     Object,
@@ -110,12 +113,8 @@ fn only_root(
 ) -> Result<usize, VehicleError> {
     let mut roots = (0..robot.links.len()).filter(|&i| parent_joint[i].is_none());
     match (roots.next(), roots.next()) {
-        (Some(root), None) if kind == TreeKind::Object || robot.links[root].name == BASE_LINK => Ok(root),
-        (Some(root), None) => {
-            let RawLink { name, line, .. } = &robot.links[root];
-            let what = format!("the root is link \"{name}\"; it must be named \"{BASE_LINK}\" (REP-105)");
-            Err(VehicleError::urdf(path, *line, what))
-        }
+        (Some(root), None) if kind == TreeKind::Object => Ok(root),
+        (Some(root), None) => refuse_frames_above(&robot.links, path).map(|()| root),
         (Some(first), Some(second)) => {
             let [first, second] = [&robot.links[first], &robot.links[second]];
             let what = format!("two roots, \"{}\" and \"{}\"; join them: one is allowed", first.name, second.name);
@@ -127,6 +126,15 @@ fn only_root(
             Err(VehicleError::urdf(path, robot.links[0].line, what))
         }
     }
+}
+
+fn refuse_frames_above(links: &[RawLink], path: &Path) -> Result<(), VehicleError> {
+    let Some(above) = links.iter().find(|link| FRAMES_ABOVE.contains(&link.name.as_str())) else { return Ok(()) };
+    let what = format!(
+        "link \"{}\" is not allowed: that frame is above a rover, which nothing fixes; remove it and its joint",
+        above.name
+    );
+    Err(VehicleError::urdf(path, above.line, what))
 }
 
 /// Links reached from `root`, depth first.
@@ -190,6 +198,6 @@ fn assemble(
 }
 
 fn placed(raw: RawJoint, parent: usize, child: usize) -> Joint {
-    let RawJoint { name, line, kind, parent_from_child_at_zero, axis, limits, .. } = raw;
-    Joint { name, line, kind, parent, child, parent_from_child_at_zero, axis, limits }
+    let RawJoint { name, line, kind, parent_from_child_at_zero, axis, limits, effort_max, speed_max, mimic, .. } = raw;
+    Joint { name, line, kind, parent, child, parent_from_child_at_zero, axis, limits, effort_max, speed_max, mimic }
 }

@@ -1,10 +1,11 @@
 //! Reading URDF (wiki.ros.org/urdf/XML), the part that rovers need: links with
 //! inertial, visual and collision, materials, fixed, revolute, continuous and
-//! prismatic joints. Other elements (transmission, gazebo) are passed over; what
-//! would change the motion and is not modelled (mimic, other joint types) is
-//! refused. Read from the XML tree itself, because every error names its line.
+//! prismatic joints, `<mimic>`. Other elements (transmission, gazebo) are passed over;
+//! what would change the motion and is not modelled (other joint types) is refused,
+//! and so is a xacro that is not expanded. Read from the XML tree itself, because every
+//! error names its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use nalgebra::{Matrix3, Unit, UnitQuaternion, Vector3};
@@ -13,7 +14,8 @@ use selene_base::Pose;
 
 use crate::VehicleError;
 use crate::mesh;
-use crate::shape::{Collision, Inertial, JointKind, Shape, Visual};
+use crate::packages::Packages;
+use crate::shape::{Collision, Inertial, JointKind, Mimic, Shape, Visual};
 
 /// The largest URDF taken; a mesh belongs in its own file.
 pub(crate) const URDF_BYTES_MAX: u64 = 16 << 20;
@@ -40,6 +42,9 @@ pub(crate) struct RawJoint {
     pub(crate) parent_from_child_at_zero: Pose,
     pub(crate) axis: Unit<Vector3<f64>>,
     pub(crate) limits: Option<[f64; 2]>,
+    pub(crate) effort_max: Option<f64>,
+    pub(crate) speed_max: Option<f64>,
+    pub(crate) mimic: Option<Mimic>,
 }
 
 pub(crate) struct RawRobot {
@@ -53,15 +58,10 @@ type Colours = BTreeMap<String, [f64; 4]>;
 /// Where the mesh file of a name is, or why it is nowhere.
 pub(crate) type FindMesh<'a> = &'a dyn Fn(&str) -> Result<PathBuf, String>;
 
-/// Reads the links and joints of a URDF's `text`; `path` is named in errors and
-/// mesh files are sought beside it.
-pub(crate) fn read(text: &str, path: &Path) -> Result<RawRobot, VehicleError> {
-    let beside = |name: &str| {
-        let mesh = path.parent().unwrap_or(Path::new(".")).join(name.strip_prefix("file://").unwrap_or(name));
-        let told = format!("is not a file at {}; give a path beside the URDF", mesh.display());
-        if mesh.is_file() { Ok(mesh) } else { Err(told) }
-    };
-    read_with(text, path, &beside)
+/// Reads the links and joints of a URDF's `text`; `path` is named in errors, and
+/// mesh files are sought beside it and in `packages`.
+pub(crate) fn read(text: &str, path: &Path, packages: &Packages) -> Result<RawRobot, VehicleError> {
+    read_with(text, path, &|name| packages.find(name, path))
 }
 
 /// The same with mesh files that are sought elsewhere.
@@ -72,6 +72,7 @@ pub(crate) fn read_with(text: &str, path: &Path, meshes: FindMesh) -> Result<Raw
     if robot.tag_name().name() != "robot" {
         return Err(file.refusal(robot, format!("<{}> is not a <robot>", robot.tag_name().name())));
     }
+    file.refuse_xacro(robot)?;
     let colours = file.materials(robot)?;
     let links = children(robot, "link").map(|node| file.link(node, &colours)).collect::<Result<_, _>>()?;
     let joints = children(robot, "joint").map(|node| file.joint(node)).collect::<Result<_, _>>()?;
@@ -91,6 +92,30 @@ pub fn incomplete_inertias(text: &str, path: &Path) -> Result<Vec<u32>, VehicleE
     let lacks_one = |node: &Node| INERTIA.iter().any(|name| !node.has_attribute(*name));
     let inertias = document.descendants().filter(|node| node.has_tag_name("inertia"));
     Ok(inertias.filter(lacks_one).map(|node| file.line(node)).collect())
+}
+
+/// Whether the text of a URDF is a xacro that is not expanded: it has elements of xacro's namespace.
+#[must_use]
+pub fn is_xacro(text: &str) -> bool {
+    Document::parse(text).is_ok_and(|document| first_xacro(document.root_element()).is_some())
+}
+
+/// The joints that a URDF's `text` says actuators of: in a `<transmission>`, or in a `<ros2_control>` that commands
+/// them. Empty where it says nothing.
+pub(crate) fn actuated_joints(text: &str) -> BTreeSet<String> {
+    let Ok(document) = Document::parse(text) else { return BTreeSet::new() };
+    let is_actuated = |joint: &Node| match joint.parent().map(|parent| parent.tag_name().name()) {
+        Some("transmission") => true,
+        Some("ros2_control") => joint.children().any(|child| child.has_tag_name("command_interface")),
+        _ => false,
+    };
+    let joints = document.descendants().filter(|node| node.has_tag_name("joint"));
+    joints.filter(is_actuated).filter_map(|joint| joint.attribute("name").map(str::to_owned)).collect()
+}
+
+fn first_xacro<'a>(robot: Node<'a, 'a>) -> Option<Node<'a, 'a>> {
+    let is_xacro = |node: &Node| node.tag_name().namespace().is_some_and(|uri| uri.ends_with("/xacro"));
+    robot.descendants().find(is_xacro)
 }
 
 fn parse<'a>(text: &'a str, path: &Path) -> Result<Document<'a>, VehicleError> {
@@ -120,10 +145,31 @@ fn child<'a>(node: Node<'a, 'a>, tag: &'static str) -> Option<Node<'a, 'a>> {
     children(node, tag).next()
 }
 
+/// A joint's limit that is a number above zero; many URDFs write zero for none.
+fn stated_limit<'a>(joint: Node<'a, 'a>, name: &str) -> Option<f64> {
+    let limit: f64 = child(joint, "limit")?.attribute(name)?.trim().parse().ok()?;
+    (limit > 0.0 && limit.is_finite()).then_some(limit)
+}
+
+fn material_name<'a>(material: Node<'a, 'a>) -> Option<&'a str> {
+    material.attribute("name").filter(|name| !name.is_empty())
+}
+
 impl<'a> File<'a> {
     fn new(text: &str, path: &'a Path, meshes: FindMesh<'a>) -> Self {
         let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         Self { line_ends, path, meshes }
+    }
+
+    fn refuse_xacro(&self, robot: Node<'a, 'a>) -> Result<(), VehicleError> {
+        let Some(node) = first_xacro(robot) else { return Ok(()) };
+        let file = self.path.display();
+        let what = format!(
+            "<xacro:{}> is not expanded: write a URDF by `xacro {file} > ROVER.urdf`, or `selene import {file}`, \
+             which runs it",
+            node.tag_name().name()
+        );
+        Err(self.refusal(node, what))
     }
 
     fn line(&self, node: Node) -> u32 {
@@ -180,15 +226,21 @@ impl<'a> File<'a> {
     fn materials(&self, robot: Node<'a, 'a>) -> Result<Colours, VehicleError> {
         let mut colours = Colours::new();
         for node in robot.descendants().filter(|n| n.has_tag_name("material")) {
-            if let Some(color) = child(node, "color") {
-                let rgba = self.numbers(color, "rgba")?;
-                if let Some(value) = rgba.iter().find(|v| !(0.0..=1.0).contains(*v)) {
-                    return Err(self.refusal(color, format!("rgba {value} is not allowed: must be 0 to 1")));
-                }
-                colours.insert(self.attribute(node, "name")?.to_owned(), rgba);
+            if let (Some(rgba), Some(name)) = (self.colour(node)?, material_name(node)) {
+                colours.insert(name.to_owned(), rgba);
             }
         }
         Ok(colours)
+    }
+
+    /// The colour that a material gives itself.
+    fn colour(&self, material: Node<'a, 'a>) -> Result<Option<[f64; 4]>, VehicleError> {
+        let Some(color) = child(material, "color") else { return Ok(None) };
+        let rgba: [f64; 4] = self.numbers(color, "rgba")?;
+        match rgba.iter().find(|v| !(0.0..=1.0).contains(*v)) {
+            Some(value) => Err(self.refusal(color, format!("rgba {value} is not allowed: must be 0 to 1"))),
+            None => Ok(Some(rgba)),
+        }
     }
 
     fn link(&self, node: Node<'a, 'a>, colours: &Colours) -> Result<RawLink, VehicleError> {
@@ -218,18 +270,26 @@ impl<'a> File<'a> {
     }
 
     fn visual(&self, node: Node<'a, 'a>, colours: &Colours) -> Result<Visual, VehicleError> {
-        let material = child(node, "material").map_or(Ok(""), |n| self.attribute(n, "name"))?;
-        if !material.is_empty() && !colours.contains_key(material) {
-            let known: Vec<_> = colours.keys().map(String::as_str).collect();
-            let what = format!("material \"{material}\" has no colour; known: {}", known.join(", "));
-            return Err(self.refusal(node, what));
-        }
+        let material = child(node, "material");
+        let name = material.and_then(material_name).unwrap_or_default();
         Ok(Visual {
             link_from_shape: self.origin(node)?,
             shape: self.shape(self.needed(node, "geometry")?)?,
-            material: material.to_owned(),
-            rgba: colours.get(material).copied().unwrap_or(GREY),
+            material: name.to_owned(),
+            rgba: material.map_or(Ok(GREY), |material| self.visible_colour(material, name, colours))?,
         })
+    }
+
+    /// The colour of a visual: its material's own, else that of the name. One with a texture, which is not read, is
+    /// grey, as is one without a name.
+    fn visible_colour(&self, material: Node<'a, 'a>, name: &str, colours: &Colours) -> Result<[f64; 4], VehicleError> {
+        let known = self.colour(material)?.or_else(|| colours.get(name).copied());
+        if known.is_none() && !name.is_empty() && child(material, "texture").is_none() {
+            let known: Vec<_> = colours.keys().map(String::as_str).collect();
+            let what = format!("material \"{name}\" has no colour; known: {}", known.join(", "));
+            return Err(self.refusal(material, what));
+        }
+        Ok(known.unwrap_or(GREY))
     }
 
     fn collision(&self, node: Node<'a, 'a>) -> Result<Collision, VehicleError> {
@@ -254,16 +314,16 @@ impl<'a> File<'a> {
     fn mesh(&self, node: Node<'a, 'a>) -> Result<Shape, VehicleError> {
         let name = self.attribute(node, "filename")?;
         let path = (self.meshes)(name).map_err(|what| self.refusal(node, format!("mesh \"{name}\" {what}")))?;
-        let scale = if node.has_attribute("scale") { self.positive(node, "scale")? } else { [1.0; 3] };
+        let scale: [f64; 3] = self.numbers_or(node, "scale", [1.0; 3])?;
+        if scale.contains(&0.0) {
+            return Err(self.refusal(node, "scale 0 is not allowed: it would make the mesh flat"));
+        }
         let (vertices, triangles) =
             mesh::read(&path, scale).map_err(|what| self.refusal(node, format!("mesh \"{name}\": {what}")))?;
         Ok(Shape::Mesh { vertices, triangles })
     }
 
     fn joint(&self, node: Node<'a, 'a>) -> Result<RawJoint, VehicleError> {
-        if let Some(mimic) = child(node, "mimic") {
-            return Err(self.refusal(mimic, "<mimic> is not modelled; remove it"));
-        }
         let kind = self.kind(node)?;
         Ok(RawJoint {
             name: self.attribute(node, "name")?.to_owned(),
@@ -274,7 +334,19 @@ impl<'a> File<'a> {
             parent_from_child_at_zero: self.origin(node)?,
             axis: self.axis(node)?,
             limits: self.limits(node, kind)?,
+            effort_max: stated_limit(node, "effort"),
+            speed_max: stated_limit(node, "velocity"),
+            mimic: child(node, "mimic").map(|mimic| self.mimic(mimic)).transpose()?,
         })
+    }
+
+    fn mimic(&self, node: Node<'a, 'a>) -> Result<Mimic, VehicleError> {
+        let [multiplier] = self.numbers_or(node, "multiplier", [1.0])?;
+        let [offset] = self.numbers_or(node, "offset", [0.0])?;
+        if multiplier == 0.0 {
+            return Err(self.refusal(node, "multiplier 0 is not allowed: such a joint is fixed"));
+        }
+        Ok(Mimic { joint: self.attribute(node, "joint")?.to_owned(), multiplier, offset })
     }
 
     fn kind(&self, node: Node<'a, 'a>) -> Result<JointKind, VehicleError> {

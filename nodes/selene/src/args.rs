@@ -3,6 +3,7 @@
 
 mod bag;
 mod calibrate;
+mod import;
 mod link;
 mod nodes;
 mod rig;
@@ -24,6 +25,7 @@ pub(crate) use bag::{
     BagCommand, BagInfoArgs, BagPlayArgs, BagRerenderArgs, BagVerifyArgs, CompressionArg, MetadataArg, RecordingArgs,
 };
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
+pub(crate) use import::ImportArgs;
 pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
@@ -90,6 +92,9 @@ pub(crate) enum Command {
     /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files
     #[command(after_long_help = tools::CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Make a rover file of a URDF or xacro as it is found, with guesses to check and a picture
+    #[command(after_long_help = import::EXAMPLES)]
+    Import(ImportArgs),
     /// Render one camera image of a scenario at one instant to a PNG file
     #[command(after_long_help = tools::RENDER_EXAMPLES)]
     Render(RenderArgs),

@@ -20,6 +20,7 @@ fn every_command_has_a_help_page_with_an_example() {
         "lidar",
         "navigation",
         "check",
+        "import",
         "render",
         "sky",
         "hash",

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-use selene_base::frames;
 use selene_coherence::NodeError;
 use selene_observe::{GroundTruth, Interval};
 use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
@@ -42,7 +41,7 @@ struct MapTopics {
     /// What the rover is.
     kind: Arc<RoverKind>,
     /// The rover's frame.
-    base_link: String,
+    base_frame: String,
     _subscription: Subscription,
 }
 
@@ -141,7 +140,7 @@ impl MapMaker {
     /// Answers a request, or says why it is refused.
     fn answer(&self, rover: EntityId, request: &selene_msgs::MapRequest, latest: &Snapshot) -> Result<(), NodeError> {
         let Some(topics) = self.topics.get(&rover) else { return Ok(()) };
-        let asked = messages::window(request, &topics.base_link, latest, rover)
+        let asked = messages::window(request, &topics.base_frame, latest, rover)
             .and_then(|window| Ok((window, messages::limits(request)?)));
         let (window, limits) = match asked {
             Ok(asked) => asked,
@@ -175,7 +174,7 @@ impl MapTopics {
             occupancy: Publisher::new(transport, &topic("occupancy"), Qos::latched())?,
             rocks: Publisher::new(transport, &topic("rocks"), Qos::latched())?,
             kind: Arc::clone(kind),
-            base_link: setup.frame(frames::BASE_LINK),
+            base_frame: setup.base_frame(),
             _subscription: subscribe(transport, &topic("map_request"), Qos::reliable(), take)?,
         })
     }

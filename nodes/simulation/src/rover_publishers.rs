@@ -116,7 +116,7 @@ impl RoverTopics {
         self.odometry.publish(&odometry(setup, rover, time), time)?;
         let named = setup.model.wheels().iter().zip(&rover.wheels);
         let wheels = selene_msgs::WheelStates {
-            header: std_msgs::Header::new(time, &setup.frame(frames::BASE_LINK)),
+            header: std_msgs::Header::new(time, &setup.base_frame()),
             wheels: named.map(|(wheel, truth)| wheel_to_message(&wheel.name, truth)).collect(),
         };
         Ok(self.wheels.publish(&wheels, time)?)
@@ -142,7 +142,7 @@ fn static_transforms(setup: &RoverSetup) -> Vec<geometry_msgs::TransformStamped>
     std::iter::once(odom).chain(fixed).collect()
 }
 
-/// `odom` → `base_link` and every joint that moves.
+/// `odom` → root link and every joint that moves.
 fn moving_transforms(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -> Vec<geometry_msgs::TransformStamped> {
     let links = setup.model.links();
     let moving = setup.model.joints().iter().filter(|joint| joint.moves()).map(|joint| {
@@ -150,7 +150,7 @@ fn moving_transforms(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -
         let parent_from_child = rover.world_from_links[joint.parent].inverse() * rover.world_from_links[joint.child];
         stamped(&parent, &child, &parent_from_child, time)
     });
-    let base = stamped(&setup.frame(frames::ODOM), &setup.frame(&links[0].name), &rover.world_from_base(), time);
+    let base = stamped(&setup.frame(frames::ODOM), &setup.base_frame(), &rover.world_from_base(), time);
     std::iter::once(base).chain(moving).collect()
 }
 
@@ -169,7 +169,7 @@ fn odometry(setup: &RoverSetup, rover: &RoverSnapshot, time: SimTime) -> nav_msg
     let twist = rover.body_twist();
     nav_msgs::Odometry {
         header: std_msgs::Header::new(time, &setup.frame(frames::ODOM)),
-        child_frame_id: setup.frame(frames::BASE_LINK),
+        child_frame_id: setup.base_frame(),
         pose: geometry_msgs::PoseWithCovariance { pose: to_pose(&rover.world_from_base()), ..Default::default() },
         twist: geometry_msgs::TwistWithCovariance {
             twist: geometry_msgs::Twist { linear: to_vector(&twist.linear), angular: to_vector(&twist.angular) },

@@ -46,7 +46,8 @@ pub(crate) fn check_description(
     };
     let measured = format!("{} links, {} joints that move", described.links.len(), described.joints.len());
     let description = Finding::new(topic, !described.links.is_empty(), measured, expected);
-    let prefix = base.strip_suffix("base_link").unwrap_or_default();
+    let prefixes = described.links.iter().filter_map(|link| base.strip_suffix(link.as_str()));
+    let prefix = prefixes.min_by_key(|prefix| prefix.len()).unwrap_or_default();
     let is_lost = |link: &&String| !tree.reaches_map(&format!("{prefix}{link}"));
     let lost: Vec<&str> = described.links.iter().filter(is_lost).map(String::as_str).collect();
     let measured = format!("{} missing {}", lost.len(), lost.join(" "));
@@ -64,16 +65,21 @@ fn check_joints(rover: &str, described: &BTreeSet<String>, told: &[String]) -> F
     Finding::new(what, holds, measured.trim_end(), "each moving joint of robot_description, once")
 }
 
-/// `base_link` under `odom` under `map`, by the frames that odometry names; the base is on `/tf`.
+/// The root link under `odom` under `map`, by the frames that odometry names; the root is on `/tf`.
 pub(crate) fn check_odometry(rover: &str, odometry: &Stream, tree: &Tree) -> Finding {
     let base = odometry.names.first().map_or("", String::as_str);
     let odom = odometry.frames.first().map_or("", String::as_str);
     let above = tree.parent(base).unwrap_or("nothing");
     let top = tree.parent(odom).unwrap_or("nothing");
     let measured = format!("odometry of {base:?} in {odom:?}; TF has {base:?} under {above:?}, {odom:?} under {top:?}");
-    let are_named = base.ends_with("base_link") && odom.ends_with("odom") && odometry.frames.len() == 1;
+    let are_named = !base.is_empty() && odom.ends_with("odom") && odometry.frames.len() == 1;
     let holds = are_named && above == odom && top == "map" && !tree.moving(base).is_empty();
-    Finding::new(format!("{rover}/ground_truth/odom frames"), holds, measured, "base_link under odom under map, on /tf")
+    Finding::new(
+        format!("{rover}/ground_truth/odom frames"),
+        holds,
+        measured,
+        "the root link under odom under map, on /tf",
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! charts of rigs and comparisons. All share one dark look; the font is built in, so
 //! that no system font is needed.
 
+pub mod body;
 pub mod canvas;
 pub mod chart;
 pub mod colour;

@@ -179,7 +179,9 @@ fn label(name: &str, class: Class, id: EntityId, part: usize) -> Result<Label, O
     Err(ObserveError::of(name, &format!("it has more than {PARTS_MAX} visible shapes; join some into one mesh")))
 }
 
-fn mesh_of(shape: &Shape) -> Mesh {
+/// The triangles of a shape, in its own frame.
+#[must_use]
+pub fn mesh_of(shape: &Shape) -> Mesh {
     match shape {
         Shape::Box { size_m } => primitives::cuboid(*size_m),
         Shape::Cylinder { radius_m, length_m } => primitives::cylinder(*radius_m, *length_m),

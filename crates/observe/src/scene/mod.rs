@@ -20,6 +20,7 @@ use crate::interval::Interval;
 use crate::prefetch::WindowPrefetch;
 
 use bodies::Bodies;
+pub use bodies::mesh_of;
 
 /// A scene around one rover.
 #[derive(Debug)]

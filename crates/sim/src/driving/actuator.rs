@@ -61,7 +61,7 @@ impl Actuator {
             Some(Self { name: name.map_or_else(|| joint.clone(), str::to_owned), joint, role, lowest, highest, state })
         };
         let wheels = || model.wheels().iter().enumerate();
-        let drives = wheels().map(|(i, wheel)| {
+        let drives = wheels().filter(|(_, wheel)| wheel.is_driven()).map(|(i, wheel)| {
             let fastest = wheel.drive.no_load_speed_rad_s;
             make(wheel.drive_joint, None, Role::Drive(i), [-fastest, fastest])
         });

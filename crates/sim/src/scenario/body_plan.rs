@@ -5,7 +5,7 @@ use selene_vehicle::{RoverModel, Wheel};
 
 use crate::scenario::rover::{MountedSensor, RoverSetup};
 
-/// A rover's joints and wheels, and which joints motors move: those that drive and steer wheels, and servos.
+/// A rover's joints and its driven wheels, and which joints motors move: those that drive and steer wheels, and servos.
 pub(crate) fn body_plan(rover: &RoverModel) -> BodyPlan {
     let place = |joint: usize| rover.moving_joints().iter().position(|&moving| moving == joint);
     let wheel = |wheel: &Wheel| {
@@ -17,11 +17,13 @@ pub(crate) fn body_plan(rover: &RoverModel) -> BodyPlan {
             steer: wheel.steer_joint.and_then(|joint| Some((place(joint)?, wheel.steer_sign))),
         })
     };
-    let drives = rover.wheels().iter().flat_map(|wheel| [Some(wheel.drive_joint), wheel.steer_joint]).flatten();
+    let driven = || rover.wheels().iter().filter(|wheel| wheel.is_driven());
+    let steers = rover.wheels().iter().filter_map(|wheel| wheel.steer_joint);
+    let drives = driven().map(|wheel| wheel.drive_joint).chain(steers);
     let motors = drives.chain(rover.servos().iter().map(|servo| servo.joint));
     BodyPlan {
         joints: rover.moving_joints().iter().map(|&joint| rover.joints()[joint].name.clone()).collect(),
-        wheels: rover.wheels().iter().filter_map(wheel).collect(),
+        wheels: driven().filter_map(wheel).collect(),
         motors: motors.filter_map(place).collect(),
     }
 }

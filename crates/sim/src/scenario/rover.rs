@@ -128,6 +128,12 @@ impl RoverSetup {
         format!("{}{link}", self.frame_prefix)
     }
 
+    /// The TF frame of its root link, under `odom`.
+    #[must_use]
+    pub fn base_frame(&self) -> String {
+        self.frame(self.model.base_name())
+    }
+
     /// Its sensors of one kind.
     pub fn sensors_of<S: SensorKind + 'static>(&self) -> impl Iterator<Item = Mounted<'_, S>> {
         self.sensors.iter().filter_map(|sensor| Some(Mounted { spec: S::of(&sensor.spec)?, link: sensor.link }))

@@ -19,6 +19,9 @@ use crate::wheels::wheel_shapes;
 use crate::world::entity::EntityId;
 use crate::world::state::{Notices, RoverEntityState};
 
+/// How far off a line points may be and count as in it, share of their distance from the middle.
+const IN_LINE: f64 = 1e-3;
+
 /// What does not change while a world runs.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -304,7 +307,7 @@ fn link_bounds(rover: &RoverModel) -> Vec<Option<Bounds>> {
     let mut bounds: Vec<_> = rover.links().iter().map(Link::bounds).collect();
     for wheel in rover.wheels() {
         let tread = Bounds::of_half_edges(Vector3::new(wheel.radius_m, 0.5 * wheel.width_m, wheel.radius_m));
-        let tread = tread.seen_from(&Pose::from_parts(Vector3::zeros().into(), wheel.link_from_wheel));
+        let tread = tread.seen_from(&wheel.link_from_wheel);
         let shapes = bounds[wheel.link];
         bounds[wheel.link] = Some(shapes.map_or(tread, |shapes| shapes.joined(tread)));
     }
@@ -312,8 +315,11 @@ fn link_bounds(rover: &RoverModel) -> Vec<Option<Bounds>> {
 }
 
 /// Upward normal of the plane z = a x + b y + c nearest to `points` in height (least
-/// squares); the vertical when they do not span a plane.
+/// squares). Points in a line, as the wheels of one axle are, leave it level across the line.
 fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
+    if let Some(normal) = normal_along_line(points) {
+        return normal;
+    }
     let (mut normal_matrix, mut right_side) = (Matrix3::zeros(), Vector3::zeros());
     for point in points {
         let row = Vector3::new(point.x, point.y, 1.0);
@@ -322,4 +328,19 @@ fn plane_normal(points: &[Vector3<f64>]) -> Vector3<f64> {
     }
     let slopes = normal_matrix.lu().solve(&right_side).filter(|slopes| slopes.iter().all(|slope| slope.is_finite()));
     slopes.map_or(Vector3::z(), |slopes| Vector3::new(-slopes.x, -slopes.y, 1.0).normalize())
+}
+
+/// Upward normal over points that lie in a line as seen from above; none where they span a plane.
+fn normal_along_line(points: &[Vector3<f64>]) -> Option<Vector3<f64>> {
+    let middle = points.iter().sum::<Vector3<f64>>() / points.len().max(1) as f64;
+    let from_middle = || points.iter().map(|point| point - middle);
+    let farthest = from_middle().max_by(|a, b| a.xy().norm().total_cmp(&b.xy().norm()))?;
+    let along = farthest.xy().try_normalize(0.0)?;
+    let off_m = from_middle().map(|point| along.perp(&point.xy()).abs()).fold(0.0, f64::max);
+    if off_m > IN_LINE * farthest.xy().norm() {
+        return None;
+    }
+    let run_m2 = from_middle().map(|point| along.dot(&point.xy()).powi(2)).sum::<f64>();
+    let slope = from_middle().map(|point| along.dot(&point.xy()) * point.z).sum::<f64>() / run_m2;
+    Some(Vector3::new(-slope * along.x, -slope * along.y, 1.0).normalize())
 }

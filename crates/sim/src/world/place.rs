@@ -115,7 +115,10 @@ impl Model {
 /// A rover set down as `fresh` is, at rest, with the angles of its own that only its motors change.
 fn set_down(was: &RoverState, fresh: RoverState, model: &RoverModel) -> RoverState {
     let of_wheels = |joint: usize| {
-        model.wheels().iter().any(|wheel| wheel.drive_joint == joint || wheel.steer_joint == Some(joint))
+        model
+            .wheels()
+            .iter()
+            .any(|wheel| (wheel.is_driven() && wheel.drive_joint == joint) || wheel.steer_joint == Some(joint))
     };
     let is_driven = |joint: usize| of_wheels(joint) || model.servos().iter().any(|servo| servo.joint == joint);
     let joints = model.moving_joints().iter().zip(was.joints.iter().zip(&fresh.joints));

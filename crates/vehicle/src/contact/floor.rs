@@ -24,6 +24,7 @@ pub(crate) const FRICTION: f64 = 0.6;
 pub struct FloorPoints {
     points_m: Vec<Vector3<f64>>,
     reach_m: f64,
+    friction: f64,
 }
 
 /// What a body over hard ground remembers.
@@ -47,16 +48,17 @@ impl FloorPoints {
     #[must_use]
     pub fn new(points_m: Vec<Vector3<f64>>) -> Self {
         let reach_m = points_m.iter().map(Vector3::norm).fold(0.0, f64::max);
-        Self { points_m, reach_m }
+        Self { points_m, reach_m, friction: FRICTION }
     }
 
-    /// Points over the shapes of a link, about 10 cm apart.
-    pub(crate) fn of(collisions: &[Collision]) -> Self {
+    /// Points over the shapes of a link, about 10 cm apart, with a friction of their own where there is one.
+    pub(crate) fn of(collisions: &[Collision], friction: Option<f64>) -> Self {
         let of_one = |collision: &Collision| {
             let place = |point: Vector3<f64>| (collision.link_from_shape * Point3::from(point)).coords;
             shape_points(&collision.shape).into_iter().map(place).collect::<Vec<_>>()
         };
-        Self::new(collisions.iter().flat_map(of_one).collect())
+        let points = Self::new(collisions.iter().flat_map(of_one).collect());
+        Self { friction: friction.unwrap_or(FRICTION), ..points }
     }
 
     /// The ground's wrench on the body about its origin; none where it does not touch.
@@ -78,7 +80,7 @@ impl FloorPoints {
             return None;
         }
         let floor = ContactBody::fixed(body.world_from_body);
-        let law = Law { first: body, second: &floor, friction: FRICTION, dt_s };
+        let law = Law { first: body, second: &floor, friction: self.friction, dt_s };
         let share = Share::of(&scratch.touches);
         let mut wrench = Wrench::default();
         for (&point, touch) in scratch.touching.iter().zip(&scratch.touches) {

@@ -130,16 +130,21 @@ impl ContactRover<'_> {
 
     /// Its wheels, then its parts.
     fn movers(&self, of: usize) -> impl Iterator<Item = Mover> + '_ {
-        let mover = move |party: Party, piece: usize, part: &Part| {
-            let moving = self.rover.body_of_link(part.link);
+        let mover = move |party: Party, piece: usize, part: &Part, moving: ContactBody| {
             let body = if self.stands { ContactBody::fixed(moving.world_from_body) } else { moving };
             let world_from_solid = body.world_from_body * part.link_from_solid;
             Mover { party, of, piece, world_from_solid, body, reach_m: part.solid.reach_m() }
         };
-        let wheels = self.shapes.wheels.iter().enumerate();
-        let wheels = wheels.map(move |(i, wheel)| mover(Party::Wheel(self.id, i as u16), i, wheel));
+        let wheels = self.shapes.wheels.iter().zip(self.rover.model().wheels()).enumerate();
+        let wheels = wheels.map(move |(i, (part, wheel))| {
+            mover(Party::Wheel(self.id, i as u16), i, part, self.rover.body_of_wheel(wheel))
+        });
         let parts = self.shapes.parts.iter().enumerate();
-        wheels.chain(parts.map(move |(i, part)| mover(Party::Part(self.id, i as u16), i, part)))
+        wheels.chain(
+            parts.map(move |(i, part)| {
+                mover(Party::Part(self.id, i as u16), i, part, self.rover.body_of_link(part.link))
+            }),
+        )
     }
 }
 

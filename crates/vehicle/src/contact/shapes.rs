@@ -12,7 +12,7 @@ use crate::model::RoverModel;
 /// A rover's shapes.
 #[derive(Clone, Debug)]
 pub struct ContactShapes {
-    /// The cylinder of each wheel.
+    /// The cylinder of each wheel; about its centre, with the axes of its link.
     pub(crate) wheels: Vec<Part>,
     pub(crate) parts: Vec<Part>,
     /// Link and points of each body that hard ground can carry.
@@ -45,14 +45,16 @@ impl ContactShapes {
         };
         let wheel = |wheel: &crate::Wheel| Part {
             link: wheel.link,
-            link_from_solid: Pose::from_parts(Translation3::identity(), wheel.link_from_wheel),
+            link_from_solid: Pose::from_parts(Translation3::identity(), wheel.link_from_wheel.rotation),
             solid: Solid::wheel(wheel.radius_m, wheel.width_m),
         };
         let touching = links().filter(|(_, link)| !link.collisions.is_empty());
         Self {
             wheels: model.wheels().iter().map(wheel).collect(),
             parts: links().flat_map(|(i, link)| link.collisions.iter().map(move |c| part(i, c))).collect(),
-            floors: touching.map(|(i, link)| (i, FloorPoints::of(&link.collisions))).collect(),
+            floors: touching
+                .map(|(i, link)| (i, FloorPoints::of(&link.collisions, model.ground_friction(i))))
+                .collect(),
         }
     }
 

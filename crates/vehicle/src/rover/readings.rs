@@ -28,17 +28,32 @@ impl Rover {
 
     fn wheel_motion(&self, wheel: &Wheel) -> WheelKinematics {
         let Twist { linear, angular } = self.articulation.twist_of_link(wheel.link);
+        let linear = linear + angular.cross(&self.link_to_centre(wheel));
         WheelKinematics { world_from_wheel: self.world_from_wheel(wheel), linear, angular }
+    }
+
+    /// From the origin of a wheel's link to the wheel's centre, world axes.
+    pub(super) fn link_to_centre(&self, wheel: &Wheel) -> Vector3<f64> {
+        self.articulation.world_from_link(wheel.link).rotation * wheel.link_from_wheel.translation.vector
     }
 
     /// Pose of a wheel's own frame, whose y is the axle.
     pub(super) fn world_from_wheel(&self, wheel: &Wheel) -> Pose {
-        let mut pose = self.articulation.world_from_link(wheel.link);
-        pose.rotation *= wheel.link_from_wheel;
+        let mut pose = self.articulation.world_from_link(wheel.link) * wheel.link_from_wheel;
         if let Some(leaned) = self.leaned(wheel) {
             pose.rotation = leaned * pose.rotation;
         }
         pose
+    }
+
+    /// A wheel as contacts see it: its link, about the wheel's centre.
+    #[must_use]
+    pub fn body_of_wheel(&self, wheel: &Wheel) -> ContactBody {
+        let mut body = self.body_of_link(wheel.link);
+        let to_centre = self.link_to_centre(wheel);
+        body.world_from_body.translation.vector += to_centre;
+        body.linear_m_s += body.angular_rad_s.cross(&to_centre);
+        body
     }
 
     /// The turn, in world axes, by which a wheel's linkage leans it and turns it inward.

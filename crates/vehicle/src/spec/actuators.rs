@@ -148,7 +148,7 @@ impl SuspensionSpec {
     }
 }
 
-/// A revolute joint that swings by itself: a rocker, a bogie, a trailing arm.
+/// A revolute or continuous joint that swings by itself: a rocker, a bogie, a trailing arm.
 #[derive(Clone, Debug, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PassiveSpec {

@@ -1,6 +1,7 @@
 //! `selene check`: validates input files. What a file is, is told by its top-level
 //! keys, else by its folder; a URDF by its extension.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use selene_sensors::{CameraSpec, Pipeline, SensorSpec};
 use selene_sim::{LoadOptions, Model, Scenario, ScenarioError, load_rover};
 use selene_soil::{Law, SoilSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError};
-use selene_vehicle::{incomplete_inertias, read_urdf};
+use selene_vehicle::{Packages, incomplete_inertias, read_urdf};
 
 use crate::args::CheckArgs;
 use crate::fault::Fault;
@@ -114,7 +115,7 @@ fn check_one(kind: Kind, file: &Path, options: &LoadOptions) -> Result<String, S
         Kind::Sensor => return check_sensor(file),
         Kind::Site => return check_site(file, options.data_dir.as_deref()).map(str::to_owned),
         Kind::Urdf => {
-            let (_, _, text) = read_urdf(file).map_err(|e| e.to_string())?;
+            let (_, _, text) = read_urdf(file, &Packages::new(BTreeMap::new())).map_err(|e| e.to_string())?;
             return note_of_inertias(&text, file);
         }
     }

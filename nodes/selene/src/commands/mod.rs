@@ -7,6 +7,7 @@ mod check;
 mod conformance;
 mod fit;
 mod hash;
+mod import;
 mod node;
 mod render;
 mod rig;
@@ -41,6 +42,7 @@ pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> 
         Command::Lidar(args) => node::lidar(&args, ros, log),
         Command::Navigation(args) => node::navigation(&args, ros, log),
         Command::Check(args) => check::check(&args),
+        Command::Import(args) => import::import(&args),
         Command::Render(args) => render::render(&args),
         Command::Rig(command) => rig::rig(&command),
         Command::Sky(args) => sky::sky(&args),
@@ -78,6 +80,7 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
         Command::Check(_)
+        | Command::Import(_)
         | Command::Sky(_)
         | Command::Rig(_)
         | Command::Terrain(_)

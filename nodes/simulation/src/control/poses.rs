@@ -12,7 +12,7 @@ const NORM_TOLERANCE: f64 = 1e-2;
 /// What the default frame is called in `simulation_interfaces`.
 const WORLD: &str = "world";
 
-/// Where a frame is on the map: `map`, `world` or none, a rover's `odom` or `base_link`, or an entity by its name.
+/// Where a frame is on the map: `map`, `world` or none, a rover's `odom` or root link, or an entity by its name.
 pub(super) fn frame(node: &Node, frame_id: &str) -> Result<Pose, String> {
     if ["", frames::MAP, WORLD].contains(&frame_id) {
         return Ok(Pose::identity());
@@ -23,13 +23,13 @@ pub(super) fn frame(node: &Node, frame_id: &str) -> Result<Pose, String> {
         if frame_id == kind.setup().frame(frames::ODOM) {
             return Ok(Pose::identity());
         }
-        if frame_id == kind.setup().frame(frames::BASE_LINK) {
+        if frame_id == kind.setup().base_frame() {
             return Ok(rover.body.world_from_base);
         }
     }
     let pose = world.entity_named(frame_id).and_then(|entity| world.pose(entity));
     pose.ok_or_else(|| {
-        format!("frame '{frame_id}' is not known: map, a rover's odom or base_link and names of entities are allowed")
+        format!("frame '{frame_id}' is not known: map, a rover's odom or root link and names of entities are allowed")
     })
 }
 

@@ -26,7 +26,7 @@ pub(super) fn limits(request: &selene_msgs::MapRequest) -> Result<OccupancyLimit
 /// The cells of a request.
 pub(super) fn window(
     request: &selene_msgs::MapRequest,
-    base_link: &str,
+    base_frame: &str,
     latest: &Snapshot,
     rover: EntityId,
 ) -> Result<MapWindow, String> {
@@ -41,10 +41,10 @@ pub(super) fn window(
     }
     let from_m = match request.header.frame_id.as_str() {
         "" | frames::MAP => Vector3::zeros(),
-        frame if frame == base_link => {
+        frame if frame == base_frame => {
             latest.rover(rover).map_or(Vector3::zeros(), |rover| rover.world_from_base().translation.vector)
         }
-        other => return Err(format!("frame {other}; must be {} or {base_link}", frames::MAP)),
+        other => return Err(format!("frame {other}; must be {} or {base_frame}", frames::MAP)),
     };
     let middle_m = [request.center_x + from_m.x, request.center_y + from_m.y];
     Ok(MapWindow { middle_m, resolution_m: request.resolution, cells: cells.map(|n| n as usize) })

@@ -1,0 +1,103 @@
+//! Where the files are that a URDF names: paths, which are relative to the URDF, `file://` URIs, and
+//! `package://NAME/…`, a file of a ROS package. A package is sought where the rover's file says, then in the sourced
+//! ROS 2 workspaces (`share/NAME` of each folder of AMENT_PREFIX_PATH), then upward from the URDF: a folder NAME with
+//! a `package.xml`, which holds the URDF or lies beside a folder that does.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders of ROS packages.
+#[derive(Clone, Debug, Default)]
+pub struct Packages {
+    given: BTreeMap<String, PathBuf>,
+    prefixes: Vec<PathBuf>,
+}
+
+impl Packages {
+    /// Those of the environment, and before them folders by their packages' names.
+    #[must_use]
+    pub fn new(given: BTreeMap<String, PathBuf>) -> Self {
+        let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+        Self { given, prefixes: env::split_paths(&prefixes).collect() }
+    }
+
+    /// The same with folders that are relative to `folder`.
+    pub(crate) fn beside(given: &BTreeMap<String, PathBuf>, folder: &Path) -> Self {
+        Self::new(given.iter().map(|(name, path)| (name.clone(), folder.join(path))).collect())
+    }
+
+    /// The packages that the text of `urdf` names and where they are, with all that were given.
+    #[must_use]
+    pub fn named_in(&self, text: &str, urdf: &Path) -> BTreeMap<String, PathBuf> {
+        let mut named = self.given.clone();
+        for rest in text.split("package://").skip(1) {
+            let name = rest.split(['/', '"', '\'']).next().unwrap_or_default();
+            if let Some(folder) = self.folder(name, urdf) {
+                named.insert(name.to_owned(), folder);
+            }
+        }
+        named
+    }
+
+    /// The file that `urdf` names as `name`.
+    ///
+    /// # Errors
+    /// Why it is nowhere and what to do about it, without the name.
+    pub(crate) fn find(&self, name: &str, urdf: &Path) -> Result<PathBuf, String> {
+        let (file, told) = match name.split_once("://") {
+            Some(("package", rest)) => (self.in_package(rest, urdf)?, "is the package complete?"),
+            Some(("file", rest)) => (PathBuf::from(rest), "give a path, or package://NAME/…"),
+            Some((scheme, _)) => {
+                return Err(format!("begins with {scheme}://; package://, file:// and paths are allowed"));
+            }
+            None => (folder_of(urdf).join(name), "give a path beside the URDF, or package://NAME/…"),
+        };
+        if file.is_file() { Ok(file) } else { Err(format!("is not a file at {}; {told}", file.display())) }
+    }
+
+    fn in_package(&self, rest: &str, urdf: &Path) -> Result<PathBuf, String> {
+        let (package, file) = rest.split_once('/').unwrap_or((rest, ""));
+        if !is_name(package) {
+            return Err("names no package; package://NAME/… is allowed".to_owned());
+        }
+        let folder = self.folder(package, urdf).ok_or_else(|| {
+            format!(
+                "is in package {package}, which is neither in AMENT_PREFIX_PATH nor above {}; say where: \
+                 `packages: {{{package}: DIR}}` in the rover's file, or `selene import … --package {package}=DIR`",
+                urdf.display()
+            )
+        })?;
+        Ok(folder.join(file))
+    }
+
+    fn folder(&self, package: &str, urdf: &Path) -> Option<PathBuf> {
+        if !is_name(package) {
+            return None;
+        }
+        if let Some(given) = self.given.get(package) {
+            return Some(given.clone());
+        }
+        let sourced =
+            self.prefixes.iter().map(|prefix| prefix.join("share").join(package)).find(|share| share.is_dir());
+        sourced.or_else(|| above(package, urdf))
+    }
+}
+
+/// Whether it is one folder's name, and leads nowhere else.
+fn is_name(package: &str) -> bool {
+    let parts: Vec<_> = Path::new(package).components().collect();
+    matches!(parts[..], [Component::Normal(_)])
+}
+
+/// The folder of a package that holds the URDF, or lies beside a folder that does.
+fn above(package: &str, urdf: &Path) -> Option<PathBuf> {
+    let urdf = urdf.canonicalize().ok()?;
+    let folders = urdf.ancestors().skip(1);
+    let mut candidates = folders.flat_map(|folder| [folder.to_owned(), folder.join(package)]);
+    candidates.find(|folder| folder.ends_with(package) && folder.join("package.xml").is_file())
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("."))
+}
