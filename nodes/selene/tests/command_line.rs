@@ -732,3 +732,79 @@ fn arguments_of_ros_that_nobody_takes_are_refused() {
     assert_refused(&run(&[&drive[..], &["speed:=1.0"]].concat()), &["-p speed:=1.0", "not declared", "use_sim_time"]);
     assert_refused(&run(&[&drive[..], &["use_sim_time:=false"]].concat()), &["use_sim_time", "its own"]);
 }
+
+/// The files of a ROS package with a rover in it, in a folder of the test's own.
+fn description(name: &str) -> PathBuf {
+    let folder = folder(name);
+    let package = folder.join("found_description");
+    std::fs::create_dir_all(package.join("meshes")).expect("a folder");
+    std::fs::write(package.join("package.xml"), "<package/>").expect("written");
+    let plate = "solid plate\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n\
+        endloop\nendfacet\nendsolid plate\n";
+    std::fs::write(package.join("meshes/plate.stl"), plate).expect("written");
+    let urdf = include_str!("../../../crates/vehicle/tests/found.urdf");
+    std::fs::write(package.join("found.urdf"), urdf).expect("written");
+    folder
+}
+
+#[test]
+fn a_urdf_is_imported_with_guesses_to_check_and_a_picture() {
+    let folder = description("import");
+    let [urdf, out] = ["found_description/found.urdf", "rovers"].map(|name| folder.join(name));
+    let [urdf, out] = [&urdf, &out].map(|path| path.to_str().expect("UTF-8"));
+    let told = run(&["import", urdf, "--out", out]);
+    let page = text(&told.stdout);
+    assert!(told.status.success(), "{}", text(&told.stderr));
+    assert!(page.contains("2 driven and 1 free wheels") && page.contains("lines to check"), "{page}");
+    let rover = folder.join("rovers/found.yaml");
+    let yaml = std::fs::read_to_string(&rover).expect("a rover file");
+    assert!(yaml.contains("urdf: \"../found_description/found.urdf\"") && yaml.contains("# check"), "{yaml}");
+    let picture = image::open(folder.join("rovers/found.png")).expect("a picture").to_rgb8();
+    // The root frame is grey-black, the plate 0.8 0.2 0.2 at most: something of it is to be seen.
+    assert!(picture.pixels().any(|pixel| pixel.0[0] > 150 && pixel.0[1] < 60 && pixel.0[2] < 60), "no plate");
+    let checked = run(&["check", rover.to_str().expect("UTF-8")]);
+    assert!(text(&checked.stdout).contains("Rover, OK"), "{}", text(&checked.stderr));
+    assert_refused(&run(&["import", urdf, "--out", out]), &["found.yaml", "is there already", "--force"]);
+    assert!(run(&["import", urdf, "--out", out, "--force"]).status.success());
+}
+
+#[test]
+fn a_xacro_without_its_program_is_refused_with_the_command_to_give() {
+    let folder = description("import-xacro");
+    let file = folder.join("found.urdf.xacro");
+    std::fs::write(&file, "<robot xmlns:xacro=\"http://www.ros.org/wiki/xacro\"><xacro:arg name=\"a\"/></robot>")
+        .expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let mut import = selene(&["import", file, "--out", folder.to_str().expect("UTF-8")]);
+    let output = import.env("PATH", "").output().expect("the program starts");
+    assert_refused(&output, &["found.urdf.xacro", "not installed", "xacro ", "> ROVER.urdf"]);
+    assert_refused(&run(&["check", file]), &["<xacro:arg> is not expanded", "selene import"]);
+    assert_refused(&run(&["import", file, "--package", "a=no/such/folder"]), &["no/such/folder", "is no folder"]);
+    assert_refused(&run(&["import", file, "--xacro", "a"]), &["--xacro", ":="]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_was() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = description("import-expanded");
+    let package = folder.join("found_description");
+    // What stands for the program prints the URDF, with an argument of its own in a comment.
+    let program = folder.join("bin/xacro");
+    std::fs::create_dir_all(folder.join("bin")).expect("a folder");
+    let script = format!("#!/bin/sh\necho \"<!-- $2 -->\"\ncat {}\n", package.join("body.xml").display());
+    std::fs::write(&program, script).expect("written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+    let urdf = std::fs::read_to_string(package.join("found.urdf")).expect("a URDF");
+    std::fs::write(package.join("body.xml"), urdf.replacen("<?xml version=\"1.0\"?>", "", 1)).expect("written");
+    let file = package.join("found.urdf.xacro");
+    std::fs::write(&file, "<robot xmlns:xacro=\"http://www.ros.org/wiki/xacro\"/>").expect("written");
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let out = folder.join("rovers");
+    let arguments = ["import", file.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8"), "--xacro", "a:=b"];
+    let output = selene(&arguments).env("PATH", path).output().expect("the program starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(std::fs::read_to_string(out.join("found.urdf")).expect("a URDF").contains("<!-- a:=b -->"));
+    let yaml = std::fs::read_to_string(out.join("found.yaml")).expect("a rover file");
+    assert!(yaml.contains("found_description: \"../found_description\""), "{yaml}");
+}

@@ -40,11 +40,11 @@ fn a_second_root_or_a_second_parent_is_refused() {
 }
 
 #[test]
-fn a_root_that_is_not_the_base_link_is_refused() {
-    let urdf = URDF.replace("\"base_link\"", "\"chassis\"");
+fn a_root_that_has_the_name_of_a_frame_above_is_refused() {
+    let urdf = URDF.replace("\"base_link\"", "\"odom\"");
     let message = Folder::new("root-name").refusal(YAML, &urdf);
-    let line = format!("rover.urdf:{}:", line_of(&urdf, "<link name=\"chassis\">"));
-    has_all(&message, &[&line, "chassis", "\"base_link\"", "REP-105"]);
+    let line = format!("rover.urdf:{}:", line_of(&urdf, "<link name=\"odom\">"));
+    has_all(&message, &[&line, "\"odom\"", "above a rover"]);
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn names_that_clash_or_lead_nowhere_are_refused() {
 #[test]
 fn what_is_not_modelled_is_refused() {
     urdf_refusal("floating", "type=\"prismatic\"", "type=\"floating\"", &["floating", "prismatic"]);
-    let mimic = "name=\"front_left_drive\" type=\"continuous\"><mimic joint=\"rear_left_drive\"/>";
-    urdf_refusal("mimic", "name=\"front_left_drive\" type=\"continuous\">", mimic, &["mimic"]);
+    let mimic = "name=\"front_left_drive\" type=\"continuous\"><mimic joint=\"tail\"/>";
+    urdf_refusal("mimic", "name=\"front_left_drive\" type=\"continuous\">", mimic, &["mimic", "tail"]);
     urdf_refusal("axis", "<axis xyz=\"0 0 1\"/>", "<axis xyz=\"0 0 0\"/>", &["xyz", "zero"]);
     urdf_refusal(
         "shape",

@@ -8,6 +8,7 @@ mod bad_input;
 mod bad_urdf;
 mod driving;
 mod energy;
+mod found;
 mod ground;
 mod large;
 mod loads;

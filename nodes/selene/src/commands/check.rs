@@ -81,7 +81,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
 
 /// What a file is.
 pub(crate) fn kind_of(file: &Path) -> Result<Kind, String> {
-    if file.extension().is_some_and(|extension| extension == "urdf") {
+    if file.extension().is_some_and(|extension| extension == "urdf" || extension == "xacro") {
         return Ok(Kind::Urdf);
     }
     let bytes = selene_base::input::read_bytes(file, BYTES_MAX).map_err(|e| e.to_string())?;
