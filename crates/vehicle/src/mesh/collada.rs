@@ -1,6 +1,6 @@
 //! Collada files (COLLADA 1.4.1): the triangles that a file's scene shows, in metres. Positions, faces and the transforms
-//! of nodes are read; normals, colours and animations are passed over, and so is `<up_axis>`, as RViz does. Faces are
-//! taken for convex. What would change the shape and is not read is refused with its line.
+//! of nodes are read; normals, colours and animations are passed over, and so is `<up_axis>`, as RViz does. What would
+//! change the shape and is not read is refused with its line.
 //!
 //! `mesh-loader` (0.1.13) has a reader too. It takes strips for fans, applies the transforms of nodes in one another in
 //! the wrong order, and leaves out transforms below a centimetre, an accessor's offset, and all instances of a mesh but one.
@@ -157,6 +157,17 @@ mod tests {
         assert_eq!(cut(&strips), [[0, 1, 3], [3, 1, 2], [0, 1, 2]]);
         let lines = format!(r#"<lines count="1">{INPUT}<p>0 1</p></lines><triangles count="0"/>"#);
         assert!(cut(&lines).is_empty());
+    }
+
+    #[test]
+    fn a_face_with_a_dent_is_cut_without_filling_it() {
+        let list = format!(r#"<polylist count="1">{INPUT}<vcount>4</vcount><p>1 2 3 0</p></polylist>"#);
+        let node = r##"<node><instance_geometry url="#g"/></node>"##;
+        let text = square("", &list, node).replacen("1 1 0 0 1 0</float_array>", "0.2 0.2 0 0 1 0</float_array>", 1);
+        let area = |[a, b, c]: [[f32; 3]; 3]| 0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]));
+        let areas: Vec<_> = shown(&text).into_iter().map(area).collect();
+        assert!(areas.len() == 2 && areas.iter().all(|area| *area > 0.0), "{areas:?}");
+        assert!((areas.iter().sum::<f32>() - 0.2).abs() < 1e-6, "{areas:?}");
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use nalgebra::Point3;
+use nalgebra::{Point3, Vector3};
 use roxmltree::Node;
 
 use super::{Triangle, attribute, children, floats, needed, number, reference, refusal, words};
+
+/// A corner that bends inward by less than this, as a share of the face's size, is taken for straight.
+const STRAIGHT: f64 = 1e-9;
 
 /// The triangles of every geometry that has a mesh, by the geometry's id.
 pub(super) fn read<'a>(root: Node<'a, 'a>) -> Result<BTreeMap<&'a str, Vec<Triangle>>, String> {
@@ -99,7 +102,8 @@ fn add(
     triangles: &mut Vec<Triangle>,
 ) -> Result<(), String> {
     let cut: fn(&[Point3<f64>], &mut Vec<Triangle>) = match primitive.tag_name().name() {
-        "triangles" | "polylist" | "polygons" | "trifans" => cut_fan,
+        "triangles" | "trifans" => cut_fan,
+        "polylist" | "polygons" => cut_face,
         "tristrips" => cut_strip,
         _ => return Ok(()),
     };
@@ -115,6 +119,26 @@ fn add(
 
 fn cut_fan(face: &[Point3<f64>], triangles: &mut Vec<Triangle>) {
     triangles.extend(face[1..].windows(2).map(|pair| [face[0], pair[0], pair[1]]));
+}
+
+/// A face as a fan where it is convex, else by cutting off its ears as they are seen along its normal.
+fn cut_face(face: &[Point3<f64>], triangles: &mut Vec<Triangle>) {
+    let from_first = |pair: &[Point3<f64>]| (pair[0] - face[0]).cross(&(pair[1] - face[0]));
+    let normal: Vector3<f64> = face[1..].windows(2).map(from_first).sum();
+    let corner = |i: usize| face[i % face.len()];
+    let bend = |i: usize| (corner(i + 1) - corner(i)).cross(&(corner(i + 2) - corner(i + 1))).dot(&normal);
+    if (0..face.len()).all(|i| bend(i) >= -STRAIGHT * normal.norm_squared()) {
+        return cut_fan(face, triangles);
+    }
+    let right = normal.cross(&Vector3::ith(normal.abs().imin(), 1.0));
+    let up = normal.cross(&right);
+    let flat: Vec<f64> = face.iter().flat_map(|corner| [corner.coords.dot(&right), corner.coords.dot(&up)]).collect();
+    // It fails only where the numbers do not come in pairs.
+    let Ok(ears) = earcutr::earcut(&flat, &[], 2) else { return cut_fan(face, triangles) };
+    triangles.extend(ears.chunks_exact(3).map(|ear| {
+        let [a, b, c] = [face[ear[0]], face[ear[1]], face[ear[2]]];
+        if (b - a).cross(&(c - a)).dot(&normal) < 0.0 { [a, c, b] } else { [a, b, c] }
+    }));
 }
 
 /// Every other triangle of a strip goes round the other way.
