@@ -1,7 +1,8 @@
-//! Mesh files of visuals: STL and OBJ, read by `mesh-loader`, and Collada, into triangles
+//! Mesh files of visuals: STL and OBJ, read by `mesh-loader`, Collada and glTF, into triangles
 //! in metres. Materials and textures of the file are not used: a URDF says its colours.
 
 mod collada;
+mod gltf;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,12 +40,13 @@ fn parse(bytes: Vec<u8>, path: &Path) -> Result<Triangles, String> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("dae") => collada::read(text(&bytes)?),
+        Some("glb" | "gltf") => without_panic(|| gltf::read(&bytes)),
         Some("stl") => {
             let bytes = whole_stl(bytes)?;
             load(|| loader.load_stl_from_slice(&bytes, path))
         }
         Some("obj") => load(|| loader.load_obj_from_slice_with_reader(&bytes, path, |_| Ok(Vec::new()))),
-        _ => Err("is of a kind that is not known; stl, obj and dae are allowed".to_owned()),
+        _ => Err("is of a kind that is not known; stl, obj, dae, glb and gltf are allowed".to_owned()),
     }
 }
 
