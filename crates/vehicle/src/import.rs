@@ -2,8 +2,8 @@
 //! large its wheels are, and this file writes that down with the numbers that a URDF does not have. Every guess is
 //! marked `# check`.
 //!
-//! The guessed motors suit a robot made for the Earth: together they lift half of its weight there at the rim, and
-//! turn the wheels once a second. A robot's own limits of effort and velocity count instead where they are of that
+//! The guessed motors suit a robot made for the Earth: together they pull at the rims with twice its weight there,
+//! and turn the wheels once a second. A robot's own limits of effort and velocity count instead where they are of that
 //! order; many URDFs have 0 or 1000 there.
 
 mod extent;
@@ -27,8 +27,8 @@ use crate::urdf;
 /// Weight on the Earth and on the Moon, N/kg.
 const EARTH_N_KG: f64 = 9.81;
 const MOON_N_KG: f64 = 1.62;
-/// Share of the weight on the Earth that the motors lift at the rims.
-const LIFTS: f64 = 2.0;
+/// What the motors pull at the rims together, as a share of the weight on the Earth.
+const PULL: f64 = 2.0;
 /// Turns a second of a wheel at the rover's speed, and of one without load.
 const TURNS_HZ: f64 = 1.0;
 const NO_LOAD_HZ: f64 = 1.5;
@@ -186,8 +186,8 @@ impl Sheet<'_> {
     }
 
     fn drive(&self) -> String {
-        let lift_nm = LIFTS * self.mass_kg * EARTH_N_KG * self.radius_m() / self.driven().count() as f64;
-        let stall_nm = self.stated(lift_nm, |joint| joint.effort_max);
+        let pull_nm = PULL * self.mass_kg * EARTH_N_KG * self.radius_m() / self.driven().count() as f64;
+        let stall_nm = self.stated(pull_nm, |joint| joint.effort_max);
         let no_load_rad_s = self.no_load_rad_s();
         format!(
             "\n# The motor of each driven wheel: torque falls linearly from stall to nothing at the no-load speed.\n\
