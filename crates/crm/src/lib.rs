@@ -25,6 +25,7 @@ mod shape;
 mod spec;
 mod state;
 mod step;
+mod surface;
 mod transfer;
 
 pub use body::{Body, Reaction};

@@ -44,26 +44,42 @@ pub(crate) struct Crowd {
 }
 
 impl Scratch {
-    /// Sorts the points by block, those of a block in the order they were in (counting sort).
+    /// Takes over `points`, sorted by block, those of a block in the order they were in
+    /// (counting sort): the one copy of a step, so that its failure leaves them as they were.
     ///
     /// # Errors
     /// When a point has no finite value or is outside of the grid.
-    pub(crate) fn sort(&mut self, model: &Model, bodies: usize) -> Result<(), CrmError> {
-        check(model, &self.points)?;
-        self.points.par_iter().map(|point| model.layout.block_of(point)).collect_into_vec(&mut self.keys);
+    pub(crate) fn take(&mut self, model: &Model, points: &[Point], bodies: usize) -> Result<(), CrmError> {
+        check(model, points)?;
+        points.par_iter().map(|point| model.layout.block_of(point)).collect_into_vec(&mut self.keys);
         self.count(model.layout.block_count());
-        self.spare.clone_from(&self.points);
-        for (point, key) in self.points.iter().zip(&self.keys) {
+        match points.first() {
+            // Every slot is written below.
+            Some(any) => self.points.resize(points.len(), *any),
+            None => self.points.clear(),
+        }
+        for (point, key) in points.iter().zip(&self.keys) {
             let place = &mut self.starts[*key as usize];
-            self.spare[*place as usize] = *point;
+            self.points[*place as usize] = *point;
             *place += 1;
         }
-        std::mem::swap(&mut self.points, &mut self.spare);
         self.touch(model);
         self.tiles.resize(self.crowds.len(), [[0.0; 4]; 512]);
         self.nodes.resize(self.touched.len(), [[0.0; 4]; 64]);
         self.reactions.resize(self.touched.len() * (bodies + 1), Reaction::default());
         Ok(())
+    }
+
+    /// Sorts its own points anew.
+    ///
+    /// # Errors
+    /// As `take`.
+    pub(crate) fn sort(&mut self, model: &Model, bodies: usize) -> Result<(), CrmError> {
+        std::mem::swap(&mut self.points, &mut self.spare);
+        let moved = std::mem::take(&mut self.spare);
+        let taken = self.take(model, &moved, bodies);
+        self.spare = moved;
+        taken
     }
 
     /// Where each block's points begin.

@@ -47,8 +47,8 @@ pub fn step(
         return Err(CrmError::Duration(duration_s));
     }
     bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
-    scratch.points.clone_from(&state.points);
-    let mut stepping = Stepping::new(model, bodies, duration_s, scratch)?;
+    scratch.take(model, &state.points, bodies.len())?;
+    let mut stepping = Stepping::new(model, bodies, duration_s, scratch);
     while stepping.elapsed_s < duration_s {
         stepping.substep()?;
     }
@@ -75,14 +75,14 @@ struct Stepping<'a> {
 }
 
 impl<'a> Stepping<'a> {
-    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch) -> Result<Self, CrmError> {
-        scratch.sort(model, bodies.len())?;
+    /// Of points that were just sorted.
+    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch) -> Self {
         let squares = scratch.points.par_iter().map(|point| point.velocity_m_s.norm_squared());
         let speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
         let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
         let reactions = vec![Reaction::default(); bodies.len()];
         let outcome = Outcome { reactions, ..Outcome::default() };
-        Ok(Self { model, bodies, duration_s, scratch, elapsed_s: 0.0, speed_m_s, body_speed_m_s, way_m: 0.0, outcome })
+        Self { model, bodies, duration_s, scratch, elapsed_s: 0.0, speed_m_s, body_speed_m_s, way_m: 0.0, outcome }
     }
 
     fn substep(&mut self) -> Result<(), CrmError> {

@@ -2,7 +2,7 @@
 //! between them. Every rover that is simulated presses soil here, in a world and on a rig.
 
 use selene_soil::{
-    Conditions, SoilContext, Tyre, TyreCurve, TyreDirection, TyreTrail, WheelContact, WheelMemory, WheelMotion,
+    Conditions, Domain, SoilContext, Tyre, TyreCurve, TyreDirection, TyreTrail, WheelContact, WheelMemory, WheelMotion,
     WheelShape,
 };
 use selene_vehicle::{Rover, RoverModel, TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec};
@@ -60,13 +60,32 @@ pub fn press_wheels(
     conditions: &Conditions,
     contacts: &mut [WheelContact],
 ) {
-    let wheels = shapes.iter().zip(memories).zip(contacts);
-    for (motion, ((shape, memory), contact)) in rover.wheel_motions().into_iter().zip(wheels) {
+    press_wheels_in(context, rover, shapes, memories, conditions, contacts, &[]);
+}
+
+/// The same for wheels each of which is in one of `domains`; in the height field where it has none.
+pub(crate) fn press_wheels_in(
+    context: &mut SoilContext,
+    rover: &Rover,
+    shapes: &[WheelShape],
+    memories: &mut [WheelMemory],
+    conditions: &Conditions,
+    contacts: &mut [WheelContact],
+    domains: &[Domain],
+) {
+    let wheels = shapes.iter().zip(memories).zip(contacts).enumerate();
+    for (motion, (wheel, ((shape, memory), contact))) in rover.wheel_motions().into_iter().zip(wheels) {
         let motion = WheelMotion {
             world_from_wheel: motion.world_from_wheel,
             linear_m_s: motion.linear,
             angular_rad_s: motion.angular,
         };
-        *contact = selene_soil::step(context, shape, memory, &motion, conditions);
+        *contact = match domains.get(wheel).copied().unwrap_or_default() {
+            Domain::Field => selene_soil::step(context, shape, memory, &motion, conditions),
+            Domain::Points(contact) => {
+                memory.enter_points(contact.contact_nodes > 0);
+                contact
+            }
+        };
     }
 }

@@ -1,7 +1,7 @@
 //! Wheel–soil laws: from a wheel's geometry and motion over the ground to the wrench on
 //! the wheel and the rut it leaves, and which law holds where. A law is a pure function of
 //! its parameters, the motion, the ground, the soil's memory and the wheel's; nothing else
-//! is kept.
+//! is kept. In granular windows (`granular`) the soil is points, which have a state of their own.
 
 mod bearing;
 mod bekker_patch;
@@ -9,10 +9,12 @@ mod bulldozing;
 mod contact_patch;
 mod data;
 mod data_spec;
+mod domain;
 pub mod drive_rig;
 mod erosion;
 pub mod fit;
 mod force;
+mod granular;
 mod grip;
 mod law;
 mod memory;
@@ -36,6 +38,8 @@ mod wheel_memory;
 
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
+pub use domain::Domain;
+pub use granular::{CrmKey, GranularError, Window, WindowSpec, WindowState};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
 pub use press::PressScratch;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use selene_base::InputError;
+use selene_crm::CrmSpec;
 
 use crate::law::Law;
 use crate::soil_area::Shape;
@@ -12,16 +13,30 @@ use crate::spec::SoilSpec;
 /// The soils of a site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Soils {
-    default: Law,
+    default: Soil,
     /// Later ones lie over earlier ones.
-    areas: Vec<(Shape, Law)>,
+    areas: Vec<(Shape, Soil)>,
+}
+
+/// A soil: the law of its height field, and what it is as points.
+#[derive(Clone, Debug, PartialEq)]
+struct Soil {
+    law: Law,
+    crm: Option<CrmSpec>,
 }
 
 impl Soils {
     /// One soil everywhere.
     #[must_use]
     pub fn uniform(law: Law) -> Self {
-        Self { default: law, areas: Vec::new() }
+        Self { default: Soil { law, crm: None }, areas: Vec::new() }
+    }
+
+    /// The same where no area lies, with parameters of its points.
+    #[must_use]
+    pub fn with_crm(mut self, crm: CrmSpec) -> Self {
+        self.default.crm = Some(crm);
+        self
     }
 
     /// Reads a scenario's soils. Files are relative to `scenario_dir`; `seed` is the
@@ -31,10 +46,10 @@ impl Soils {
     /// When a file is missing or refused, with its line.
     pub fn load(spec: &SoilsSpec, scenario_dir: &Path, seed: u64) -> Result<Self, InputError> {
         let area = |area: &crate::soil_map::AreaSpec| {
-            Ok((Shape::load(&area.shape, scenario_dir, seed)?, load_law(&scenario_dir.join(&area.soil))?))
+            Ok((Shape::load(&area.shape, scenario_dir, seed)?, load_soil(&scenario_dir.join(&area.soil))?))
         };
         Ok(Self {
-            default: load_law(&scenario_dir.join(&spec.default))?,
+            default: load_soil(&scenario_dir.join(&spec.default))?,
             areas: spec.areas.iter().map(area).collect::<Result<_, InputError>>()?,
         })
     }
@@ -42,12 +57,23 @@ impl Soils {
     /// The law at a place in the map frame, m.
     #[must_use]
     pub fn at(&self, x_m: f64, y_m: f64) -> &Law {
+        &self.soil_at(x_m, y_m).law
+    }
+
+    /// What the soil at a place in the map frame, m, is as points; none where its file does not say.
+    #[must_use]
+    pub fn crm_at(&self, x_m: f64, y_m: f64) -> Option<&CrmSpec> {
+        self.soil_at(x_m, y_m).crm.as_ref()
+    }
+
+    fn soil_at(&self, x_m: f64, y_m: f64) -> &Soil {
         let area = self.areas.iter().rev().find(|(shape, _)| shape.holds(x_m, y_m));
-        area.map_or(&self.default, |(_, law)| law)
+        area.map_or(&self.default, |(_, soil)| soil)
     }
 }
 
-fn load_law(path: &Path) -> Result<Law, InputError> {
+fn load_soil(path: &Path) -> Result<Soil, InputError> {
     let spec = SoilSpec::load(path)?;
-    Law::try_from(&spec).map_err(|error| InputError::content(path, error.to_string()))
+    let law = Law::try_from(&spec).map_err(|error| InputError::content(path, error.to_string()))?;
+    Ok(Soil { law, crm: spec.crm.map(|key| key.soil()) })
 }

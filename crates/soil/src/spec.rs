@@ -1,4 +1,4 @@
-//! Soil files (`config/soil/*.yaml`): a name and one law. The soil contact model's keys
+//! Soil files (`config/soil/*.yaml`): a name, one law, and what the soil is as points. The soil contact model's keys
 //! are its own parameters (Bekker, Mohr–Coulomb, Janosi–Hanamoto), as bevameter reports
 //! give them; the other laws' keys are beside those laws. Values that no soil has are
 //! refused with file, line and what is allowed; bounds are generous, and leave room for rock.
@@ -11,6 +11,7 @@ use selene_base::{InputError, NotOneOf, one_of};
 use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
+use crate::granular::CrmKey;
 use crate::rigid::RigidSpec;
 use crate::slip_map::SlipMapSpec;
 
@@ -31,6 +32,10 @@ pub struct SoilSpec {
     #[garde(dive, custom(of_scm_alone(&self.law)))]
     #[serde(default)]
     pub bulldozing: Option<BulldozingSpec>,
+    /// The same soil as points, for a scenario's granular windows; without it, no window is allowed there.
+    #[garde(dive)]
+    #[serde(default)]
+    pub crm: Option<CrmKey>,
 }
 
 /// The closed set of laws.

@@ -15,6 +15,7 @@ pub(crate) enum LawKind {
     Data,
     Rigid,
     SlipMap,
+    Points,
 }
 
 /// What one wheel remembers.
@@ -50,6 +51,13 @@ impl WheelMemory {
     pub fn carrying(load_n: f64) -> Self {
         let is_load_known = load_n.is_finite() && load_n > 0.0;
         Self { load_n: if is_load_known { load_n } else { 0.0 }, is_load_known, ..Self::default() }
+    }
+
+    /// The wheel is in granular soil now, which remembers for itself.
+    pub fn enter_points(&mut self, is_down: bool) {
+        self.enter(LawKind::Points);
+        self.leave();
+        self.is_down = is_down;
     }
 
     /// The wheel is on a law of this kind now.

@@ -56,7 +56,7 @@ impl Contacts {
 
     fn act(&mut self, rover: &Rover, rocks: &mut [LooseRock], ground: &GroundPatch, dt_s: f64) -> &ContactForces {
         let Self { shapes, solids, floors, memory, scratch, forces } = self;
-        let mut rovers = [ContactRover { id: 0, rover, stands: false, shapes, floors, forces }];
+        let mut rovers = [ContactRover { id: 0, rover, stands: false, shapes, floors, in_points: &[], forces }];
         let mut group = ContactGroup { ground, rock_solids: solids, obstacles: &[], rovers: &mut rovers, rocks };
         group.act(memory, scratch, dt_s);
         forces

@@ -102,6 +102,12 @@ pub enum NodeError {
         /// Those that there are.
         known: String,
     },
+    /// A world with granular soil is not shared between processes.
+    #[error("granular window '{window}': a world with one cannot be shared; simulate all rovers in one process")]
+    NotShared {
+        /// The window.
+        window: String,
+    },
     /// Another process simulates a rover already.
     #[error("rover {rover} is simulated by process {process} of run {run} already; give each rover to one process")]
     RoverTaken {

@@ -86,6 +86,7 @@ impl Node {
                 (World::resume(&context.model, state, &context.folders)?, Some(recent))
             }
         };
+        context.model.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));
         if options.shared.is_none() {
             options.settings.begin_world(&mut world);
         }

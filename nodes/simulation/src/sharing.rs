@@ -108,6 +108,9 @@ impl Sharing {
     /// `begins` says where this process begins: all of one world begin at the same place.
     pub(crate) fn open(context: &NodeContext, shared: &SharedRovers, begins: String) -> Result<Self, NodeError> {
         let NodeContext { links, model, .. } = context;
+        if let Some(window) = model.windows().first() {
+            return Err(NodeError::NotShared { window: window.name().to_owned() });
+        }
         let own = numbers(model, "--own", &shared.own)?;
         let (sender, arrived) = channel();
         let process = RunId::random().to_string();

@@ -4,6 +4,7 @@
 mod child;
 mod convoy;
 mod free;
+mod granular;
 mod hour;
 mod images;
 mod instruments;
@@ -92,10 +93,12 @@ enum Name {
     HilTickP999S,
     LockstepOverheadS,
     Imu1khzCoreShare,
+    CrmPointsPerS,
+    CrmViperRtf,
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 36] = [
+const FIGURES: [(Name, &str, &str, Asked); 38] = [
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::ScmWithBulldozingOverWithout, "scm_with_bulldozing_over_without", "", Asked::AtMost(1.3)),
@@ -132,6 +135,8 @@ const FIGURES: [(Name, &str, &str, Asked); 36] = [
     (Name::HilTickP999S, "hil_tick_p999_s", "s", Asked::AtMost(0.0005)),
     (Name::LockstepOverheadS, "lockstep_overhead_s", "s", Asked::AtMost(0.0003)),
     (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Asked::AtMost(0.01)),
+    (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Asked::AtLeast(2e7)),
+    (Name::CrmViperRtf, "crm_viper_rtf", "wall/simulated", Asked::AtMost(1.0)),
 ];
 
 /// Figures of the hour's drive.
@@ -254,6 +259,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::HilTickP999S => loops::tick_p999_s()?,
         Name::LockstepOverheadS => loops::overhead_s(setting)?,
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
+        Name::CrmPointsPerS => granular::points_per_s(setting)?,
+        Name::CrmViperRtf => granular::viper_real_time_factor(setting)?,
     })
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use garde::Validate;
 use selene_base::{InputError, SimTime, input};
 use selene_sky::{CatalogueStar, Direction, KernelError, SiteSky, StarError, Utc};
-use selene_soil::Soils;
+use selene_soil::{Soils, WindowSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
 use selene_vehicle::VehicleError;
 
@@ -92,6 +92,8 @@ pub struct Scenario {
     pub stars: Arc<[CatalogueStar]>,
     /// The soils.
     pub soils: Soils,
+    /// Granular windows, in the order of the file.
+    pub granular: Vec<WindowSpec>,
     /// The rovers, in the order of the file.
     pub rovers: Vec<RoverSetup>,
     /// Objects that stand fast, in the order of the file.
@@ -174,6 +176,7 @@ impl Scenario {
             stars: stars.into(),
             site,
             soils: Soils::load(&spec.soil, folder, seed)?,
+            granular: spec.granular,
             rovers,
             objects,
             loose_rocks: spec.loose_rocks,
@@ -186,6 +189,7 @@ impl Scenario {
             data_dir: options.data_dir.clone(),
         };
         scenario.refuse_repeated_names(path)?;
+        scenario.refuse_repeated_windows(path)?;
         scenario.refuse_places_off_the_site(path)?;
         Ok(scenario)
     }
@@ -244,6 +248,15 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Names of granular windows must differ.
+    fn refuse_repeated_windows(&self, path: &Path) -> Result<(), InputError> {
+        let mut known = BTreeSet::new();
+        match self.granular.iter().find(|window| !known.insert(&window.name)) {
+            Some(window) => Err(InputError::content(path, format!("two granular windows are named '{}'", window.name))),
+            None => Ok(()),
+        }
     }
 
     /// Names of rovers and objects must differ, and so must the namespaces of rovers.

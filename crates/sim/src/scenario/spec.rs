@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use garde::Validate;
 use selene_base::{InputError, SimTime, input};
 use selene_sky::Utc;
-use selene_soil::SoilsSpec;
+use selene_soil::{SoilsSpec, WindowSpec};
 use selene_terrain::ReflectanceSpec;
 use serde::{Deserialize, Deserializer};
 
@@ -18,6 +18,8 @@ use crate::scenario::sky::SkySpec;
 pub(crate) const ROVERS_MAX: usize = 256;
 /// Sensors of one rover at most.
 const SENSORS_MAX: usize = 64;
+/// Granular windows of one world at most.
+const WINDOWS_MAX: usize = 16;
 /// Lamps of one rover at most.
 const LAMPS_MAX: usize = 16;
 
@@ -51,6 +53,10 @@ pub struct ScenarioSpec {
     /// The soil's file, or a default soil with areas of others.
     #[garde(dive)]
     pub soil: SoilsSpec,
+    /// Where soil becomes points as soon as something drives or digs there.
+    #[garde(dive, length(max = WINDOWS_MAX))]
+    #[serde(default)]
+    pub granular: Vec<WindowSpec>,
     /// The one rover, in short.
     #[garde(dive)]
     #[serde(default)]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Conditions, MemoryPatch, SoilContext, WheelContact, WrittenMemory};
+use selene_soil::{Conditions, Domain, GranularError, MemoryPatch, SoilContext, WheelContact, WrittenMemory};
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
     ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, FloorMemory, LooseRock, LooseRockState,
@@ -20,9 +20,10 @@ use selene_vehicle::contact::{
 };
 use selene_vehicle::{Forces, Rover, Targets};
 
-use crate::wheels::press_wheels;
+use crate::wheels::press_wheels_in;
 use crate::world::entity::EntityId;
 use crate::world::exchange::{Share, SteppedBy};
+use crate::world::granular::GroupWindow;
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
 
@@ -32,6 +33,8 @@ pub(crate) struct Members {
     pub(crate) rovers: Vec<EntityId>,
     pub(crate) rocks: Vec<u32>,
     pub(crate) objects: Vec<EntityId>,
+    /// Granular windows.
+    pub(crate) windows: Vec<u32>,
     pub(crate) tiles: BTreeSet<TileIndex>,
 }
 
@@ -39,9 +42,13 @@ pub(crate) struct Members {
 #[derive(Debug)]
 pub(crate) struct RoverScratch {
     pub(crate) rover: Rover,
+    /// What each wheel is in.
+    pub(crate) domains: Vec<Domain>,
     pub(crate) contacts: Vec<WheelContact>,
     pub(crate) soil_on_wheel: Vec<Wrench>,
     pub(crate) forces: ContactForces,
+    /// Links in granular soil, and what it does to each about its origin.
+    pub(crate) in_points: Vec<(usize, Wrench)>,
     pub(crate) targets: Targets,
     /// Velocity of the base when the heartbeat began, m/s.
     pub(crate) before_m_s: Vector3<f64>,
@@ -55,12 +62,14 @@ pub(crate) struct GroupScratch {
     memory: MemoryPatch,
     soil: selene_soil::PressScratch,
     contact: ContactScratch,
+    /// Of each granular window.
+    points: BTreeMap<u32, selene_crm::Scratch>,
 }
 
 /// A rover in a group.
 pub(crate) struct GroupRover {
     pub(crate) id: EntityId,
-    kind: Arc<RoverKind>,
+    pub(crate) kind: Arc<RoverKind>,
     pub(crate) state: RoverEntityState,
     pub(crate) scratch: RoverScratch,
     /// Where another process steps it, it only moves on here with the motion that it had.
@@ -72,6 +81,9 @@ pub(crate) struct Group {
     pub(crate) rovers: Vec<GroupRover>,
     rocks: Vec<LooseRock>,
     solids: Vec<ConvexSolid>,
+    windows: Vec<GroupWindow>,
+    /// What granular soil does to each rock in it.
+    on_rocks: Vec<Option<Wrench>>,
     obstacles: Vec<Obstacle>,
     contacts: ContactMemory,
     pub(crate) scratch: GroupScratch,
@@ -84,13 +96,23 @@ impl RoverScratch {
     pub(crate) fn new(rover: Rover) -> Self {
         let wheels = rover.model().wheels().len();
         Self {
+            domains: vec![Domain::Field; wheels],
             contacts: vec![WheelContact::default(); wheels],
             soil_on_wheel: vec![Wrench::default(); wheels],
             forces: ContactForces::default(),
+            in_points: Vec::new(),
             targets: Targets::default(),
             before_m_s: Vector3::zeros(),
             rover,
         }
+    }
+}
+
+impl RoverScratch {
+    /// Nothing of the rover is in granular soil.
+    fn leave_points(&mut self) {
+        self.domains.fill(Domain::Field);
+        self.in_points.clear();
     }
 }
 
@@ -107,6 +129,7 @@ impl GroupScratch {
             tiles: tiles.clone(),
             soil: selene_soil::PressScratch::default(),
             contact: ContactScratch::default(),
+            points: BTreeMap::new(),
         }
     }
 }
@@ -143,9 +166,17 @@ impl Group {
             Party::Wheel(id, _) | Party::Part(id, _) => members.rovers.contains(&EntityId(*id)),
             Party::FixedRock(_) | Party::Obstacle(..) => false,
         };
+        let window = |&id: &u32| {
+            let window = Arc::clone(model.windows().get(id as usize)?);
+            let points = scratch.points.remove(&id).unwrap_or_default();
+            Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
+        };
+        let windows = members.windows.iter().filter_map(window).collect();
         let obstacles = members.objects.iter().filter_map(|id| Some(model.objects().get(id)?.obstacle.clone()));
         Self {
             solids: rocks.iter().map(|rock| solid_of(rock, &scratch.ground)).collect(),
+            windows,
+            on_rocks: vec![None; rocks.len()],
             contacts: state.contacts.split_off(is_member),
             obstacles: obstacles.collect(),
             rovers,
@@ -172,6 +203,10 @@ impl Group {
             rovers.insert(id, scratch);
         }
         state.rocks.extend(self.rocks.into_iter().map(|rock| (rock.id, rock.state)));
+        for GroupWindow { id, state: of, scratch, .. } in self.windows {
+            state.granular.insert(id, of);
+            self.scratch.points.insert(id, scratch);
+        }
         state.contacts.join(&mut self.contacts);
         self.scratch.ground.give_back(&mut state.ruts);
         self.scratch.memory.give_back(&mut state.soil);
@@ -179,9 +214,10 @@ impl Group {
     }
 
     /// Makes all steps of a heartbeat.
-    pub(crate) fn run(&mut self, model: &Model, steps: usize, shared: bool) {
+    pub(crate) fn run(&mut self, model: &Model, steps: usize, shared: bool) -> Result<(), GranularError> {
         let conditions = model.conditions();
-        for _ in 0..steps {
+        for step in 0..steps {
+            self.move_points(step)?;
             self.press_soil(model, &conditions);
             self.touch(model, &conditions);
             for rover in &mut self.rovers {
@@ -190,10 +226,28 @@ impl Group {
             let gravity = model.gravity_m_s2();
             self.rocks.iter_mut().for_each(|rock| rock.step(&gravity, conditions.dt_s));
         }
+        let GroupScratch { ground, memory, .. } = &mut self.scratch;
+        for window in &mut self.windows {
+            window.settle(ground, memory, steps as f64 * conditions.dt_s)?;
+        }
         self.edits = self.scratch.ground.take_edits();
         if shared {
             self.memory = self.scratch.memory.take_written();
         }
+        Ok(())
+    }
+
+    /// Steps granular soil, and tells those in it what it does to them.
+    fn move_points(&mut self, step: usize) -> Result<(), GranularError> {
+        if step > 0 && self.windows.is_empty() {
+            return Ok(());
+        }
+        let Self { windows, rovers, rocks, on_rocks, scratch, .. } = self;
+        windows.iter_mut().try_for_each(|window| window.exchange(step, rovers, rocks, &scratch.ground))?;
+        rovers.iter_mut().for_each(|rover| rover.scratch.leave_points());
+        on_rocks.fill(None);
+        windows.iter().for_each(|window| window.share_out(rovers, on_rocks, &scratch.ground));
+        Ok(())
     }
 
     /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground
@@ -206,8 +260,13 @@ impl Group {
             rover.press(&mut SoilContext { soils, ground, memory, scratch: soil }, conditions);
         }
         let mut context = SoilContext { soils: &model.scenario().soils, ground, memory, scratch: soil };
-        let awake = self.rocks.iter_mut().zip(&mut self.solids).filter(|(rock, _)| !rock.asleep());
-        awake.for_each(|(rock, solid)| press_rock(&mut context, rock, solid, conditions));
+        let rocks = self.rocks.iter_mut().zip(&mut self.solids).zip(&self.on_rocks);
+        for ((rock, solid), of_points) in rocks.filter(|((rock, _), _)| !rock.asleep()) {
+            match of_points {
+                Some(wrench) => rock.add(wrench),
+                None => press_rock(&mut context, rock, solid, conditions),
+            }
+        }
     }
 
     /// Contacts of rovers and loose rocks with rocks, obstacles and each other, and of bodies with the ground.
@@ -244,14 +303,14 @@ impl GroupRover {
     }
 
     /// Whether this process does not step it.
-    fn is_ghost(&self) -> bool {
+    pub(crate) fn is_ghost(&self) -> bool {
         self.stepped_by != SteppedBy::This
     }
 
     fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
         let Self { kind, state, scratch, .. } = self;
-        let RoverScratch { rover, contacts, soil_on_wheel, .. } = scratch;
-        press_wheels(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts);
+        let RoverScratch { rover, contacts, soil_on_wheel, domains, .. } = scratch;
+        press_wheels_in(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts, domains);
         for (contact, wrench) in contacts.iter().zip(soil_on_wheel) {
             state.notices.count(contact);
             *wrench = contact.wrench;
@@ -268,13 +327,15 @@ impl GroupRover {
             stands,
             shapes: &self.kind.contact_shapes,
             floors,
+            in_points: &self.scratch.in_points,
             forces: &mut self.scratch.forces,
         }
     }
 
-    /// Adds what contacts do to wheels to what the soil does.
+    /// Adds what contacts do to wheels to what the soil does, and what granular soil does to links.
     fn add_contacts(&mut self) {
-        let RoverScratch { soil_on_wheel, forces, contacts, .. } = &mut self.scratch;
+        let RoverScratch { soil_on_wheel, forces, contacts, in_points, .. } = &mut self.scratch;
+        forces.on_links.extend_from_slice(in_points);
         for ((soil, touched), contact) in soil_on_wheel.iter_mut().zip(&forces.on_wheels).zip(contacts) {
             soil.force += touched.force;
             soil.torque += touched.torque;

@@ -4,6 +4,7 @@
 mod driven;
 mod entity;
 mod exchange;
+mod granular;
 mod group;
 mod inspect;
 mod model;

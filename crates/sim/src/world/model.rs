@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_sensors::{BodySensor, ForceTorqueSpec};
-use selene_soil::{Conditions, Soils, WheelMemory, WheelShape};
+use selene_soil::{Conditions, Soils, WheelMemory, WheelShape, Window};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
@@ -17,6 +17,7 @@ use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, Scenari
 use crate::scenario::{from_site, laid};
 use crate::wheels::wheel_shapes;
 use crate::world::entity::EntityId;
+use crate::world::granular::{self, Digger};
 use crate::world::state::{Notices, RoverEntityState};
 
 /// How far off a line points may be and count as in it, share of their distance from the middle.
@@ -31,6 +32,7 @@ pub struct Model {
     rovers: BTreeMap<EntityId, Arc<RoverKind>>,
     objects: BTreeMap<EntityId, Arc<ObjectKind>>,
     rocks: BTreeMap<u32, Arc<RockInertia>>,
+    windows: Arc<[Arc<Window>]>,
     /// Loose rocks as they lie at the start.
     loose: Arc<[LooseRockSetup]>,
 }
@@ -43,6 +45,8 @@ pub struct RoverKind {
     pub(crate) follower: Option<RouteFollower>,
     pub(crate) wheel_shapes: Vec<WheelShape>,
     pub(crate) contact_shapes: ContactShapes,
+    /// Its bodies as granular soil meets them.
+    pub(crate) diggers: Vec<Digger>,
     pub(crate) reach_m: f64,
     /// The box about each link, in the link's frame.
     pub(crate) link_bounds: Vec<Option<Bounds>>,
@@ -73,7 +77,7 @@ impl Model {
     /// Makes the ground and prepares all that the scenario names: the slow part of a start.
     ///
     /// # Errors
-    /// When the site's elevation data are missing or refused, or a loose rock cannot be laid.
+    /// When the site's elevation data are missing or refused, or a loose rock or a granular window cannot be.
     pub fn new(scenario: Arc<Scenario>) -> Result<Self, ScenarioError> {
         let terrain = scenario.terrain()?;
         Self::on(scenario, terrain)
@@ -82,14 +86,16 @@ impl Model {
     /// The same on another ground than that of the scenario's site.
     ///
     /// # Errors
-    /// When a loose rock cannot be laid.
+    /// When a loose rock cannot be laid, or a granular window cannot be.
     pub fn on(scenario: Arc<Scenario>, mut terrain: Terrain) -> Result<Self, ScenarioError> {
         let mut loose = from_site(&scenario, &terrain);
         terrain.loosen(loose.iter().map(|rock| rock.id));
         loose.extend(laid(&scenario, &terrain, &Ruts::default())?);
-        Ok(Self::of(scenario, Arc::new(terrain), loose))
+        let windows = granular::windows(&scenario, &terrain)?;
+        Ok(Self { windows, ..Self::of(scenario, Arc::new(terrain), loose) })
     }
 
+    /// Without granular windows.
     fn of(scenario: Arc<Scenario>, terrain: Arc<Terrain>, loose: Vec<LooseRockSetup>) -> Self {
         terrain.expect_viewers(scenario.rovers.len());
         let numbers = (1..).map(EntityId);
@@ -103,6 +109,7 @@ impl Model {
             rovers: numbers.zip(rovers).collect(),
             objects: objects.collect(),
             rocks: BTreeMap::new(),
+            windows: Arc::default(),
             loose: loose.into(),
             terrain,
             scenario,
@@ -139,6 +146,18 @@ impl Model {
     #[must_use]
     pub fn rocks(&self) -> &BTreeMap<u32, Arc<RockInertia>> {
         &self.rocks
+    }
+
+    /// The granular windows, in the order of the scenario.
+    #[must_use]
+    pub fn windows(&self) -> &[Arc<Window>] {
+        &self.windows
+    }
+
+    /// What is to be said of this world once, when it begins.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.windows.iter().filter_map(|window| window.remark()).collect()
     }
 
     /// The rover of this name.
@@ -200,6 +219,7 @@ impl RoverKind {
             follower: setup.route.as_ref().map(|route| RouteFollower::new(route, [x_m, y_m])),
             wheel_shapes: wheel_shapes(&setup.model),
             contact_shapes: ContactShapes::new(&setup.model),
+            diggers: granular::diggers(&setup.model),
             reach_m: setup.model.reach_m(),
             link_bounds: link_bounds(&setup.model),
             body_sensors: setup.sensors.iter().filter_map(|sensor| setup.body_sensor(sensor)).collect(),

@@ -57,6 +57,11 @@ impl Model {
         {
             return Some(format!("it has no loose rock {id}, or that is nowhere"));
         }
+        let mut windows = self.windows().iter().zip(0..);
+        let all_fit = windows.all(|(window, id)| state.granular.get(&id).is_some_and(|of| window.fits(of)));
+        if state.granular.len() != self.windows().len() || !all_fit {
+            return Some("it has other granular windows, or soil was lost in one".to_owned());
+        }
         let free = |id: &EntityId| *id < state.next_entity;
         let all_numbered = state.rovers.keys().chain(&state.objects).all(free);
         (!all_numbered).then(|| format!("number {} is given twice", state.next_entity))

@@ -7,7 +7,7 @@ use std::io;
 
 use selene_base::SimTime;
 use selene_sensors::{SensorMemory, SensorSetting};
-use selene_soil::{SoilMemory, WheelContact, WheelMemory};
+use selene_soil::{SoilMemory, WheelContact, WheelMemory, WindowState};
 use selene_terrain::{ClipmapCentre, Ruts};
 use selene_vehicle::RoverState;
 use selene_vehicle::contact::{ContactMemory, FloorMemory, LooseRockState};
@@ -38,6 +38,8 @@ pub struct State {
     pub ruts: Ruts,
     /// What the soil remembers of it.
     pub soil: SoilMemory,
+    /// The granular windows, by their place in the scenario.
+    pub granular: BTreeMap<u32, WindowState>,
     /// How many entities were added and removed since the start.
     pub entities_version: u64,
     /// What was added while the world ran, in order, with its number; also what was removed again, since

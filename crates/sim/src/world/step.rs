@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_base::SimTime;
-use selene_soil::WrittenMemory;
+use selene_soil::{GranularError, WrittenMemory};
 use selene_terrain::{Edit, Node, TileIndex, TileRect};
 use selene_vehicle::contact::Party;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
@@ -65,6 +65,14 @@ pub enum WorldError {
         /// When.
         time: SimTime,
     },
+    /// Granular soil cannot go on.
+    #[error("at {time}: {source}")]
+    Granular {
+        /// Why.
+        source: GranularError,
+        /// When.
+        time: SimTime,
+    },
     /// Two bodies are in one place at the start.
     #[error("{first} starts {depth_m:.3} m inside {second}; start it elsewhere, or higher by `z_m`")]
     Inside {
@@ -106,8 +114,8 @@ impl Model {
     /// Steps one heartbeat and takes a snapshot.
     ///
     /// # Errors
-    /// When a rover leaves the ground, a state is no longer finite or the scenario's kernels end. The
-    /// state is then whole, and as far as it came.
+    /// When a rover leaves the ground, a state is no longer finite, granular soil cannot go on or the scenario's
+    /// kernels end. The state is then whole, and as far as it came.
     pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
         for (rover, command) in inputs.commands {
             if let (Some(kind), Some(of)) = (self.rovers().get(rover), state.rovers.get_mut(rover)) {
@@ -116,7 +124,7 @@ impl Model {
         }
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
-        let edits = self.advance(state, inputs, scratch);
+        let edits = self.advance(state, inputs, scratch)?;
         state.time += self.scenario().heartbeat;
         state.sequence += 1;
         self.check(state)?;
@@ -175,7 +183,7 @@ impl Model {
     }
 
     /// All steps of a heartbeat, group by group; the ground that changed.
-    fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Vec<Edit> {
+    fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Vec<Edit>, WorldError> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
         let Scratch { rovers, groups: spare, written, .. } = scratch;
         let mut used = Vec::new();
@@ -183,10 +191,10 @@ impl Model {
         let (share, shared) = (inputs.share, inputs.share.is_some());
         members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
         let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
-        match &mut groups[..] {
-            [alone] => alone.run(self, steps, shared),
-            several => several.par_iter_mut().for_each(|group| group.run(self, steps, shared)),
-        }
+        let ran: Vec<_> = match &mut groups[..] {
+            [alone] => vec![alone.run(self, steps, shared)],
+            several => several.par_iter_mut().map(|group| group.run(self, steps, shared)).collect(),
+        };
         let (mut edits, mut memory) = (Vec::new(), WrittenMemory::default());
         for mut group in groups {
             edits.append(&mut group.edits);
@@ -202,7 +210,8 @@ impl Model {
         self.pack_what_is_left(state, &members, spare);
         *spare = used;
         edits.sort_by_key(|edit| (edit.tile_index(), edit.node));
-        edits
+        let failed = ran.into_iter().find_map(Result::err);
+        failed.map_or(Ok(edits), |source| Err(WorldError::Granular { source, time: state.time }))
     }
 
     /// Packs the tiles that groups left.
@@ -231,6 +240,13 @@ impl Model {
             let Some(tiles) = rock_tiles(&id) else { continue };
             join(&mut groups, Members { rocks: vec![id], tiles: tiles.tiles().collect(), ..Members::default() });
         }
+        for (&id, of) in &state.granular {
+            let Some(window) = self.windows().get(id as usize) else { continue };
+            let tiles: BTreeSet<_> = window.tiles().tiles().collect();
+            if of.is_flowing() || groups.iter().any(|group| !group.tiles.is_disjoint(&tiles)) {
+                join(&mut groups, Members { windows: vec![id], tiles, ..Members::default() });
+            }
+        }
         for (&id, _) in state.rocks.iter().filter(|(_, rock)| rock.asleep()) {
             let Some(tiles) = rock_tiles(&id) else { continue };
             let near = |group: &&mut Members| tiles.tiles().any(|tile| group.tiles.contains(&tile));
@@ -246,7 +262,10 @@ impl Model {
                 group.objects.push(*id);
             }
         }
-        groups.iter_mut().for_each(|group| group.rocks.sort_unstable());
+        for group in &mut groups {
+            group.rocks.sort_unstable();
+            group.windows.sort_unstable();
+        }
         groups
     }
 
@@ -356,7 +375,7 @@ impl Model {
 fn is_stepped_here(of: &Members, share: &Share) -> bool {
     let mut stepped = of.rovers.iter().map(|id| share.steps(*id)).filter(|by| *by != SteppedBy::Nobody).peekable();
     if stepped.peek().is_none() {
-        return share.leads && !of.rocks.is_empty();
+        return share.leads && !(of.rocks.is_empty() && of.windows.is_empty());
     }
     stepped.any(|by| by == SteppedBy::This)
 }
@@ -398,10 +417,11 @@ fn targets(kind: &RoverKind, of: &mut RoverEntityState, rover: &Rover, now: SimT
 fn join(groups: &mut Vec<Members>, mut new: Members) {
     let meets = |group: &Members| new.tiles.iter().any(|tile: &TileIndex| group.tiles.contains(tile));
     let (met, apart): (Vec<_>, Vec<_>) = std::mem::take(groups).into_iter().partition(|group| meets(group));
-    for Members { mut rovers, mut rocks, mut objects, mut tiles } in met {
+    for Members { mut rovers, mut rocks, mut objects, mut windows, mut tiles } in met {
         new.rovers.append(&mut rovers);
         new.rocks.append(&mut rocks);
         new.objects.append(&mut objects);
+        new.windows.append(&mut windows);
         new.tiles.append(&mut tiles);
     }
     *groups = apart;

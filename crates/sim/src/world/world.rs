@@ -53,6 +53,7 @@ impl Model {
             contacts: Default::default(),
             ruts,
             soil,
+            granular: Default::default(),
             entities_version: 0,
             spawned: Vec::new(),
             next_entity: self.first_free(),
@@ -65,6 +66,8 @@ impl Model {
         }
         self.check(&state)?;
         let edits = embed_rocks(self, &mut state);
+        let windows = self.windows().iter().zip(0..);
+        state.granular = windows.map(|(of, id)| (id, of.at_rest(self.terrain(), &state.ruts))).collect();
         let of_rover = |party: &Party| matches!(party, Party::Wheel(..) | Party::Part(..));
         self.refuse_overlaps(&mut state, &mut Scratch::default(), of_rover)?;
         Ok((state, edits))

@@ -5,6 +5,7 @@ mod common;
 mod driver;
 mod exchange;
 mod going_back;
+mod granular;
 mod many_rovers;
 mod place;
 mod spawn;

@@ -22,10 +22,10 @@ use serde_json::Value;
 
 const FIRST: EntityId = EntityId(1);
 
-/// What is empty in a small state: ground and soil memory, whose own changes are tried by themselves.
-const EMPTY: [&str; 2] = ["/ruts", "/soil"];
+/// What is empty in a small state: ground, soil memory and granular soil, whose own changes are tried by themselves.
+const EMPTY: [&str; 3] = ["/granular", "/ruts", "/soil"];
 /// Kinds of laws as a wheel remembers them: of all that is written, words that no other word can stand for.
-const LAWS: [&str; 5] = ["None", "Scm", "Data", "Rigid", "SlipMap"];
+const LAWS: [&str; 6] = ["None", "Scm", "Data", "Rigid", "SlipMap", "Points"];
 
 /// A rover that drives into a loose rock, beside another; hard ground away from both.
 fn busy() -> World {

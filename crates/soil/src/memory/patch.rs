@@ -129,6 +129,15 @@ impl MemoryPatch {
         }
     }
 
+    /// A node's soil was moved by something that the memory knows nothing of: all of it is lost.
+    pub(crate) fn forget(&mut self, node: Node) {
+        if self.node(node).is_some()
+            && let Some(own) = self.own(node.tile())
+        {
+            *own.write(node.within()) = NodeMemory::UNTOUCHED;
+        }
+    }
+
     /// Moves soil onto a node that nothing presses, or away from it, and leaves it unsettled. What
     /// rounding to a stored height keeps back is carried to the next node of the tile.
     pub(crate) fn raise(&mut self, node: Node, by_m: f64, ground: &mut GroundPatch) {

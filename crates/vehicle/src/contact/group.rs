@@ -47,6 +47,8 @@ pub struct ContactRover<'a> {
     /// What its bodies remember of hard ground, one for each of `ContactShapes::floor_count`; none where the ground
     /// need not hold it.
     pub floors: &'a mut [FloorMemory],
+    /// Links that granular soil carries, with what it does to them: the ground does not hold them too.
+    pub in_points: &'a [(usize, Wrench)],
     /// Takes the forces.
     pub forces: &'a mut ContactForces,
 }
@@ -171,6 +173,10 @@ impl ContactGroup<'_, '_> {
         self.keep(memory, &mut scratch.touching);
         for rover in self.rovers.iter_mut() {
             for ((link, points), floor) in rover.shapes.floors.iter().zip(rover.floors.iter_mut()) {
+                if rover.in_points.iter().any(|(sunk, _)| sunk == link) {
+                    *floor = FloorMemory::default();
+                    continue;
+                }
                 let body = rover.rover.body_of_link(*link);
                 if let Some(wrench) = points.push(floor, &mut scratch.floor, &body, self.ground, dt_s) {
                     rover.forces.on_links.push((*link, wrench));

@@ -161,6 +161,7 @@ fn on_slab_n(model: &Arc<RoverModel>) -> Vec<f64> {
         stands: false,
         shapes: &shapes,
         floors: &mut floors,
+        in_points: &[],
         forces: &mut forces,
     }];
     let (ground, rock_solids) = (&ground, &rock_solids);

@@ -1,0 +1,127 @@
+//! Where the soil ends above: the height of its top in each column of cells. Density is that
+//! of points with quadratic B-splines about the cells' middles; the top is where it falls
+//! below half of that at rest, from below, so that what flies or lies in a drum is not seen.
+//! Of a bed the tops are good to some hundredths of a cell; their changes are better.
+
+use crate::model::Model;
+use crate::state::{Point, State};
+
+/// Density over that at rest at which soil ends.
+const TOP_SHARE: f32 = 0.5;
+/// Share of a cell's kernel beyond a wall beside it: the integral of ½(3/2 − x)² from 1/2 to 3/2.
+const BEYOND_WALL: f32 = 1.0 / 6.0;
+
+impl State {
+    /// Height of the soil's top above the grid's floor in each column of cells, m, x fastest; the
+    /// grid has walls on all sides.
+    #[must_use]
+    pub fn tops_m(&self, model: &Model) -> Vec<f32> {
+        let [nx, ny, nz] = model.grid().cells.map(|cells| cells as usize);
+        let density = densities(model, &self.points);
+        let layer = nx * ny;
+        let top = |column: usize| {
+            let at = [column % nx, column / nx];
+            let here = |k: usize| density[column + k * layer] / whole(at, k, [nx, ny, nz]);
+            let end = (0..nz).find(|&k| here(k) < TOP_SHARE).unwrap_or(nz);
+            top_cells(end, nz, here) * model.grid().cell_m as f32
+        };
+        (0..layer).map(top).collect()
+    }
+}
+
+/// Height of the top, cells, where cell `end` is the first that is not soil.
+fn top_cells(end: usize, cells: usize, density: impl Fn(usize) -> f32) -> f32 {
+    if end == 0 || end == cells {
+        return end as f32;
+    }
+    let (below, above) = (density(end - 1), density(end));
+    end as f32 - 0.5 + (below - TOP_SHARE) / (below - above)
+}
+
+/// Part of a cell's kernel that is inside of the walls: those at the sides, and the floor.
+fn whole([i, j]: [usize; 2], k: usize, [nx, ny, _]: [usize; 3]) -> f32 {
+    let along = |at: usize, count: usize| {
+        1.0 - BEYOND_WALL * (f32::from(u8::from(at == 0)) + f32::from(u8::from(at + 1 == count)))
+    };
+    along(i, nx) * along(j, ny) * (1.0 - BEYOND_WALL * f32::from(u8::from(k == 0)))
+}
+
+/// Density over that at rest about each cell's middle, x fastest; points are taken in their order.
+fn densities(model: &Model, points: &[Point]) -> Vec<f32> {
+    let (grid, cells) = (model.grid(), model.grid().cells.map(|cells| cells as i32));
+    let [nx, ny, nz] = cells;
+    let per_kg = 1.0 / (model.soil().density_kg_m3 * grid.cell_m.powi(3));
+    let mut densities = vec![0.0_f32; (nx * ny * nz) as usize];
+    for point in points {
+        let share = (point.mass_kg() * per_kg) as f32;
+        let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| weights(point.position_m[axis] / grid.cell_m));
+        for (k, weight_z) in inside(along_z, nz) {
+            for (j, weight_y) in inside(along_y, ny) {
+                let row = (k * ny + j) * nx;
+                for (i, weight_x) in inside(along_x, nx) {
+                    densities[(row + i) as usize] += share * weight_x * weight_y * weight_z;
+                }
+            }
+        }
+    }
+    densities
+}
+
+/// The first of the three cells about a place, given in cells, and their weights.
+fn weights(at: f64) -> (i32, [f32; 3]) {
+    let first = (at - 1.0).floor();
+    let beyond = (at - 0.5 - first) as f32;
+    let outer = |distance: f32| 0.5 * distance * distance;
+    (first as i32, [outer(1.5 - beyond), 0.75 - (beyond - 1.0).powi(2), outer(beyond - 0.5)])
+}
+
+/// Those of three cells that there are.
+fn inside((first, weights): (i32, [f32; 3]), count: i32) -> impl Iterator<Item = (i32, f32)> {
+    (first..).zip(weights).filter(move |(cell, _)| (0..count).contains(cell))
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+
+    use crate::{CrmSpec, Edges, Filling, Grid, Model, Preset, State, Wall};
+
+    fn model() -> Model {
+        let sides = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
+        let grid = Grid { cell_m: 0.04, cells: [8, 6, 10], edges: [sides; 3] };
+        let soil = CrmSpec { density_kg_m3: 1600.0, ..Preset::Drum.soil() };
+        Model::new(&soil, &grid, Vector3::new(0.0, 0.0, -1.62)).expect("a model")
+    }
+
+    fn filled(high_m: [f64; 3]) -> State {
+        let mut state = State::default();
+        let filling = Filling { low_m: [0.0; 3], high_m, velocity_m_s: Vector3::zeros(), geostatic: false };
+        state.fill(&model(), &filling).expect("points");
+        state
+    }
+
+    #[test]
+    fn the_top_of_a_bed_is_its_height_at_walls_too() {
+        for layers in 4..10 {
+            let height_m = 0.02 * f64::from(layers);
+            for top_m in filled([0.32, 0.24, height_m]).tops_m(&model()) {
+                assert!((f64::from(top_m) - height_m).abs() < 0.05 * 0.04, "{top_m} m is not {height_m} m");
+            }
+        }
+    }
+
+    #[test]
+    fn what_flies_above_is_not_the_ground_and_nothing_is_no_ground() {
+        let mut state = filled([0.32, 0.24, 0.12]);
+        let before = state.tops_m(&model());
+        let flying: Vec<_> = state.points.iter().filter(|point| point.position_m.z < 0.08).copied().collect();
+        state.points.extend(flying.into_iter().map(|mut point| {
+            point.position_m.z += 0.24;
+            point
+        }));
+        for (top_m, before_m) in state.tops_m(&model()).iter().zip(before) {
+            assert!((top_m - before_m).abs() < 1e-6, "{top_m} {before_m}");
+        }
+        assert!(State::default().tops_m(&model()).iter().all(|top_m| *top_m == 0.0));
+    }
+}

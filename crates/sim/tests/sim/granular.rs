@@ -1,0 +1,151 @@
+//! A rover on granular soil: it is carried, nothing is lost, and the state is all that there is.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::sync::Arc;
+
+use common::{Rover, drive, parsed, world, yard};
+use selene_sim::{Entity, EntityId, Inputs, Model, Scratch, State, World};
+use selene_soil::WindowState;
+
+const ROVER: EntityId = EntityId(1);
+
+fn window(name: &str, from_x_m: f64) -> String {
+    let to_x_m = from_x_m + 0.9;
+    format!("{{ name: {name}, from_m: [{from_x_m}, -0.3], to_m: [{to_x_m}, 0.3], depth_m: 0.12, spacing_m: 0.03 }}")
+}
+
+/// Sorato in the middle of the windows, on its way ahead.
+fn scenario(soil: &str, windows: &[String]) -> String {
+    let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[[4.0, 0.0]] };
+    yard(soil, &[rover], &format!("granular: [{}]", windows.join(", ")))
+}
+
+fn in_a_pit() -> World {
+    world(&scenario("lunar", &[window("pit", -0.36)]))
+}
+
+fn soil(state: &State) -> &WindowState {
+    &state.granular[&0]
+}
+
+/// Mean of the loads of the last half is the rover's weight but for what it still swings, and what sampling at
+/// heartbeats leaves out.
+const LOAD_TOLERANCE: f64 = 0.2;
+
+#[test]
+fn a_rover_drives_on_points_that_carry_it_and_no_milligram_is_lost() {
+    let mut world = in_a_pit();
+    let total_mg = soil(world.state()).total_mg();
+    let weight_n = world.scenario().rovers[0].model.mass_kg() * 1.62;
+    let (mut loads_n, beats) = (0.0, 100);
+    for beat in 0..beats {
+        let snapshot = world.heartbeat().unwrap();
+        let pit = soil(world.state());
+        assert!(pit.is_flowing() && pit.points().len() > 1500);
+        assert_eq!(pit.posts_mg() + pit.points_mg(), total_mg, "heartbeat {beat}");
+        let rover = &snapshot.rovers[0];
+        let up = rover.world_from_base().rotation;
+        let load_n: f64 = rover.wheels.iter().map(|wheel| (up * wheel.force_n).z).sum();
+        loads_n += if beat >= beats / 2 { load_n / f64::from(beats / 2) } else { 0.0 };
+        let in_contact = rover.wheels.iter().filter(|wheel| wheel.in_contact).count();
+        assert!(beat < beats / 2 || in_contact > 0, "heartbeat {beat}: it flies");
+    }
+    let at = world.state().rovers[&ROVER].body.world_from_base.translation;
+    assert!((0.03..0.12).contains(&at.x) && at.y.abs() < 0.02, "after a second it is at {at}");
+    assert!((loads_n / weight_n - 1.0).abs() < LOAD_TOLERANCE, "the soil bears {loads_n} N of {weight_n} N");
+}
+
+#[test]
+fn soil_that_nobody_is_in_sleeps_and_is_a_height_field_again() {
+    let mut world = in_a_pit();
+    drive(&mut world, 20);
+    let total_mg = soil(world.state()).total_mg();
+    assert!(soil(world.state()).is_flowing());
+    world.remove(Entity::Rover(ROVER)).unwrap();
+    for _ in 0..300 {
+        drive(&mut world, 1);
+        let pit = soil(world.state());
+        assert_eq!(pit.posts_mg() + pit.points_mg(), total_mg);
+        if !pit.is_flowing() {
+            break;
+        }
+    }
+    assert!(!soil(world.state()).is_flowing(), "it does not come to rest");
+    assert_eq!(soil(world.state()).posts_mg(), total_mg);
+    let hash = world.hash();
+    world.reset();
+    assert_ne!(world.hash(), hash);
+    assert!(soil(world.state()).total_mg() == total_mg && !soil(world.state()).is_flowing());
+}
+
+#[test]
+fn a_saved_state_goes_on_to_the_same_bytes_on_any_number_of_threads() {
+    let mut world = in_a_pit();
+    drive(&mut world, 15);
+    let model = world.model().clone();
+    let saved = postcard::to_allocvec(world.state()).unwrap();
+    let after = |threads: usize| {
+        let mut state: State = postcard::from_bytes(&saved).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            for _ in 0..10 {
+                model.step(&mut state, &Inputs::NONE, &mut Scratch::default()).unwrap();
+            }
+        });
+        state.hash()
+    };
+    drive(&mut world, 10);
+    assert_eq!([after(1), after(4)], [world.hash(); 2]);
+}
+
+#[test]
+fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
+    let mut world = in_a_pit();
+    drive(&mut world, 2);
+    let (state, hash) = (world.state(), world.hash());
+    let tree = serde_json::to_value(soil(state)).unwrap();
+    let of_point = ["mass_mg", "id", "volume_ratio"].map(|name| format!("/flowing/points/points/7/{name}"));
+    let of_window = ["/posts_mg/3", "/total_mg", "/flowing/still_s", "/flowing/tops_m/5", "/flowing/told_m/9"];
+    for place in of_window.map(str::to_owned).iter().chain(&of_point) {
+        let mut other = tree.clone();
+        let leaf = other.pointer_mut(place).unwrap_or_else(|| panic!("{place} is not there"));
+        *leaf = match leaf.as_u64() {
+            Some(whole) => (whole + 1).into(),
+            None => (leaf.as_f64().unwrap() + 0.5).into(),
+        };
+        let changed: WindowState = serde_json::from_value(other).unwrap();
+        let balances = world.model().windows()[0].balance(&changed).is_ok();
+        assert_eq!(balances, !place.contains("_mg"), "{place}");
+        let mut another = state.clone();
+        another.granular.insert(0, changed);
+        assert_ne!(another.hash(), hash, "{place}");
+        if !balances {
+            let refused = World::resume(world.model(), another, &Default::default()).unwrap_err().to_string();
+            assert!(refused.contains("soil was lost"), "{place}: {refused}");
+        }
+    }
+    let gone = State { granular: Default::default(), ..state.clone() };
+    assert!(World::resume(world.model(), gone, &Default::default()).is_err());
+}
+
+#[test]
+fn windows_that_cannot_be_are_refused_before_anything_is_made() {
+    let refused = |text: &str| Model::new(Arc::new(parsed(text).unwrap())).unwrap_err().to_string();
+    let [pit, next, far] = [("pit", -0.36), ("next", 0.5), ("far", 2.0)].map(|(name, x_m)| window(name, x_m));
+    let told = refused(&scenario("lunar", &[pit.clone(), next]));
+    assert!(told.contains("test.yaml") && told.contains("'pit' and 'next' meet"), "{told}");
+    let told = refused(&scenario("soft", std::slice::from_ref(&pit)));
+    assert!(told.contains("'pit': the soil there has no key `crm`"), "{told}");
+    let slow = far.replace("0.03 }", "0.03, exchange_s: 0.003 }");
+    let told = refused(&scenario("lunar", &[slow]));
+    assert!(told.contains("'far': heartbeat_s must be a whole number of its exchange_s"), "{told}");
+    let twice = parsed(&scenario("lunar", &[pit.clone(), window("pit", 3.0)]));
+    assert!(twice.unwrap_err().to_string().contains("two granular windows are named 'pit'"));
+    let fine = pit.replace("0.12", "1").replace("0.03 }", "0.005 }");
+    let told = parsed(&scenario("lunar", &[fine])).unwrap_err().to_string();
+    assert!(told.contains("test.yaml") && told.contains("points, 2000000 are allowed"), "{told}");
+}

@@ -1,0 +1,26 @@
+//! Granular soil in a world: windows in which the height field becomes points (`selene_crm`)
+//! when a body comes into them, and the points become the height field again when they sleep.
+//!
+//! - **Ledger.** Each post of a window and each point owns a whole number of milligrams. Their
+//!   sum never changes: it is compared at each heartbeat.
+//! - **To points.** The soil above a cell of 2 × 2 points is shared among them, layer by layer,
+//!   with the stress of its weight; what is too shallow for a point stays with the posts.
+//! - **Surface.** At each heartbeat posts rise and sink as the points' tops have since they woke:
+//!   relief that is finer than a cell stays, and nothing changes where nothing moved. These are
+//!   ordinary edits of the terrain. What the height field's laws remember of such a post is gone.
+//! - **To the field.** When nobody is inside and all points have been slow for half a second,
+//!   each gives its mass to the four posts around it. Heights stay as they were told, so that a
+//!   post of loosened soil has less mass below it: that is how its density is remembered.
+//!
+//! A window stands where its scenario says. Its walls and floor hold the soil as if it stuck to
+//! what lies beyond; a frictionless lid far above keeps what is thrown.
+
+mod key;
+mod spec;
+mod state;
+mod window;
+
+pub use key::CrmKey;
+pub use spec::WindowSpec;
+pub use state::WindowState;
+pub use window::{GranularError, Window};

@@ -1,0 +1,108 @@
+//! Where a scenario has granular soil: windows along the map's axes.
+
+use garde::Validate;
+use selene_base::input::{finite_array, within};
+use serde::Deserialize;
+
+/// The most points of a window: with what a step needs, half a gigabyte.
+pub(crate) const POINTS_MAX: f64 = 2e6;
+/// The longest side, m.
+const SIDE_MAX_M: f64 = 20.0;
+
+/// A window of a scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct WindowSpec {
+    /// Its name, for messages.
+    #[garde(length(min = 1, max = 60))]
+    pub name: String,
+    /// Its south-west corner, map x and y, m.
+    #[garde(custom(finite_array))]
+    pub from_m: [f64; 2],
+    /// Its north-east corner, m. The window has the whole cells that fit between the two, and begins midway between
+    /// two posts: by half of their distance elsewhere at most.
+    #[garde(custom(finite_array), custom(beyond(self.from_m)))]
+    pub to_m: [f64; 2],
+    /// Depth of its floor below the lowest ground in it, m.
+    #[garde(custom(within(0.02, 2.0)))]
+    pub depth_m: f64,
+    /// Distance between points, m. A cell is twice as long and has to be a whole number of the
+    /// distances between the ground's posts.
+    #[garde(custom(within(0.005, 0.5)), custom(few_points(self)))]
+    pub spacing_m: f64,
+    /// Time between two exchanges of forces with bodies, s: a whole number of physics steps, and a
+    /// heartbeat a whole number of it; the physics step where none is given.
+    #[garde(inner(custom(within(0.000_05, 0.01))))]
+    #[serde(default)]
+    pub exchange_s: Option<f64>,
+}
+
+impl WindowSpec {
+    /// The points that it has on level ground.
+    fn points(&self) -> f64 {
+        let area_m2: f64 = (0..2).map(|axis| self.to_m[axis] - self.from_m[axis]).product();
+        area_m2 * self.depth_m / self.spacing_m.powi(3)
+    }
+}
+
+fn beyond(from_m: [f64; 2]) -> impl FnOnce(&[f64; 2], &()) -> garde::Result {
+    move |to_m, ()| {
+        let sides = || to_m.iter().zip(from_m).map(|(to, from)| to - from);
+        if sides().all(|side| side > 0.0 && side <= SIDE_MAX_M) {
+            return Ok(());
+        }
+        let allowed = format!("must be north-east of from_m {from_m:?}, by {SIDE_MAX_M} m at most");
+        Err(garde::Error::new(format!("{to_m:?} is not allowed: {allowed}")))
+    }
+}
+
+fn few_points(window: &WindowSpec) -> impl FnOnce(&f64, &()) -> garde::Result {
+    let points = window.points();
+    move |spacing_m, ()| {
+        // Sides that are no numbers are refused where they stand.
+        if points.is_nan() || points <= POINTS_MAX {
+            return Ok(());
+        }
+        let what = format!("value {spacing_m} is not allowed: makes {points:.0} points, {POINTS_MAX} are allowed");
+        Err(garde::Error::new(what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use selene_base::input::parse_yaml;
+
+    use super::WindowSpec;
+
+    const WINDOW: &str = "name: pit
+from_m: [-1, -0.5]
+to_m: [1, 0.5]
+depth_m: 0.2
+spacing_m: 0.02
+exchange_s: 0.001
+";
+
+    fn parsed(text: &str) -> Result<WindowSpec, String> {
+        parse_yaml(text, Path::new("scenario/x.yaml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_window_is_refused_with_line_value_and_what_is_allowed() {
+        assert_eq!(parsed(WINDOW).expect("good").exchange_s, Some(0.001));
+        for (from, to, parts) in [
+            ("to_m: [1, 0.5]", "to_m: [-2, 0.5]", ["line 3", "-2", "north-east of from_m"]),
+            ("to_m: [1, 0.5]", "to_m: [100, 0.5]", ["line 3", "100", "20 m at most"]),
+            ("depth_m: 0.2", "depth_m: 0", ["line 4", "0", "0.02 to 2"]),
+            ("spacing_m: 0.02", "spacing_m: 0.005", ["line 5", "makes 3200000 points", "2000000 are allowed"]),
+            ("spacing_m: 0.02", "spacing_m: .nan", ["line 5", "NaN", "0.005 to 0.5"]),
+            ("exchange_s: 0.001", "exchange_s: 1", ["line 6", "1", "0.00005 to 0.01"]),
+        ] {
+            let message = parsed(&WINDOW.replace(from, to)).expect_err("must be refused");
+            for part in parts.iter().chain(&["scenario/x.yaml"]) {
+                assert!(message.contains(part), "{part} is missing in: {message}");
+            }
+        }
+    }
+}

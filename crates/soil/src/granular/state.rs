@@ -1,0 +1,462 @@
+//! What can change the future of a window: whose soil is whose, and the points where it flows.
+
+use nalgebra::{Matrix3, Vector3};
+use selene_crm::{Point, State};
+use selene_terrain::{GroundPatch, Ruts, Terrain};
+use serde::{Deserialize, Serialize};
+
+use crate::granular::window::{GranularError, Window};
+use crate::memory::MemoryPatch;
+
+/// Points sleep when they have been slower than this in the root mean square, and none faster than
+/// the second, m/s, for so long, s: a clod in flight is faster but for an instant.
+const STILL_M_S: f64 = 0.01;
+const FLYING_M_S: f32 = 0.2;
+const STILL_S: f64 = 0.5;
+/// A post is told anew when it has moved by more, m.
+const TOLD_M: f32 = 0.0005;
+/// Milligrams in a kilogram.
+const MG_PER_KG: f64 = 1e6;
+
+/// The state of a window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WindowState {
+    /// Soil of each post, mg, x fastest: all that is above the window's floor; where points are, what
+    /// is too shallow for one.
+    posts_mg: Vec<u64>,
+    /// Soil of posts and points, mg: never changes.
+    total_mg: u64,
+    /// The soil as points, while it is.
+    flowing: Option<Flowing>,
+}
+
+/// Soil that flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Flowing {
+    points: State,
+    /// Tops of the columns of cells above the floor when the points woke, m, x fastest.
+    tops_m: Vec<f32>,
+    /// How far each post has risen since, as told, m.
+    told_m: Vec<f32>,
+    /// How long nobody was inside and nothing moved, s.
+    still_s: f64,
+}
+
+impl WindowState {
+    /// Whether its soil is points.
+    #[must_use]
+    pub fn is_flowing(&self) -> bool {
+        self.flowing.is_some()
+    }
+
+    /// The points; none while it is a height field.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        self.flowing.as_ref().map_or(&[], |flowing| &flowing.points.points)
+    }
+
+    pub(crate) fn points_mut(&mut self) -> Option<&mut State> {
+        self.flowing.as_mut().map(|flowing| &mut flowing.points)
+    }
+
+    /// Soil of its posts, mg.
+    #[must_use]
+    pub fn posts_mg(&self) -> u64 {
+        self.posts_mg.iter().sum()
+    }
+
+    /// Soil of its points, mg.
+    #[must_use]
+    pub fn points_mg(&self) -> u64 {
+        self.flowing.as_ref().map_or(0, |flowing| flowing.points.mass_mg())
+    }
+
+    /// Soil that it began with, mg.
+    #[must_use]
+    pub fn total_mg(&self) -> u64 {
+        self.total_mg
+    }
+
+    /// How far a post has risen since the points woke, as told, m.
+    pub(crate) fn risen_m(&self, post: usize) -> f64 {
+        let told_m = self.flowing.as_ref().and_then(|flowing| flowing.told_m.get(post));
+        told_m.map_or(0.0, |told_m| f64::from(*told_m))
+    }
+}
+
+impl Window {
+    /// Its state where nothing flows: each post has the soil above the window's floor, at the soil's density.
+    #[must_use]
+    pub fn at_rest(&self, terrain: &Terrain, ruts: &Ruts) -> WindowState {
+        let ground = self.posts.ground(terrain, &mut ruts.clone());
+        let mg_per_m = self.soil().density_kg_m3 * self.posts.apart_m.powi(2) * MG_PER_KG;
+        let mass_mg = |height_m: f64| ((height_m - self.corner_m.z).max(0.0) * mg_per_m).round() as u64;
+        let posts_mg: Vec<u64> = self.posts.heights_m(&ground).into_iter().map(mass_mg).collect();
+        WindowState { total_mg: posts_mg.iter().sum(), posts_mg, flowing: None }
+    }
+
+    /// Whether a state, which a file may hold, is one of this window.
+    #[must_use]
+    pub fn fits(&self, state: &WindowState) -> bool {
+        let [x, y] = self.posts.cells();
+        let flowing_fits = state.flowing.as_ref().is_none_or(|flowing| {
+            let lengths_fit = flowing.tops_m.len() == x * y && flowing.told_m.len() == self.posts.count();
+            let mut heights_m = flowing.tops_m.iter().chain(&flowing.told_m);
+            lengths_fit && heights_m.all(|height_m| height_m.is_finite()) && flowing.still_s.is_finite()
+        });
+        state.posts_mg.len() == self.posts.count() && flowing_fits && self.balance(state).is_ok()
+    }
+
+    /// Compares the soil that it has with the soil that it began with.
+    ///
+    /// # Errors
+    /// When a milligram is missing, or too much.
+    pub fn balance(&self, state: &WindowState) -> Result<(), GranularError> {
+        let sum = |mg: &mut dyn Iterator<Item = u64>| mg.fold(0_u64, u64::saturating_add);
+        let points_mg = sum(&mut state.points().iter().map(|point| u64::from(point.mass_mg)));
+        let found_mg = sum(&mut state.posts_mg.iter().copied().chain([points_mg]));
+        if found_mg == state.total_mg {
+            return Ok(());
+        }
+        Err(GranularError::Ledger { window: self.name().to_owned(), found_mg, expected_mg: state.total_mg })
+    }
+
+    /// Makes points of its soil; those that there are already stay.
+    pub fn wake(&self, state: &mut WindowState, ground: &GroundPatch) {
+        if state.is_flowing() {
+            return;
+        }
+        let heights_m: Vec<_> = self.posts.heights_m(ground).into_iter().map(|m| m - self.corner_m.z).collect();
+        let [columns, rows] = self.posts.cells();
+        let mut points = State::default();
+        for cell in 0..columns * rows {
+            let at = [cell % columns, cell / columns];
+            let mass_mg = self.posts_of(at).map(|post| std::mem::take(&mut state.posts_mg[post])).sum();
+            let first = self.posts_of(at).next().unwrap_or_default();
+            state.posts_mg[first] = self.fill(at, mass_mg, &heights_m, &mut points.points);
+        }
+        let (tops_m, told_m) = (points.tops_m(&self.model), vec![0.0; self.posts.count()]);
+        state.flowing = Some(Flowing { points, tops_m, told_m, still_s: 0.0 });
+    }
+
+    /// At the end of a heartbeat of `elapsed_s`: the ground shows what flowed, soil that has been still and has
+    /// nobody in it becomes a height field again, and the ledger is compared.
+    ///
+    /// # Errors
+    /// When soil was lost or made.
+    pub fn settle(
+        &self,
+        state: &mut WindowState,
+        ground: &mut GroundPatch,
+        memory: &mut MemoryPatch,
+        is_entered: bool,
+        elapsed_s: f64,
+    ) -> Result<(), GranularError> {
+        if let Some(flowing) = &mut state.flowing {
+            self.show(flowing, ground, memory);
+            let is_still = !is_entered && is_still(&flowing.points.points);
+            flowing.still_s = if is_still { flowing.still_s + elapsed_s } else { 0.0 };
+            if flowing.still_s >= STILL_S {
+                self.lay_down(state);
+            }
+        }
+        self.balance(state)
+    }
+
+    /// Posts rise and sink as the tops of the points about them have since they woke.
+    fn show(&self, flowing: &mut Flowing, ground: &mut GroundPatch, memory: &mut MemoryPatch) {
+        let now_m = flowing.points.tops_m(&self.model);
+        let Flowing { tops_m, told_m, .. } = flowing;
+        for (post, told_m) in told_m.iter_mut().enumerate() {
+            let around = corners(self.posts.cells(), self.place(post).map(|posts| posts / self.posts.a_cell as f64));
+            let risen_m: f64 = around.iter().map(|(cell, share)| f64::from(now_m[*cell] - tops_m[*cell]) * share).sum();
+            let risen_m = risen_m as f32;
+            if (risen_m - *told_m).abs() > TOLD_M {
+                let node = self.posts.node(post);
+                ground.set_node_height(node, ground.node_height_m(node) + f64::from(risen_m - *told_m));
+                memory.forget(node);
+                *told_m = risen_m;
+            }
+        }
+    }
+
+    /// Gives the mass of each point to the four posts around it, to the milligram.
+    fn lay_down(&self, state: &mut WindowState) {
+        let Some(flowing) = state.flowing.take() else { return };
+        for point in &flowing.points.points {
+            let place = [point.position_m.x, point.position_m.y].map(|m| m / self.posts.apart_m);
+            let [last, others @ ..] = corners(self.posts.along, place);
+            let mut left_mg = u64::from(point.mass_mg);
+            for (post, share) in others {
+                let mass_mg = ((f64::from(point.mass_mg) * share) as u64).min(left_mg);
+                state.posts_mg[post] += mass_mg;
+                left_mg -= mass_mg;
+            }
+            state.posts_mg[last.0] += left_mg;
+        }
+    }
+
+    /// Fills a cell to its surface with `mass_mg`, as points in four columns; what is too shallow for a point,
+    /// mg. `heights_m` are those of all posts above the floor.
+    fn fill(&self, cell: [usize; 2], mass_mg: u64, heights_m: &[f64], points: &mut Vec<Point>) -> u64 {
+        let quarters = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];
+        let places = quarters.map(|quarter| [0, 1].map(|axis| cell[axis] as f64 + quarter[axis]));
+        let depths_m = places.map(|place| {
+            let around = corners(self.posts.along, place.map(|cells| cells * self.posts.a_cell as f64));
+            around.iter().map(|(post, share)| heights_m[*post] * share).sum::<f64>().max(0.0)
+        });
+        let sum_m: f64 = depths_m.iter().sum();
+        let (mut left_mg, mut kept_mg) = (mass_mg, 0);
+        for (n, (place, depth_m)) in places.into_iter().zip(depths_m).enumerate() {
+            let share_mg = if sum_m > 0.0 { (mass_mg as f64 * (depth_m / sum_m)) as u64 } else { 0 };
+            // The last column takes what rounding left.
+            let share_mg = if n == 3 { left_mg } else { share_mg.min(left_mg) };
+            left_mg -= share_mg;
+            if !self.stack(place, depth_m, share_mg, points) {
+                kept_mg += share_mg;
+            }
+        }
+        kept_mg
+    }
+
+    /// Stacks a column of points, given in cells; none where it is too shallow.
+    fn stack(&self, [x, y]: [f64; 2], depth_m: f64, mass_mg: u64, points: &mut Vec<Point>) -> bool {
+        let cell_m = self.model.grid().cell_m;
+        let count = (depth_m / (0.5 * cell_m)).round() as u64;
+        let Some(each_mg) = mass_mg.checked_div(count).and_then(|mg| u32::try_from(mg).ok()) else { return false };
+        if each_mg == 0 || each_mg == u32::MAX {
+            return false;
+        }
+        for layer in 0..count {
+            let z_m = (layer as f64 + 0.5) * depth_m / count as f64;
+            let mass_mg = each_mg + u32::from(layer < mass_mg % count);
+            let position_m = Vector3::new(x * cell_m, y * cell_m, z_m);
+            points.push(self.at_rest_below(depth_m - z_m, position_m, mass_mg, points.len() as u32));
+        }
+        true
+    }
+
+    /// A point with the stress of the soil above it: `σzz = ρgz`, `K₀ = ν/(1−ν)` of it across.
+    fn at_rest_below(&self, depth_m: f64, position_m: Vector3<f64>, mass_mg: u32, id: u32) -> Point {
+        let soil = self.soil();
+        let vertical_pa = self.model.gravity_m_s2().z * soil.density_kg_m3 * depth_m;
+        let across_pa = vertical_pa * soil.poisson / (1.0 - soil.poisson);
+        let pressure_pa = -(vertical_pa + 2.0 * across_pa) / 3.0;
+        Point {
+            position_m,
+            velocity_m_s: Vector3::zeros(),
+            affine_s: Matrix3::zeros(),
+            stress_pa: Matrix3::from_diagonal(&Vector3::new(across_pa, across_pa, vertical_pa).cast()),
+            volume_ratio: (1.0 - pressure_pa / soil.bulk_pa()) as f32,
+            mass_mg,
+            id,
+        }
+    }
+
+    /// The posts of a cell.
+    fn posts_of(&self, [column, row]: [usize; 2]) -> impl Iterator<Item = usize> + use<> {
+        let (side, across) = (self.posts.a_cell, self.posts.along[0]);
+        (0..side * side).map(move |n| (row * side + n / side) * across + column * side + n % side)
+    }
+
+    /// The middle of a post's square, in posts from the window's corner.
+    fn place(&self, post: usize) -> [f64; 2] {
+        [post % self.posts.along[0], post / self.posts.along[0]].map(|along| along as f64 + 0.5)
+    }
+}
+
+/// The four squares whose middles are about a place, and the bilinear share of each; squares are counted x fastest
+/// and are one long. Beyond the outermost middles the nearest ones count.
+fn corners([columns, rows]: [usize; 2], place: [f64; 2]) -> [(usize, f64); 4] {
+    let along = |at: f64, count: usize| {
+        let from_first = (at - 0.5).clamp(0.0, (count - 1) as f64);
+        let first = (from_first as usize).min(count.saturating_sub(2));
+        (first, (first + 1).min(count - 1), from_first - first as f64)
+    };
+    let ((west, east, u), (south, north, v)) = (along(place[0], columns), along(place[1], rows));
+    [
+        (south * columns + west, (1.0 - u) * (1.0 - v)),
+        (south * columns + east, u * (1.0 - v)),
+        (north * columns + west, (1.0 - u) * v),
+        (north * columns + east, u * v),
+    ]
+}
+
+fn is_still(points: &[Point]) -> bool {
+    let squares = points.iter().map(|point| f64::from(point.velocity_m_s.norm_squared()));
+    let is_slow = squares.sum::<f64>() <= STILL_M_S.powi(2) * points.len() as f64;
+    is_slow && points.iter().all(|point| point.velocity_m_s.norm() <= FLYING_M_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::{Isometry3, Vector3};
+    use selene_crm::{Body, CrmSpec, Preset, Scratch, Shape};
+    use selene_terrain::{GroundPatch, Level, Ruts, Terrain};
+
+    use super::WindowState;
+    use crate::granular::{Window, WindowSpec};
+    use crate::law::Law;
+    use crate::memory::MemoryPatch;
+    use crate::rigid::{Rigid, RigidSpec};
+    use crate::soils::Soils;
+    use crate::wheel::Conditions;
+
+    const CONDITIONS: Conditions = Conditions { dt_s: 0.001, gravity_m_s2: 1.62 };
+
+    fn spec() -> WindowSpec {
+        let (from_m, to_m, name) = ([-0.2, -0.16], [0.2, 0.16], "pit".to_owned());
+        WindowSpec { name, from_m, to_m, depth_m: 0.12, spacing_m: 0.02, exchange_s: None }
+    }
+
+    fn soils() -> Soils {
+        let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        let soil = CrmSpec { young_pa: 3e5, cohesion_pa: 170.0, ..Preset::Drum.soil() };
+        Soils::uniform(law).with_crm(soil)
+    }
+
+    fn terrain(height_m: impl Fn(f64, f64) -> f64) -> Terrain {
+        Terrain::of_level(Level::sample([-1.0, -1.0], 0.02, 101, height_m), Vec::new(), Vec::new())
+    }
+
+    /// A window on gentle ground, what lies there, and all of the ground.
+    fn pit() -> (Window, WindowState, GroundPatch, MemoryPatch) {
+        let terrain = terrain(|x, y| 0.004 * (8.0 * x).sin() + 0.02 * y);
+        let window = Window::new(&spec(), &soils(), &terrain, &CONDITIONS).expect("a window");
+        let state = window.at_rest(&terrain, &Ruts::default());
+        let ground = window.posts.ground(&terrain, &mut Ruts::default());
+        let memory = MemoryPatch::new(&ground);
+        (window, state, ground, memory)
+    }
+
+    fn box_at(height_m: f64, speed_m_s: f64) -> Body {
+        Body {
+            shape: Shape::Cuboid { half_m: [0.06, 0.06, 0.04] },
+            pose: Isometry3::translation(0.0, 0.0, height_m),
+            velocity_m_s: Vector3::new(0.0, 0.0, speed_m_s),
+            angular_velocity_rad_s: Vector3::zeros(),
+            friction: 0.5,
+        }
+    }
+
+    #[test]
+    fn waking_and_sleeping_moves_no_milligram_and_no_ground() {
+        let (window, mut state, mut ground, mut memory) = pit();
+        let (total_mg, before_m) = (state.total_mg(), window.posts.heights_m(&ground));
+        window.wake(&mut state, &ground);
+        assert!(state.is_flowing() && window.fits(&state));
+        assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
+        // 20 columns by 16, six to seven layers.
+        assert!((1920..=2240).contains(&state.points().len()), "{} points", state.points().len());
+        let density = 20.0 * 16.0 * 0.02 * 0.02 * 1700.0 * 1e6;
+        let mean_depth_m = before_m.iter().map(|m| m - window.corner_m.z).sum::<f64>() / before_m.len() as f64;
+        assert!((total_mg as f64 / (density * mean_depth_m) - 1.0).abs() < 1e-6);
+        for _ in 0..3 {
+            window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
+        }
+        assert!(!state.is_flowing() && state.posts_mg() == total_mg);
+        assert!(window.posts.heights_m(&ground) == before_m && ground.take_edits().is_empty());
+        window.wake(&mut state, &ground);
+        assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
+    }
+
+    #[test]
+    fn what_a_box_presses_is_seen_in_the_ground_and_nothing_is_lost() {
+        let (window, mut state, mut ground, mut memory) = pit();
+        let total_mg = state.total_mg();
+        window.wake(&mut state, &ground);
+        let mut scratch = Scratch::default();
+        let mut lifts_n = Vec::new();
+        for n in 0..100 {
+            let body = box_at(0.04 - 3e-4 * f64::from(n), -0.3);
+            lifts_n.push(window.step(&mut state, &[body], &mut scratch).expect("a step")[0].force.z);
+            window.settle(&mut state, &mut ground, &mut memory, true, 0.001).expect("nothing is lost");
+            assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
+        }
+        let sunk_m = ground.height_m(0.0, 0.0).expect("ground");
+        assert!((-0.08..-0.012).contains(&sunk_m), "the ground under a box 3 cm down is at {sunk_m} m");
+        // Prandtl's punch on weightless soil of c alone bears (2 + π) c: less than that is too weak.
+        let lift_n = lifts_n[50..].iter().sum::<f64>() / 50.0;
+        assert!(lift_n > 5.14 * 170.0 * 0.12 * 0.12, "{lift_n} N");
+        for _ in 0..3 {
+            // Soil is still when nobody looks.
+            state.points_mut().expect("points").points.iter_mut().for_each(|point| point.velocity_m_s.fill(0.0));
+            window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
+        }
+        assert!(!state.is_flowing() && state.posts_mg() == total_mg);
+    }
+
+    /// A wheel of 10 kg that is set on the soil: it sinks, and the soil bears its weight.
+    #[test]
+    fn a_wheel_on_a_bed_sinks_and_is_carried() {
+        let flat = terrain(|_, _| 0.5);
+        let window = Window::new(&spec(), &soils(), &flat, &CONDITIONS).expect("a window");
+        let mut state = window.at_rest(&flat, &Ruts::default());
+        let ground = window.posts.ground(&flat, &mut Ruts::default());
+        window.wake(&mut state, &ground);
+        let (radius_m, mass_kg, dt_s) = (0.1, 10.0, CONDITIONS.dt_s);
+        let upright = Isometry3::rotation(Vector3::x() * std::f64::consts::FRAC_PI_2);
+        let mut wheel = Body {
+            shape: Shape::Cylinder { radius_m, half_length_m: 0.05 },
+            pose: Isometry3::translation(0.0, 0.0, 0.5 + radius_m) * upright,
+            velocity_m_s: Vector3::zeros(),
+            angular_velocity_rad_s: Vector3::zeros(),
+            friction: 0.5,
+        };
+        let (mut scratch, mut late_n, steps) = (Scratch::default(), 0.0, 1000);
+        for n in 0..steps {
+            let wrench = window.step(&mut state, &[wheel], &mut scratch).expect("a step")[0];
+            // The soil moved while the wheel went on as it went.
+            wheel.pose.translation.vector += wheel.velocity_m_s * dt_s;
+            wheel.velocity_m_s.z += (wrench.force.z / mass_kg - CONDITIONS.gravity_m_s2) * dt_s;
+            late_n += if n >= steps / 2 { wrench.force.z / f64::from(steps / 2) } else { 0.0 };
+            let contact = window.wheel_contact(&state, &ground, &wheel.pose.translation.vector, radius_m, wrench);
+            assert!((contact.terrain_normal - Vector3::z()).norm() < 1e-9 || contact.contact_nodes == 0);
+        }
+        let sunk_m = 0.5 + radius_m - wheel.pose.translation.z;
+        assert!((2e-4..0.04).contains(&sunk_m), "sunk by {sunk_m} m");
+        let weight_n = mass_kg * CONDITIONS.gravity_m_s2;
+        assert!((late_n / weight_n - 1.0).abs() < 0.08, "{late_n} N of {weight_n} N");
+    }
+
+    #[test]
+    fn windows_that_cannot_be_are_refused_with_what_is_allowed() {
+        let flat = terrain(|_, _| 0.0);
+        let refused = |spec: &WindowSpec, soils: &Soils| {
+            Window::new(spec, soils, &flat, &CONDITIONS).expect_err("must be refused").to_string()
+        };
+        let other = WindowSpec { spacing_m: 0.013, ..spec() };
+        assert!(refused(&other, &soils()).contains("cells of 0.026 m, which must be a whole number"));
+        let small = WindowSpec { to_m: [-0.1, 0.16], ..spec() };
+        assert!(refused(&small, &soils()).contains("2 cells of 0.04 m fit along x; 3 or more are allowed"));
+        let off = WindowSpec { from_m: [0.8, 0.0], to_m: [1.4, 0.4], ..spec() };
+        assert!(refused(&off, &soils()).contains("'pit': reaches beyond the ground"));
+        let odd = WindowSpec { exchange_s: Some(0.0015), ..spec() };
+        assert!(refused(&odd, &soils()).contains("whole number of physics steps (0.001 s)"));
+        let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
+        assert!(refused(&spec(), &Soils::uniform(law)).contains("no key `crm`"));
+    }
+
+    #[test]
+    fn windows_that_touch_meet() {
+        let flat = terrain(|_, _| 0.0);
+        let window = |x_m: f64| {
+            let spec = WindowSpec { from_m: [x_m, -0.16], to_m: [x_m + 0.2, 0.16], ..spec() };
+            Window::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window")
+        };
+        let first = window(0.0);
+        assert!(first.meets(&window(0.2)) && first.meets(&window(-0.2)) && first.meets(&first));
+        assert!(!first.meets(&window(0.24)) && !first.meets(&window(-0.24)));
+    }
+
+    #[test]
+    fn a_step_that_is_too_long_is_said_and_one_that_is_not_is_not() {
+        let flat = terrain(|_, _| 0.0);
+        let remark = |exchange_s| {
+            let spec = WindowSpec { exchange_s: Some(exchange_s), ..spec() };
+            Window::new(&spec, &soils(), &flat, &CONDITIONS).expect("a window").remark()
+        };
+        assert_eq!(remark(0.001), None);
+        assert!(remark(0.005).is_some_and(|told| told.contains("'pit': each 0.005 s are made in 5 substeps")));
+    }
+}

@@ -1,0 +1,353 @@
+//! A window on its ground: where its posts, cells and walls are, and what bodies in it meet.
+
+use nalgebra::{Translation3, Vector3};
+use selene_base::Wrench;
+use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Scratch, Wall};
+use selene_terrain::{GroundPatch, Node, Ruts, Terrain, TileRect};
+
+use crate::granular::spec::{POINTS_MAX, WindowSpec};
+use crate::granular::state::WindowState;
+use crate::soils::Soils;
+use crate::wheel::{Conditions, WheelContact};
+
+/// The least cells along a side.
+const CELLS_MIN: usize = 3;
+/// Room above the highest ground, m: what is thrown higher meets a lid.
+const ROOM_M: f64 = 1.0;
+/// A body this far above the ground, or less, is in the soil's reach, m.
+const ABOVE_M: f64 = 0.05;
+/// Lengths that differ by less of one another are the same.
+const SAME: f64 = 1e-6;
+/// Points along a side of a cell.
+const POINTS_A_CELL: f64 = 2.0;
+
+/// Why there is no window, or its soil cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GranularError {
+    /// The window cannot be where it is.
+    #[error("granular window '{window}': {what}")]
+    Window {
+        /// Its name.
+        window: String,
+        /// Value, and what is allowed.
+        what: String,
+    },
+    /// Its soil cannot be stepped.
+    #[error("granular window '{window}': {source}")]
+    Soil {
+        /// Its name.
+        window: String,
+        /// Why.
+        source: CrmError,
+    },
+    /// Soil was lost or made: a fault of Selene.
+    #[error("granular window '{window}' has {found_mg} mg of soil; it had {expected_mg} mg: please report this")]
+    Ledger {
+        /// Its name.
+        window: String,
+        /// What its posts and points have, mg.
+        found_mg: u64,
+        /// What it began with, mg.
+        expected_mg: u64,
+    },
+}
+
+/// A window of granular soil, which does not change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    name: String,
+    pub(crate) posts: Posts,
+    /// Map place of the grid's origin, m.
+    pub(crate) corner_m: Vector3<f64>,
+    pub(crate) model: Model,
+    exchange_s: f64,
+    exchange_steps: usize,
+}
+
+/// The posts of a window and the cells that they are in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Posts {
+    /// The post of least column and row.
+    pub(crate) first: Node,
+    /// Posts along x and y.
+    pub(crate) along: [usize; 2],
+    /// Posts along a side of a cell.
+    pub(crate) a_cell: usize,
+    /// Distance between posts, m.
+    pub(crate) apart_m: f64,
+    /// South-west corner of the first post's square, map x and y, m.
+    pub(crate) corner_m: [f64; 2],
+}
+
+impl Window {
+    /// A window on the ground of `terrain` before anybody came.
+    ///
+    /// # Errors
+    /// When cells do not fit the ground's posts, the window is too small or off the ground, has too
+    /// many points, or its soil is not one soil with the key `crm`.
+    pub fn new(
+        spec: &WindowSpec,
+        soils: &Soils,
+        terrain: &Terrain,
+        conditions: &Conditions,
+    ) -> Result<Self, GranularError> {
+        let refuse = |what: String| GranularError::Window { window: spec.name.clone(), what };
+        let soil = one_soil(spec, soils).map_err(refuse)?;
+        let posts = Posts::new(spec, terrain).map_err(refuse)?;
+        let heights_m = posts.heights_m(&posts.ground(terrain, &mut Ruts::default()));
+        let low_m = heights_m.iter().copied().fold(f64::INFINITY, f64::min);
+        let high_m = heights_m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !heights_m.iter().all(|height_m| height_m.is_finite()) {
+            return Err(refuse("reaches beyond the ground".to_owned()));
+        }
+        let floor_m = low_m - spec.depth_m;
+        let soil_m3: f64 = heights_m.iter().map(|height_m| (height_m - floor_m) * posts.apart_m.powi(2)).sum();
+        let points = soil_m3 / spec.spacing_m.powi(3);
+        if points > POINTS_MAX {
+            return Err(refuse(format!("has {points:.0} points on this ground; {POINTS_MAX} are allowed")));
+        }
+        let grid = grid(&posts, POINTS_A_CELL * spec.spacing_m, high_m + ROOM_M - floor_m);
+        let gravity_m_s2 = Vector3::new(0.0, 0.0, -conditions.gravity_m_s2);
+        let (exchange_s, exchange_steps) = exchange(spec, conditions.dt_s).map_err(refuse)?;
+        let [x, y] = posts.corner_m;
+        let model = Model::new(&soil, &grid, gravity_m_s2);
+        Ok(Self {
+            model: model.map_err(|source| GranularError::Soil { window: spec.name.clone(), source })?,
+            name: spec.name.clone(),
+            corner_m: Vector3::new(x, y, floor_m),
+            posts,
+            exchange_s,
+            exchange_steps,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its soil.
+    #[must_use]
+    pub fn soil(&self) -> &CrmSpec {
+        self.model.soil()
+    }
+
+    /// Physics steps between two exchanges of forces with bodies.
+    #[must_use]
+    pub fn exchange_steps(&self) -> usize {
+        self.exchange_steps
+    }
+
+    /// The tiles of ground that it lies on.
+    #[must_use]
+    pub fn tiles(&self) -> TileRect {
+        self.posts.tiles()
+    }
+
+    /// Whether two have ground in common, or touch.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        let [sides, others] = [self, other].map(|window| window.posts.sides_m());
+        (0..2).all(|axis| {
+            let apart_m = other.corner_m[axis] - self.corner_m[axis];
+            apart_m <= sides[axis] + SAME && -apart_m <= others[axis] + SAME
+        })
+    }
+
+    /// What is to be said once of it: steps beyond the stability limit are made in several.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let (step_s, limit_s) = (self.exchange_s, self.model.substep_max_s());
+        let substeps = (step_s / limit_s).ceil();
+        (substeps > 1.0).then(|| {
+            format!(
+                "granular window '{}': each {step_s} s are made in {substeps} substeps or more, \
+                 since its soil is stable for {limit_s:.6} s",
+                self.name
+            )
+        })
+    }
+
+    /// Whether a ball about `at_m` (map frame) is all above the window's ground or in it, and low enough for
+    /// its soil.
+    #[must_use]
+    pub fn holds(&self, ground: &GroundPatch, at_m: &Vector3<f64>, radius_m: f64) -> bool {
+        let sides = self.posts.sides_m();
+        let is_within = (0..2).all(|axis| {
+            let along_m = at_m[axis] - self.corner_m[axis];
+            radius_m <= along_m && along_m <= sides[axis] - radius_m
+        });
+        is_within && at_m.z - radius_m <= ground.node_height_m(self.node_under(at_m)) + ABOVE_M
+    }
+
+    /// Steps the points by the time between two exchanges while `bodies` (map frame) move along their twists.
+    /// Gives the wrench on each about its origin, map axes. Soil that sleeps does nothing.
+    ///
+    /// # Errors
+    /// When a body cannot be, or the soil becomes too fast; the state is then as it was.
+    pub fn step(
+        &self,
+        state: &mut WindowState,
+        bodies: &[Body],
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Wrench>, GranularError> {
+        let Some(points) = state.points_mut() else { return Ok(vec![Wrench::default(); bodies.len()]) };
+        let in_grid = |body: &Body| Body { pose: Translation3::from(-self.corner_m) * body.pose, ..*body };
+        let bodies: Vec<_> = bodies.iter().map(in_grid).collect();
+        let stepped = selene_crm::step(&self.model, points, &bodies, self.exchange_s, scratch);
+        let outcome = stepped.map_err(|source| GranularError::Soil { window: self.name.clone(), source })?;
+        let wrench = |reaction: &selene_crm::Reaction| Wrench {
+            force: reaction.impulse_n_s / self.exchange_s,
+            torque: reaction.angular_impulse_n_m_s / self.exchange_s,
+        };
+        Ok(outcome.reactions.iter().map(wrench).collect())
+    }
+
+    /// A wheel of `radius_m` about `centre_m` that the points act on by `wrench`, as laws tell of it. The terrain
+    /// is that which lay there when the points woke.
+    #[must_use]
+    pub fn wheel_contact(
+        &self,
+        state: &WindowState,
+        ground: &GroundPatch,
+        centre_m: &Vector3<f64>,
+        radius_m: f64,
+        wrench: Wrench,
+    ) -> WheelContact {
+        if wrench == Wrench::default() {
+            return WheelContact::default();
+        }
+        let before_m = |x: f64, y: f64| {
+            let at_m = centre_m + Vector3::new(x, y, 0.0);
+            ground.node_height_m(self.node_under(&at_m)) - state.risen_m(self.posts.under(&self.in_window(&at_m)))
+        };
+        let rise = |ahead_m: f64, behind_m: f64| (ahead_m - behind_m) / (2.0 * radius_m);
+        let slope_x = rise(before_m(radius_m, 0.0), before_m(-radius_m, 0.0));
+        let slope_y = rise(before_m(0.0, radius_m), before_m(0.0, -radius_m));
+        let terrain_normal = Vector3::new(-slope_x, -slope_y, 1.0).normalize();
+        // Along the normal from the ground under the centre to the lowest place of the wheel.
+        let sinkage_m = radius_m - (centre_m.z - before_m(0.0, 0.0)) * terrain_normal.z;
+        WheelContact {
+            terrain_normal,
+            sinkage_m,
+            normal_n: wrench.force.dot(&terrain_normal),
+            contact_nodes: 1,
+            sinkage_beyond_radius: sinkage_m > radius_m,
+            wrench,
+            ..WheelContact::default()
+        }
+    }
+
+    /// From the window's corner, m.
+    fn in_window(&self, at_m: &Vector3<f64>) -> [f64; 2] {
+        [at_m.x - self.corner_m.x, at_m.y - self.corner_m.y]
+    }
+
+    fn node_under(&self, at_m: &Vector3<f64>) -> Node {
+        self.posts.node(self.posts.under(&self.in_window(at_m)))
+    }
+}
+
+impl Posts {
+    fn new(spec: &WindowSpec, terrain: &Terrain) -> Result<Self, String> {
+        let (apart_m, cell_m) = (terrain.spacing_m(), POINTS_A_CELL * spec.spacing_m);
+        let a_cell = (cell_m / apart_m).round();
+        if a_cell < 1.0 || (cell_m / apart_m - a_cell).abs() > SAME {
+            return Err(format!(
+                "spacing_m {} makes cells of {cell_m} m, which must be a whole number of the distances between \
+                 the ground's posts ({apart_m} m)",
+                spec.spacing_m
+            ));
+        }
+        let (mut first, mut along, mut corner_m) = ([0; 2], [0; 2], [0.0; 2]);
+        for axis in 0..2 {
+            let origin_m = terrain.origin_m()[axis];
+            // Squares of posts begin midway between two.
+            first[axis] = ((spec.from_m[axis] - origin_m) / apart_m + 0.5 - SAME).round() as i32;
+            corner_m[axis] = origin_m + (f64::from(first[axis]) - 0.5) * apart_m;
+            let cells = ((spec.to_m[axis] - spec.from_m[axis]) / cell_m + SAME) as usize;
+            if cells < CELLS_MIN {
+                return Err(format!(
+                    "{cells} cells of {cell_m} m fit along {}; {CELLS_MIN} or more are allowed",
+                    ["x", "y"][axis]
+                ));
+            }
+            along[axis] = cells * a_cell as usize;
+        }
+        let first = Node { column: first[0], row: first[1] };
+        Ok(Self { first, along, a_cell: a_cell as usize, apart_m, corner_m })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.along[0] * self.along[1]
+    }
+
+    /// Cells along x and y.
+    pub(crate) fn cells(&self) -> [usize; 2] {
+        self.along.map(|posts| posts / self.a_cell)
+    }
+
+    fn sides_m(&self) -> [f64; 2] {
+        self.along.map(|posts| posts as f64 * self.apart_m)
+    }
+
+    fn tiles(&self) -> TileRect {
+        TileRect::of_nodes(self.first, self.node(self.count() - 1))
+    }
+
+    /// The node of a post, x fastest.
+    pub(crate) fn node(&self, post: usize) -> Node {
+        let [column, row] = [post % self.along[0], post / self.along[0]].map(|along| along as i32);
+        Node { column: self.first.column + column, row: self.first.row + row }
+    }
+
+    /// The post whose square has a place, given from the window's corner, m; the nearest at its rim.
+    fn under(&self, at_m: &[f64; 2]) -> usize {
+        let along = |axis: usize| ((at_m[axis] / self.apart_m) as usize).min(self.along[axis] - 1);
+        along(1) * self.along[0] + along(0)
+    }
+
+    /// The ground that it lies on, with what was done to it.
+    pub(crate) fn ground(&self, terrain: &Terrain, ruts: &mut Ruts) -> GroundPatch {
+        let mut ground = GroundPatch::new(terrain, &self.tiles().tiles().collect());
+        ground.borrow_from(ruts);
+        ground
+    }
+
+    /// Heights of the posts, m.
+    pub(crate) fn heights_m(&self, ground: &GroundPatch) -> Vec<f64> {
+        (0..self.count()).map(|post| ground.node_height_m(self.node(post))).collect()
+    }
+}
+
+/// The one soil of a window: that under its corners and its middle.
+fn one_soil(spec: &WindowSpec, soils: &Soils) -> Result<CrmSpec, String> {
+    let ([west, south], [east, north]) = (spec.from_m, spec.to_m);
+    let middle = [0.5 * (west + east), 0.5 * (south + north)];
+    let places = [[west, south], [east, south], [west, north], [east, north], middle];
+    let mut found = places.iter().map(|[x, y]| soils.crm_at(*x, *y));
+    let first = found.next().flatten().ok_or("the soil there has no key `crm` in its file")?;
+    match found.all(|other| other == Some(first)) {
+        true => Ok(*first),
+        false => Err("several soils lie there: one with the key `crm` is allowed".to_owned()),
+    }
+}
+
+/// Walls that hold the soil, under a lid.
+fn grid(posts: &Posts, cell_m: f64, height_m: f64) -> Grid {
+    let [x, y] = posts.cells().map(|cells| cells as u32);
+    let rough = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
+    let under_a_lid = Edges::Walls { low: Wall::Rough, high: Wall::Sliding { friction: 0.0 } };
+    Grid { cell_m, cells: [x, y, (height_m / cell_m).ceil() as u32], edges: [rough, rough, under_a_lid] }
+}
+
+/// Time between two exchanges, s, and the steps that it takes.
+fn exchange(spec: &WindowSpec, step_s: f64) -> Result<(f64, usize), String> {
+    let asked_s = spec.exchange_s.unwrap_or(step_s);
+    let steps = (asked_s / step_s).round();
+    if steps < 1.0 || (asked_s / step_s - steps).abs() > SAME {
+        return Err(format!("exchange_s {asked_s} must be a whole number of physics steps ({step_s} s)"));
+    }
+    Ok((asked_s, steps as usize))
+}

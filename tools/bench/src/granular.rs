@@ -1,0 +1,85 @@
+//! Granular soil: points a second of the solver alone, and VIPER with its four wheels on points.
+
+use std::time::Instant;
+
+use nalgebra::{Isometry3, Vector3};
+use selene_base::SimTime;
+use selene_crm::{Body, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, Wall, step};
+use selene_sim::Start;
+use selene_soil::{SoilSpec, WindowSpec};
+use selene_terrain::Terrain;
+
+use crate::BenchError;
+use crate::physics::{ROVER, drive, run, start_on};
+use crate::setting::Setting;
+
+/// Cell of the bed, m, and its cells: 64 000 points, 10 cm deep.
+const CELL_M: f64 = 0.02;
+const CELLS: [u32; 3] = [80, 80, 20];
+const FILLED_CELLS: u32 = 5;
+/// How long the bed is stepped, s of simulated time.
+const BED_S: f64 = 0.05;
+const LUNAR_GRAVITY_M_S2: f64 = 1.62;
+/// A strip of points under the wheels of each side of VIPER, and how far it drives on it.
+const WHEELS_Y_M: f64 = 0.61;
+const STRIP_M: [f64; 2] = [-0.95, 1.35];
+const HALF_WIDTH_M: f64 = 0.31;
+const SPACING_M: f64 = 0.02;
+const POSTS_M: f64 = 0.02;
+const DEPTH_M: f64 = 0.12;
+const EXCHANGE_S: f64 = 0.001;
+const SPEED_M_S: f64 = 0.15;
+const DRIVE: SimTime = SimTime::from_nanos(2_000_000_000);
+
+/// Points times substeps a second of wall time, while a wheel digs in a bed of soil `lunar`.
+pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
+    let rough = Edges::Walls { low: Wall::Rough, high: Wall::Rough };
+    let grid = Grid { cell_m: CELL_M, cells: CELLS, edges: [rough; 3] };
+    let gravity_m_s2 = Vector3::new(0.0, 0.0, -LUNAR_GRAVITY_M_S2);
+    let model = Model::new(&lunar(setting)?, &grid, gravity_m_s2).map_err(BenchError::new)?;
+    let [x, y, _] = CELLS.map(|cells| f64::from(cells) * CELL_M);
+    let top_m = f64::from(FILLED_CELLS) * CELL_M;
+    let filling = Filling { low_m: [0.0; 3], high_m: [x, y, top_m], velocity_m_s: Vector3::zeros(), geostatic: true };
+    let (mut state, mut scratch) = (State::default(), Scratch::default());
+    state.fill(&model, &filling).map_err(BenchError::new)?;
+    let wheel = Body {
+        shape: Shape::Cylinder { radius_m: 0.1, half_length_m: 0.05 },
+        pose: Isometry3::new(Vector3::new(0.5 * x, 0.5 * y, top_m + 0.07), Vector3::x() * std::f64::consts::FRAC_PI_2),
+        velocity_m_s: Vector3::new(0.1, 0.0, 0.0),
+        angular_velocity_rad_s: Vector3::y() * 3.0,
+        friction: 0.6,
+    };
+    // Memory is made by the first step.
+    step(&model, &mut state, &[wheel], 0.1 * BED_S, &mut scratch).map_err(BenchError::new)?;
+    let begun = Instant::now();
+    let outcome = step(&model, &mut state, &[wheel], BED_S, &mut scratch).map_err(BenchError::new)?;
+    Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// Wall time over simulated time of VIPER that drives straight ahead with its four wheels on points.
+pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+    let mut scenario = setting.scenario("polar")?;
+    scenario.rovers[0].start = Start::default();
+    scenario.granular = vec![strip("left", WHEELS_Y_M), strip("right", -WHEELS_Y_M)];
+    let mut world = start_on(scenario, Terrain::flat(POSTS_M, 20.0))?;
+    drive(&mut world, ROVER, SPEED_M_S, 0.0)?;
+    run(world, DRIVE)
+}
+
+fn strip(name: &str, y_m: f64) -> WindowSpec {
+    let [from_x_m, to_x_m] = STRIP_M;
+    WindowSpec {
+        name: name.to_owned(),
+        from_m: [from_x_m, y_m - HALF_WIDTH_M],
+        to_m: [to_x_m, y_m + HALF_WIDTH_M],
+        depth_m: DEPTH_M,
+        spacing_m: SPACING_M,
+        exchange_s: Some(EXCHANGE_S),
+    }
+}
+
+fn lunar(setting: &Setting) -> Result<CrmSpec, BenchError> {
+    let soil = SoilSpec::load(&setting.config.join("soil/lunar.yaml")).map_err(BenchError::new)?;
+    let crm = soil.crm.ok_or_else(|| BenchError::new("soil lunar has no key crm"))?;
+    Ok(crm.soil())
+}
