@@ -29,7 +29,7 @@ const THIN_M: f64 = 0.001;
 
 /// A body of a rover as granular soil meets it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Digger {
+pub(crate) struct PartShape {
     link: usize,
     link_from_shape: Pose,
     shape: Shape,
@@ -58,7 +58,7 @@ struct Visitor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Wheel { rover: usize, wheel: usize },
-    Part { rover: usize, digger: usize },
+    Part { rover: usize, part: usize },
     Rock(usize),
 }
 
@@ -85,14 +85,14 @@ pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc
 }
 
 /// The bodies of a rover that are not its wheels.
-pub(crate) fn diggers(model: &RoverModel) -> Vec<Digger> {
+pub(crate) fn part_shapes(model: &RoverModel) -> Vec<PartShape> {
     let is_wheel = |link: usize| model.wheels().iter().any(|wheel| wheel.link == link);
     let links = model.links().iter().enumerate().filter(|(link, _)| !is_wheel(*link));
-    let digger = |link: usize, collision: &selene_vehicle::Collision| {
+    let part = |link: usize, collision: &selene_vehicle::Collision| {
         let (shape_from_solid, shape) = shape_of(&collision.shape);
-        Digger { link, link_from_shape: collision.link_from_shape * shape_from_solid, shape }
+        PartShape { link, link_from_shape: collision.link_from_shape * shape_from_solid, shape }
     };
-    links.flat_map(|(link, of)| of.collisions.iter().map(move |collision| digger(link, collision))).collect()
+    links.flat_map(|(link, of)| of.collisions.iter().map(move |collision| part(link, collision))).collect()
 }
 
 /// A link's shape, and where its middle is.
@@ -163,9 +163,9 @@ impl GroupWindow {
                     let contact = self.contact(visitor, ground, wrench);
                     rovers[rover].scratch.domains[wheel] = Domain::Points(contact);
                 }
-                Who::Part { rover, digger } => {
+                Who::Part { rover, part } => {
                     let GroupRover { kind, scratch, .. } = &mut rovers[rover];
-                    let link = kind.diggers[digger].link;
+                    let link = kind.part_shapes[part].link;
                     let arm = visitor.body.pose.translation.vector - link_origin_m(scratch, link);
                     let mut about_link = Wrench { force: Vector3::zeros(), torque: wrench.torque };
                     about_link.add_force_at(wrench.force, arm);
@@ -216,7 +216,7 @@ fn wheel_visitors(at: usize, rover: &GroupRover, friction: f64) -> Vec<Visitor> 
 }
 
 fn part_visitors(at: usize, rover: &GroupRover) -> Vec<Visitor> {
-    let visitor = |(digger, of): (usize, &Digger)| {
+    let visitor = |(part, of): (usize, &PartShape)| {
         let (world_from_link, twist) = rover.scratch.rover.link_motion(of.link)?;
         let pose = world_from_link * of.link_from_shape;
         let arm = pose.translation.vector - world_from_link.translation.vector;
@@ -227,9 +227,9 @@ fn part_visitors(at: usize, rover: &GroupRover) -> Vec<Visitor> {
             angular_velocity_rad_s: twist.angular,
             friction: BODY_FRICTION,
         };
-        Some(Visitor { who: Who::Part { rover: at, digger }, body, is_awake: true })
+        Some(Visitor { who: Who::Part { rover: at, part }, body, is_awake: true })
     };
-    rover.kind.diggers.iter().enumerate().filter_map(visitor).collect()
+    rover.kind.part_shapes.iter().enumerate().filter_map(visitor).collect()
 }
 
 fn rock_visitor(at: usize, rock: &LooseRock, friction: f64) -> Visitor {

@@ -17,7 +17,7 @@ use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, Scenari
 use crate::scenario::{from_site, laid};
 use crate::wheels::wheel_shapes;
 use crate::world::entity::EntityId;
-use crate::world::granular::{self, Digger};
+use crate::world::granular::{self, PartShape};
 use crate::world::state::{Notices, RoverEntityState};
 
 /// How far off a line points may be and count as in it, share of their distance from the middle.
@@ -46,7 +46,7 @@ pub struct RoverKind {
     pub(crate) wheel_shapes: Vec<WheelShape>,
     pub(crate) contact_shapes: ContactShapes,
     /// Its bodies as granular soil meets them.
-    pub(crate) diggers: Vec<Digger>,
+    pub(crate) part_shapes: Vec<PartShape>,
     pub(crate) reach_m: f64,
     /// The box about each link, in the link's frame.
     pub(crate) link_bounds: Vec<Option<Bounds>>,
@@ -219,7 +219,7 @@ impl RoverKind {
             follower: setup.route.as_ref().map(|route| RouteFollower::new(route, [x_m, y_m])),
             wheel_shapes: wheel_shapes(&setup.model),
             contact_shapes: ContactShapes::new(&setup.model),
-            diggers: granular::diggers(&setup.model),
+            part_shapes: granular::part_shapes(&setup.model),
             reach_m: setup.model.reach_m(),
             link_bounds: link_bounds(&setup.model),
             body_sensors: setup.sensors.iter().filter_map(|sensor| setup.body_sensor(sensor)).collect(),
