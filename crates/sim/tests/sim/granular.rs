@@ -60,6 +60,19 @@ fn a_rover_drives_on_points_that_carry_it_and_no_milligram_is_lost() {
 }
 
 #[test]
+fn a_loose_rock_lies_on_points_as_it_lay_on_the_ground() {
+    let rest = format!("loose_rocks: [{{ x_m: 0.4, y_m: 0, diameter_m: 0.2 }}]\ngranular: [{}]", window("pit", -0.36));
+    let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+    let mut world = world(&yard("lunar", &[rover], &rest));
+    let place = |world: &World| world.state().rocks.values().next().unwrap().world_from_rock.translation.vector;
+    let before = place(&world);
+    drive(&mut world, 60);
+    let moved = place(&world) - before;
+    assert!(soil(world.state()).is_flowing() && moved.norm() > 0.0, "the soil does not know of it");
+    assert!(moved.norm() < 0.03, "it moved by {moved}");
+}
+
+#[test]
 fn soil_that_nobody_is_in_sleeps_and_is_a_height_field_again() {
     let mut world = in_a_pit();
     drive(&mut world, 20);
@@ -109,8 +122,10 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
     let (state, hash) = (world.state(), world.hash());
     let tree = serde_json::to_value(soil(state)).unwrap();
     let of_point = ["mass_mg", "id", "volume_ratio"].map(|name| format!("/flowing/points/points/7/{name}"));
-    let of_window = ["/posts_mg/3", "/total_mg", "/flowing/still_s", "/flowing/tops_m/5", "/flowing/told_m/9"];
-    for place in of_window.map(str::to_owned).iter().chain(&of_point) {
+    let of_times = ["/flowing/still_s", "/flowing/unshown_s"];
+    let of_window = ["/posts_mg/3", "/total_mg", "/flowing/tops_m/5", "/flowing/told_m/9"];
+    let places = of_window.iter().chain(&of_times).map(|name| (*name).to_owned()).chain(of_point);
+    for place in &places.collect::<Vec<_>>() {
         let mut other = tree.clone();
         let leaf = other.pointer_mut(place).unwrap_or_else(|| panic!("{place} is not there"));
         *leaf = match leaf.as_u64() {

@@ -5,7 +5,7 @@
 //!   sum never changes: it is compared at each heartbeat.
 //! - **To points.** The soil above a cell of 2 × 2 points is shared among them, layer by layer,
 //!   with the stress of its weight; what is too shallow for a point stays with the posts.
-//! - **Surface.** At each heartbeat posts rise and sink as the points' tops have since they woke:
+//! - **Surface.** Every 20 ms posts rise and sink as the points' tops have since they woke:
 //!   relief that is finer than a cell stays, and nothing changes where nothing moved. These are
 //!   ordinary edits of the terrain. What the height field's laws remember of such a post is gone.
 //! - **To the field.** When nobody is inside and all points have been slow for half a second,
