@@ -23,7 +23,7 @@ const LUNAR_GRAVITY_M_S2: f64 = 1.62;
 /// A strip of points under the wheels of each side of VIPER, and how far it drives on it.
 const WHEELS_Y_M: f64 = 0.61;
 const STRIP_M: [f64; 2] = [-0.95, 1.35];
-const HALF_WIDTH_M: f64 = 0.31;
+const HALF_WIDTH_M: f64 = 0.33;
 const SPACING_M: f64 = 0.02;
 const POSTS_M: f64 = 0.02;
 const DEPTH_M: f64 = 0.12;
