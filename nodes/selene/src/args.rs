@@ -3,6 +3,7 @@
 
 mod bag;
 mod calibrate;
+mod console;
 mod import;
 mod link;
 mod nodes;
@@ -25,6 +26,7 @@ pub(crate) use bag::{
     BagCommand, BagInfoArgs, BagPlayArgs, BagRerenderArgs, BagVerifyArgs, CompressionArg, MetadataArg, RecordingArgs,
 };
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
+pub(crate) use console::{ConsoleArgs, ConsoleCommandArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
@@ -89,6 +91,9 @@ pub(crate) enum Command {
     /// Sample inertial units, position fixes and the other instruments from the world state on DDS: the navigation node alone
     #[command(after_long_help = nodes::NAVIGATION_EXAMPLES)]
     Navigation(NodeArgs),
+    /// Serve a page to watch a run from that goes on over DDS
+    #[command(after_long_help = console::EXAMPLES)]
+    Console(ConsoleCommandArgs),
     /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files
     #[command(after_long_help = tools::CHECK_EXAMPLES)]
     Check(CheckArgs),

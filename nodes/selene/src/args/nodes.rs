@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    CheckpointArgs, DeviceArgs, LinkArgs, NetworkArgs, PacingArgs, RecordingArgs, RunIdArgs, RutsArgs, WorldArgs,
+    CheckpointArgs, ConsoleArgs, DeviceArgs, LinkArgs, NetworkArgs, PacingArgs, RecordingArgs, RunIdArgs, RutsArgs,
+    WorldArgs,
 };
 
 /// The nodes that acknowledge heartbeats.
@@ -55,6 +56,8 @@ pub(crate) struct RunArgs {
     /// Folder for the pictures; made if missing, pictures of an earlier run are replaced
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) console: ConsoleArgs,
     /// Publish nothing over DDS: for machines without a usable network interface
     #[arg(long)]
     pub(crate) no_dds: bool,

@@ -5,6 +5,7 @@ mod bench;
 mod calibrate;
 mod check;
 mod conformance;
+mod console;
 mod fit;
 mod hash;
 mod import;
@@ -41,6 +42,7 @@ pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> 
         Command::Camera(args) => node::camera(&args, ros, log),
         Command::Lidar(args) => node::lidar(&args, ros, log),
         Command::Navigation(args) => node::navigation(&args, ros, log),
+        Command::Console(args) => console::console(&args),
         Command::Check(args) => check::check(&args),
         Command::Import(args) => import::import(&args),
         Command::Render(args) => render::render(&args),
@@ -79,7 +81,8 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Study(_)
         | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
-        Command::Check(_)
+        Command::Console(_)
+        | Command::Check(_)
         | Command::Import(_)
         | Command::Sky(_)
         | Command::Rig(_)

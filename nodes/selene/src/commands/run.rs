@@ -8,6 +8,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, RunId};
+use selene_console::ConsoleOptions;
 use selene_observe::Devices;
 use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
@@ -19,7 +20,7 @@ use selene_terrain::Ruts;
 
 use crate::args::{LinkArgs, RunArgs};
 use crate::bench_lines::BenchLines;
-use crate::commands::node;
+use crate::commands::{console, node};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     options.settings.begin(&begin);
     let parameters = parameters::of_simulation(&model, &run, &options);
     let parameters = ros.set(parameters, &names)?;
+    let door = console::door(&args.console)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
     eprintln!("{} · tracing on: {name}", scenario.name);
@@ -79,12 +81,17 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
     let context =
         NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
+    let watched = console_options(args, &options, &names);
+    let watch = |door| console::begin(door, Arc::clone(&context.links.public), &watched);
+    let console = door.map(watch).transpose()?;
     let end = drive(&context, begin, &traffic, &devices, &options, &stop);
+    let refused = console.as_ref().and_then(console::refused);
     // Before the bag ends.
-    drop((served, rosout));
+    drop((console, served, rosout));
 
     let mut summary = Summary::new(&scenario, &end, &traffic);
     summary.row("began tracing on", name);
+    refused.into_iter().for_each(|told| summary.row("console refused", told));
     let (slip, sinkage_m) = report.slip_and_sinkage();
     summary.row("mean slip", format!("{:.1} %", slip * 100.0));
     summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
@@ -119,6 +126,16 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
         interrupt::check(stop)?;
         Ok(prepared)
     })
+}
+
+/// What the run's console may do, and whom it asks.
+fn console_options(args: &RunArgs, options: &SimulationOptions, names: &Names) -> ConsoleOptions {
+    ConsoleOptions {
+        has_control: args.console.console_control,
+        control_node: options.control.node.clone().unwrap_or_else(|| names.full()),
+        parameters_node: names.full(),
+        twist_unstamped: options.twist_unstamped,
+    }
 }
 
 /// The ground that a run begins on.

@@ -1,0 +1,745 @@
+// The page of the console. It asks the server for what it shows, one question of a kind at a time, and asks again when
+// the answer came: so nothing queues up, on either side, and a thin link shows fewer frames instead of late ones.
+
+import { Scene } from "/scene.js";
+
+const MOON_DELAY_MS = 1300;
+const DRIVE_EVERY_MS = 100;
+const RETRY_MS = 2000;
+const PANES_MAX = 6;
+const SAMPLES_MAX = 900;
+const $ = (id) => document.getElementById(id);
+const delayed = () => $("delay").checked;
+/** Calls after the way from the Moon, where that is switched on. */
+const fromMoon = (call) => (delayed() ? setTimeout(call, MOON_DELAY_MS) : call());
+
+const state = { now: null, hasToken: false, paths: { ways: {}, places: [] }, frames: [], ground: null, goal: null, goalTimer: 0 };
+
+// ---- The link ------------------------------------------------------------------------------------------------------
+
+let socket = null;
+const open = new Map(); // questions that have no answer yet, by what they are about
+
+function connect() {
+  open.clear();
+  socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/socket`);
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    $("link").textContent = "";
+    state.now = null;
+    const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token");
+    if (token) showToken(token);
+    askState(0);
+    ask("paths", { do: "paths" });
+    askFrames();
+    askGround();
+    seen.clear();
+    panes.forEach((pane) => pane.ask());
+    askCloud();
+    askRocks(0);
+  };
+  socket.onclose = () => {
+    $("link").textContent = "no connection; trying again …";
+    // A wrong token is answered by the end of the connection.
+    lostControl(isTokenOpen ? "the token is not that of this run" : undefined);
+    setTimeout(connect, RETRY_MS);
+  };
+  socket.onmessage = ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : hearBytes(data));
+}
+
+function say(message) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+/** Asks unless the same is asked already. */
+function ask(about, message) {
+  if (open.has(about) || socket?.readyState !== WebSocket.OPEN) return;
+  open.set(about, message);
+  say(message);
+}
+
+function hear(message) {
+  switch (message.is) {
+    case "state":
+      open.delete("state");
+      askState(message.number);
+      return void fromMoon(() => take(message));
+    case "frames":
+      open.delete("frames");
+      fromMoon(() => { state.frames = message.frames; });
+      return soon("frames", 150, askFrames);
+    case "paths":
+      open.delete("paths");
+      state.paths = message;
+      return soon("paths", 5000, () => ask("paths", { do: "paths" }));
+    case "boxes":
+      open.delete(`boxes ${message.topic}`);
+      return void fromMoon(() => panes.filter((pane) => boxesTopic(pane.topic) === message.topic).forEach((pane) => pane.takeBoxes(message)));
+    case "answer":
+      return takeAnswer(message);
+  }
+}
+
+function hearBytes(data) {
+  const length = new DataView(data).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+  const payload = data.slice(4 + length);
+  open.delete(`${header.is} ${header.topic ?? header.rover}`);
+  switch (header.is) {
+    case "image":
+      seen.set(header.topic, header.number);
+      soon(`image ${header.topic}`, Number($("rate").value), () => showing(header.topic)[0]?.ask());
+      return void fromMoon(() => showing(header.topic).forEach((pane) => pane.take(header, payload)));
+    case "points":
+      if (header.topic !== $("cloud").value) return;
+      soon("points", 100, () => askCloud(header.number));
+      return void fromMoon(() => scene.setPoints(new Float32Array(payload)));
+    case "ground":
+      state.ground = { ...header, heights: new Float32Array(payload), picture: null };
+      state.groundNumber = header.number;
+      scene.setGround(header, state.ground.heights);
+      return soon("ground", 3000, askGround);
+    case "rocks":
+      scene.setRocks(new Float32Array(payload));
+      return soon("rocks", 1000, () => askRocks(header.number));
+  }
+}
+
+const timers = new Map();
+/** Calls after a while, once, whoever else asked for the same. */
+function soon(name, ms, call) {
+  clearTimeout(timers.get(name));
+  timers.set(name, setTimeout(call, ms));
+}
+
+const askState = (after) => ask("state", { do: "state", after });
+const askFrames = () => ask("frames", { do: "frames" });
+function askGround() {
+  const rover = roverNow()?.rover;
+  if (rover === undefined || document.hidden) return soon("ground", 1000, askGround);
+  ask(`ground ${rover}`, { do: "ground", rover, span: $("span").value, after: state.groundNumber ?? 0 });
+}
+function askRocks(after) {
+  const rover = roverNow()?.rover;
+  if (rover === undefined) return soon("rocks", 1000, () => askRocks(after));
+  ask(`rocks ${rover}`, { do: "rocks", rover, after });
+}
+function askCloud(after = 0) {
+  const topic = $("cloud").value;
+  if (topic) ask(`points ${topic}`, { do: "points", topic, after });
+}
+
+/** What came of an order, or why a topic is not shown. */
+function takeAnswer({ to, ok, text }) {
+  if (to === "token") return ok ? gotControl() : lostControl(text);
+  const about = [...open.keys()].find((key) => key.endsWith(` ${to}`));
+  if (about) {
+    open.delete(about);
+    if (about.startsWith("image")) showing(to).forEach((pane) => pane.fail(text));
+    if (about.startsWith("ground")) soon("ground", RETRY_MS, askGround);
+    if (about.startsWith("rocks")) soon("rocks", RETRY_MS, () => askRocks(0));
+    if (about.startsWith("points")) soon("points", RETRY_MS, askCloud);
+    return;
+  }
+  if (to === "go_to") forgetGoal();
+  $("said").textContent = `${to}: ${ok ? text || "done" : `refused: ${text}`}`;
+}
+
+// ---- The state -----------------------------------------------------------------------------------------------------
+
+const roverNow = () => state.now?.rovers.find((rover) => rover.rover === $("rover").value) ?? state.now?.rovers[0];
+const number = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
+
+function take(message) {
+  const before = state.now;
+  // When the delay is switched off, newer ones overtake those that are still on the way.
+  if (before && message.number < before.number) return;
+  state.now = message;
+  if (before && message.time_s < before.time_s) {
+    state.paths.ways = {};
+    series.forEach((plot) => plot.clear());
+  }
+  $("time").textContent = `${number(message.time_s, 1)} s`;
+  $("pace").textContent = message.pace === null ? "–" : `${number(message.pace, 2)}×`;
+  $("run").textContent = message.run ?? "–";
+  $("clients").textContent = message.clients;
+  fill($("rover"), message.rovers.map((rover) => [rover.rover, rover.name]));
+  fill($("cloud"), [["", "none"], ...message.points.map((topic) => [topic, topic])]);
+  panes.forEach((pane) => pane.offer(message.images));
+  const rover = roverNow();
+  if (rover) takeRover(rover, message);
+  showHealth(message);
+  showLamps(message.lamps);
+  if (!state.hasToken) $("control-note").textContent = message.has_control ? "Control needs the token." : "Control is off: start Selene with --console-control.";
+  $("token-form").hidden = !message.has_control || state.hasToken;
+}
+
+function takeRover(rover, message) {
+  for (const { rover: name, at_m } of message.rovers) {
+    const way = (state.paths.ways[name] ??= []);
+    const last = way.at(-1);
+    if (!last || Math.hypot(last[0] - at_m[0], last[1] - at_m[1]) > 0.1) way.push(at_m.slice(0, 2));
+  }
+  const battery = Object.values(rover.batteries)[0];
+  const of = (key) => rover.wheels.map((wheel) => wheel[key]).filter(Number.isFinite);
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const values = {
+    speed: [rover.speed_m_s],
+    slip: [100 * mean(of("slip")), 100 * Math.max(...of("slip"))],
+    sinkage: [1000 * mean(of("sinkage_m")), 1000 * Math.max(...of("sinkage_m"))],
+    torque: [mean(of("drive_torque_n_m").map(Math.abs))],
+    attitude: rover.roll_pitch_yaw_deg.slice(0, 2),
+    battery: [battery ? 100 * battery.charge : NaN],
+    pace: [message.pace ?? NaN],
+  };
+  series.forEach((plot) => plot.add(message.time_s, values[plot.key]));
+  const rows = rover.wheels.map((wheel) => [wheel.name, number(100 * wheel.slip, 1), number(1000 * wheel.sinkage_m, 1),
+    number(wheel.drive_torque_n_m, 2), number(wheel.rate_rad_s, 2), wheel.in_contact ? "touches" : "free"]);
+  $("wheels").replaceChildren(...rows.map((cells) => {
+    const row = document.createElement("tr");
+    cells.forEach((text, at) => {
+      const cell = document.createElement(at ? "td" : "th");
+      if (!at) cell.scope = "row";
+      cell.textContent = text;
+      row.append(cell);
+    });
+    return row;
+  }));
+}
+
+function showHealth({ statuses, refused }) {
+  const items = Object.entries(statuses).map(([name, { level, text }]) => ({ level, text: `${name}: ${text || level}` }));
+  const key = JSON.stringify(items);
+  if (key !== showHealth.key) {
+    showHealth.key = key;
+    $("health").replaceChildren(...items.map(({ level, text }) => {
+      const item = document.createElement("li");
+      item.className = level;
+      item.textContent = text;
+      return item;
+    }));
+  }
+  const told = Object.entries(refused).map(([why, count]) => `${count} ${why}`).join(", ");
+  $("refused").textContent = told ? `Refused by the console so far: ${told}.` : "";
+}
+
+/** Offers choices without disturbing the one that is made. */
+function fill(select, choices) {
+  const key = JSON.stringify(choices);
+  if (select.dataset.key === key) return;
+  const { value } = select;
+  select.dataset.key = key;
+  select.replaceChildren(...choices.map(([choice, text]) => new Option(text, choice)));
+  if (choices.some(([choice]) => choice === value)) select.value = value;
+}
+
+// ---- Pictures ------------------------------------------------------------------------------------------------------
+
+const panes = [];
+const seen = new Map(); // number of the picture of each topic that was shown last
+const showing = (topic) => panes.filter((pane) => pane.topic === topic);
+const boxesTopic = (topic) => topic.replace(/\/[^/]+$/, "/detections");
+
+class Pane {
+  constructor() {
+    this.topic = "";
+    this.boxes = [];
+    const id = `pane-${Pane.count = (Pane.count ?? 0) + 1}`;
+    this.figure = document.createElement("figure");
+    this.figure.className = "pane";
+    this.select = document.createElement("select");
+    this.select.id = `${id}-topic`;
+    this.select.setAttribute("aria-label", "Picture of");
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "×";
+    close.setAttribute("aria-label", "Close this picture");
+    this.canvas = document.createElement("canvas");
+    this.canvas.setAttribute("role", "img");
+    this.note = document.createElement("p");
+    const row = document.createElement("div");
+    row.className = "row";
+    row.append(this.select, close);
+    this.figure.append(row, this.canvas, this.note);
+    $("panes").append(this.figure);
+    this.select.onchange = () => this.choose(this.select.value);
+    close.onclick = () => { panes.splice(panes.indexOf(this), 1); this.figure.remove(); };
+  }
+
+  /** Takes up the first topic that no other pane shows. */
+  offer(topics) {
+    fill(this.select, topics.map((topic) => [topic, topic.replace(/^\//, "")]));
+    if (this.topic || !topics.length) return;
+    const taken = panes.map((pane) => pane.topic);
+    const camera = topics.filter((topic) => topic.endsWith("/image_raw"));
+    this.choose(camera.concat(topics).find((topic) => !taken.includes(topic)) ?? topics[0]);
+  }
+
+  choose(topic) {
+    this.topic = this.select.value = topic;
+    this.boxes = [];
+    this.canvas.setAttribute("aria-label", `Picture of ${topic}`);
+    this.ask();
+  }
+
+  ask() {
+    if (!this.topic || document.hidden) return;
+    ask(`image ${this.topic}`, { do: "image", topic: this.topic, after: seen.get(this.topic) ?? 0, look: $("look").value });
+    const boxes = boxesTopic(this.topic);
+    if ($("boxes").checked && state.now?.boxes.includes(boxes)) ask(`boxes ${boxes}`, { do: "boxes", topic: boxes, after: 0 });
+  }
+
+  async take(header, jpeg) {
+    this.header = header;
+    const picture = await createImageBitmap(new Blob([jpeg], { type: "image/jpeg" })).catch(() => null);
+    if (!picture) return this.fail("the picture cannot be read");
+    this.picture?.close();
+    this.picture = picture;
+    this.draw();
+    this.note.textContent = `${number(header.time_s, 2)} s · ${header.width} × ${header.height} ${header.encoding} · no. ${header.number}`;
+    this.figure.dataset.number = header.number;
+  }
+
+  takeBoxes({ boxes }) {
+    this.boxes = boxes;
+    if (this.picture) this.draw();
+  }
+
+  draw() {
+    const { canvas, picture, header } = this, context = canvas.getContext("2d");
+    [canvas.width, canvas.height] = [picture.width, picture.height];
+    context.drawImage(picture, 0, 0);
+    if (!$("boxes").checked) return;
+    const k = picture.width / header.width;
+    context.lineWidth = 2;
+    context.strokeStyle = context.fillStyle = "#f0c040";
+    context.font = "12px sans-serif";
+    for (const [what, [x, y], [width, height]] of this.boxes) {
+      context.strokeRect(k * (x - width / 2), k * (y - height / 2), k * width, k * height);
+      context.fillText(what, k * (x - width / 2), k * (y - height / 2) - 3);
+    }
+  }
+
+  fail(text) {
+    this.note.textContent = text;
+    setTimeout(() => this.ask(), RETRY_MS);
+  }
+}
+
+function addPane() {
+  if (panes.length >= PANES_MAX) return;
+  panes.push(new Pane());
+  if (state.now) panes.at(-1).offer(state.now.images);
+}
+
+// ---- Plots ---------------------------------------------------------------------------------------------------------
+
+class Plot {
+  constructor(key, title, unit, names, digits) {
+    Object.assign(this, { key, unit, names, digits, samples: [] });
+    const figure = document.createElement("figure");
+    figure.className = "plot";
+    const caption = document.createElement("figcaption"), name = document.createElement("span");
+    this.value = document.createElement("output");
+    name.textContent = names.length > 1 ? `${title} (${names.join(", ")})` : title;
+    caption.append(name, this.value);
+    this.canvas = document.createElement("canvas");
+    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", `${title} over simulated time, ${unit}`);
+    figure.append(caption, this.canvas);
+    $("plots").append(figure);
+  }
+
+  clear() { this.samples = []; }
+
+  add(time, values) {
+    const last = this.samples.at(-1);
+    if (last && time - last[0] < 0.1) return;
+    this.samples.push([time, ...values]);
+    if (this.samples.length > SAMPLES_MAX) this.samples.shift();
+    this.value.textContent = `${values.map((value) => number(value, this.digits)).join(" / ")} ${this.unit}`;
+  }
+
+  draw(style) {
+    const { canvas, samples } = this, context = fit(canvas);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    context.clearRect(0, 0, width, height);
+    const all = samples.flatMap((sample) => sample.slice(1)).filter(Number.isFinite);
+    if (all.length < 2) return;
+    const least = Math.min(0, ...all), greatest = Math.max(...all, least + 1e-6);
+    const [from, to] = [samples[0][0], Math.max(samples.at(-1)[0], samples[0][0] + 1)];
+    const x = (time) => ((time - from) / (to - from)) * (width - 4) + 2;
+    const y = (value) => height - 4 - ((value - least) / (greatest - least)) * (height - 8);
+    context.strokeStyle = style.getPropertyValue("--line");
+    context.strokeRect(2, y(0), width - 4, 0);
+    this.names.forEach((_, at) => {
+      context.strokeStyle = style.getPropertyValue(`--series-${at}`);
+      context.beginPath();
+      let isDrawing = false;
+      for (const sample of samples) {
+        const value = sample[at + 1];
+        if (!Number.isFinite(value)) { isDrawing = false; continue; }
+        context[isDrawing ? "lineTo" : "moveTo"](x(sample[0]), y(value));
+        isDrawing = true;
+      }
+      context.stroke();
+    });
+  }
+}
+
+const series = [
+  new Plot("speed", "Speed", "m/s", ["speed"], 3),
+  new Plot("slip", "Slip", "%", ["mean", "most"], 1),
+  new Plot("sinkage", "Sinkage", "mm", ["mean", "most"], 1),
+  new Plot("torque", "Wheel torque, mean", "N m", ["torque"], 2),
+  new Plot("attitude", "Attitude", "°", ["roll", "pitch"], 1),
+  new Plot("battery", "Battery", "%", ["charge"], 1),
+  new Plot("pace", "Pace", "×", ["pace"], 2),
+];
+
+/** The canvas in pixels of the page, as sharp as the screen is. */
+function fit(canvas) {
+  const ratio = Math.min(window.devicePixelRatio || 1, 2), context = canvas.getContext("2d");
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.round(side * ratio));
+  if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
+// ---- The map from above --------------------------------------------------------------------------------------------
+
+const map = { middle: [0, 0], pixelsPerMetre: 20, cross: null };
+const toScreen = ([x, y]) => [$("map").clientWidth / 2 + (x - map.middle[0]) * map.pixelsPerMetre,
+  $("map").clientHeight / 2 - (y - map.middle[1]) * map.pixelsPerMetre];
+const toMap = ([x, y]) => [map.middle[0] + (x - $("map").clientWidth / 2) / map.pixelsPerMetre,
+  map.middle[1] - (y - $("map").clientHeight / 2) / map.pixelsPerMetre];
+
+/** The ground lit from the side, as a picture. */
+function relief(ground) {
+  const { cells: [rows, columns], heights, resolution_m } = ground, picture = document.createElement("canvas");
+  [picture.width, picture.height] = [rows, columns];
+  const context = picture.getContext("2d"), pixels = context.createImageData(rows, columns);
+  const height = (row, column) => heights[Math.min(columns - 1, column) * rows + Math.min(rows - 1, row)];
+  for (let column = 0; column < columns; column++) for (let row = 0; row < rows; row++) {
+    const here = height(row, column);
+    const slope = (here - height(row + 1, column) + (here - height(row, column + 1))) / resolution_m;
+    const light = Number.isFinite(slope) ? Math.max(20, Math.min(235, 110 + 160 * slope)) : 0;
+    // Rows go to lesser x, which is to the left; columns to lesser y, which is down.
+    pixels.data.set([light, light, light * 0.97, 255], 4 * (column * rows + (rows - 1 - row)));
+  }
+  context.putImageData(pixels, 0, 0);
+  return picture;
+}
+
+function drawMap() {
+  const canvas = $("map"), context = fit(canvas), rover = roverNow();
+  if (rover && $("follow").checked) map.middle = rover.at_m.slice(0, 2);
+  context.fillStyle = "#1a1b1e";
+  context.fillRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+  drawGround(context);
+  drawScale(context, canvas);
+  for (const way of Object.values(state.paths.ways)) drawLine(context, way, "#ffc23a", 2);
+  const stops = state.paths.places.filter((place) => place.is_waypoint);
+  drawLine(context, stops.map((place) => place.at_m), "#7ab8f5aa", 1);
+  stops.forEach((place) => drawDot(context, place.at_m, "#7ab8f5", 4));
+  if (state.goal) drawDot(context, state.goal, "#ff6a5e", 6);
+  for (const each of state.now?.rovers ?? []) drawRover(context, each, each === rover);
+  if (map.cross && document.activeElement === canvas) drawCross(context, map.cross);
+}
+
+function drawGround(context) {
+  const { ground } = state;
+  if (!ground) return;
+  ground.picture ??= relief(ground);
+  const [rows, columns] = ground.cells, half = ground.resolution_m / 2;
+  const [x, y] = toScreen([ground.middle_m[0] - rows * half, ground.middle_m[1] + columns * half]);
+  const k = ground.resolution_m * map.pixelsPerMetre;
+  context.drawImage(ground.picture, x, y, rows * k, columns * k);
+}
+
+function drawScale(context, canvas) {
+  const metres = [0.1, 0.5, 1, 5, 10, 50, 100, 500].find((m) => m * map.pixelsPerMetre > 50) ?? 1000;
+  const y = canvas.clientHeight - 12;
+  context.strokeStyle = context.fillStyle = "#ffffff";
+  context.lineWidth = 2;
+  context.strokeRect(12, y, metres * map.pixelsPerMetre, 0);
+  context.font = "12px sans-serif";
+  context.fillText(`${metres} m`, 14, y - 5);
+}
+
+function drawLine(context, places, colour, width) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  places.forEach((place, at) => context[at ? "lineTo" : "moveTo"](...toScreen(place)));
+  context.stroke();
+}
+
+function drawDot(context, place, colour, radius) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(...toScreen(place), radius, 0, 2 * Math.PI);
+  context.fill();
+}
+
+function drawRover(context, rover, isChosen) {
+  const yaw = (rover.roll_pitch_yaw_deg[2] * Math.PI) / 180, [x, y] = toScreen(rover.at_m);
+  context.save();
+  context.translate(x, y);
+  context.rotate(-yaw);
+  context.fillStyle = isChosen ? "#ffffff" : "#b0b4ba";
+  context.beginPath();
+  context.moveTo(12, 0);
+  context.lineTo(-8, 8);
+  context.lineTo(-4, 0);
+  context.lineTo(-8, -8);
+  context.fill();
+  context.restore();
+  context.fillStyle = "#ffffff";
+  context.font = "12px sans-serif";
+  context.fillText(rover.name, x + 12, y - 8);
+}
+
+function drawCross(context, place) {
+  const [x, y] = toScreen(place);
+  context.strokeStyle = "#ff6a5e";
+  context.lineWidth = 2;
+  context.strokeRect(x - 9, y, 18, 0);
+  context.strokeRect(x, y - 9, 0, 18);
+}
+
+function zoomMap(by) {
+  map.pixelsPerMetre = Math.min(400, Math.max(0.5, map.pixelsPerMetre * by));
+}
+
+/** A place on the map was chosen. */
+function choose(place) {
+  $("map-at").textContent = `x ${number(place[0], 2)} m, y ${number(place[1], 2)} m`;
+  if (!state.hasToken) return;
+  if ($("click").value === "rock") {
+    say({ do: "rock", x_m: place[0], y_m: place[1], diameter_m: Number($("diameter").value) });
+  } else {
+    goTo(place);
+  }
+}
+
+function listenToMap() {
+  const canvas = $("map");
+  let from = null;
+  const at = (e) => { const box = canvas.getBoundingClientRect(); return [e.clientX - box.left, e.clientY - box.top]; };
+  canvas.addEventListener("pointerdown", (e) => { from = { at: at(e), middle: map.middle, moved: false }; canvas.setPointerCapture(e.pointerId); });
+  canvas.addEventListener("pointermove", (e) => {
+    if (!from) return;
+    const [x, y] = at(e), by = [x - from.at[0], y - from.at[1]];
+    if (Math.hypot(...by) > 5) from.moved = true;
+    if (!from.moved) return;
+    $("follow").checked = false;
+    map.middle = [from.middle[0] - by[0] / map.pixelsPerMetre, from.middle[1] + by[1] / map.pixelsPerMetre];
+  });
+  canvas.addEventListener("pointerup", (e) => { if (from && !from.moved) choose(toMap(at(e))); from = null; });
+  canvas.addEventListener("pointercancel", () => { from = null; });
+  canvas.addEventListener("wheel", (e) => { e.preventDefault(); zoomMap(Math.exp(-0.001 * e.deltaY)); }, { passive: false });
+  canvas.addEventListener("keydown", (e) => {
+    const step = 20 / map.pixelsPerMetre;
+    const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] }[e.key];
+    map.cross ??= [...map.middle];
+    if (moves) map.cross = [map.cross[0] + moves[0], map.cross[1] + moves[1]];
+    else if (e.key === "Enter") choose(map.cross);
+    else if (e.key === "+") zoomMap(1.25);
+    else if (e.key === "-") zoomMap(0.8);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  });
+  $("nearer").onclick = () => zoomMap(1.4);
+  $("farther").onclick = () => zoomMap(1 / 1.4);
+}
+
+// ---- Control -------------------------------------------------------------------------------------------------------
+
+let shownToken = "", isTokenOpen = false;
+function showToken(token) {
+  shownToken = token;
+  isTokenOpen = true;
+  say({ do: "token", token });
+}
+
+function gotControl() {
+  isTokenOpen = false;
+  state.hasToken = true;
+  sessionStorage.setItem("token", shownToken);
+  // The token does not stay in the address, which may be seen or copied.
+  history.replaceState(null, "", location.pathname);
+  $("controls").hidden = false;
+  $("token-form").hidden = true;
+  $("control-note").textContent = "You have control.";
+}
+
+/** Control ended: by the end of the connection, after which it is asked for again, or because it was refused. */
+function lostControl(why) {
+  state.hasToken = isTokenOpen = false;
+  $("controls").hidden = true;
+  if (why !== undefined) {
+    sessionStorage.removeItem("token");
+    history.replaceState(null, "", location.pathname);
+    $("said").textContent = why;
+  }
+  forgetGoal();
+}
+
+const keys = new Set();
+const KEYS = { w: [1, 0], s: [-1, 0], a: [0, 1], d: [0, -1], ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, 1], ArrowRight: [0, -1] };
+const hand = { pad: [0, 0], stick: [0, 0], isDriving: false };
+
+/** What keys, pad and stick ask for, from −1 to 1. */
+function wanted() {
+  const sum = [hand.pad, hand.stick, ...[...keys].map((key) => KEYS[key])].reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
+  return sum.map((value) => Math.max(-1, Math.min(1, value)));
+}
+
+/** Says what is asked for, again and again while it is: a rover whose driver falls silent stops. */
+function drive() {
+  const rover = roverNow()?.rover, [forward, turn] = wanted();
+  const isDriving = forward !== 0 || turn !== 0;
+  if (!state.hasToken || rover === undefined) return;
+  if (isDriving) {
+    forgetGoal();
+    const message = { do: "drive", rover, forward_m_s: forward * Number($("speed").value), turn_rad_s: turn * Number($("turn").value) };
+    fromMoon(() => say(message));
+    $("driving").textContent = `driving: ${number(message.forward_m_s, 2)} m/s, ${number(message.turn_rad_s, 2)} rad/s`;
+  } else if (hand.isDriving) {
+    halt();
+  }
+  hand.isDriving = isDriving;
+}
+
+function halt() {
+  forgetGoal();
+  keys.clear();
+  hand.isDriving = false;
+  const rover = roverNow()?.rover;
+  if (state.hasToken && rover !== undefined) fromMoon(() => say({ do: "halt", rover }));
+  $("driving").textContent = "standing";
+}
+
+function goTo(place) {
+  forgetGoal();
+  state.goal = place;
+  const rover = roverNow()?.rover;
+  const tell = () => fromMoon(() => say({ do: "go_to", rover, x_m: place[0], y_m: place[1], speed_m_s: Number($("speed").value) }));
+  tell();
+  state.goalTimer = setInterval(tell, DRIVE_EVERY_MS);
+  $("driving").textContent = `going to x ${number(place[0], 2)}, y ${number(place[1], 2)}`;
+}
+
+function forgetGoal() {
+  clearInterval(state.goalTimer);
+  if (state.goal) $("driving").textContent = "standing";
+  state.goal = null;
+}
+
+function readStick() {
+  const pad = [...(navigator.getGamepads?.() ?? [])].find((found) => found?.connected);
+  const past = (value) => (Math.abs(value ?? 0) > 0.15 ? -value : 0);
+  hand.stick = pad ? [past(pad.axes[1]), past(pad.axes[0])] : [0, 0];
+}
+
+const isTyped = (target) => target instanceof Element && target.closest("input, select, textarea") !== null;
+
+function listenToHands() {
+  window.addEventListener("keydown", (e) => {
+    const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+    if (!state.hasToken || isTyped(e.target) || e.ctrlKey || e.metaKey || e.altKey) return;
+    if ((key === " " && !e.target.closest?.("button")) || key === "Escape") {
+      e.preventDefault();
+      return halt();
+    }
+    if (!(key in KEYS)) return;
+    e.preventDefault();
+    if (keys.has(key)) return;
+    keys.add(key);
+    drive();
+  });
+  window.addEventListener("keyup", (e) => {
+    const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+    if (keys.delete(key)) drive();
+  });
+  window.addEventListener("blur", halt);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return halt();
+    panes.forEach((pane) => pane.ask());
+  });
+  const pad = $("pad"), knob = $("knob");
+  const move = (e) => {
+    const box = pad.getBoundingClientRect(), half = box.width / 2;
+    const [x, y] = [(e.clientX - box.left - half) / half, (e.clientY - box.top - half) / half].map((v) => Math.max(-1, Math.min(1, v)));
+    hand.pad = [-y, -x];
+    knob.style.transform = `translate(${x * half * 0.7}px, ${y * half * 0.7}px)`;
+  };
+  const release = () => { hand.pad = [0, 0]; knob.style.transform = ""; drive(); };
+  pad.addEventListener("pointerdown", (e) => { pad.setPointerCapture(e.pointerId); move(e); drive(); });
+  pad.addEventListener("pointermove", (e) => { if (pad.hasPointerCapture(e.pointerId)) move(e); });
+  pad.addEventListener("pointerup", release);
+  pad.addEventListener("pointercancel", release);
+  setInterval(() => { readStick(); drive(); }, DRIVE_EVERY_MS);
+}
+
+function showLamps(lamps) {
+  const key = lamps.join();
+  if (key === showLamps.key) return;
+  showLamps.key = key;
+  $("lamps").replaceChildren(...lamps.map((lamp, at) => {
+    const label = document.createElement("label"), slider = document.createElement("input");
+    slider.id = `lamp-${at}`;
+    label.htmlFor = slider.id;
+    Object.assign(slider, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });
+    slider.onchange = () => say({ do: "lamp", lamp, level: Number(slider.value) });
+    label.append(`${lamp} `, slider);
+    return label;
+  }));
+}
+
+function listenToControls() {
+  $("token-form").onsubmit = (e) => { e.preventDefault(); showToken($("token").value.trim()); $("token").value = ""; };
+  $("play").onclick = () => say({ do: "play" });
+  $("pause").onclick = () => say({ do: "pause" });
+  $("step").onclick = () => say({ do: "step", heartbeats: Math.round(Number($("steps").value)) });
+  $("reset").onclick = () => say({ do: "reset" });
+  $("set-pace").onchange = () => say({ do: "pace", times: Number($("set-pace").value) });
+  $("sun").onclick = () => say({ do: "sun", utc: $("utc").value.trim() });
+  $("halt").onclick = halt;
+  $("add-picture").onclick = addPane;
+  $("boxes").onchange = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
+  $("cloud").onchange = () => { scene.setPoints(new Float32Array()); askCloud(); };
+  $("rover").onchange = () => { halt(); state.ground = null; state.groundNumber = 0; askGround(); askRocks(0); };
+  $("span").onchange = () => { state.ground = null; };
+}
+
+// ---- Start ---------------------------------------------------------------------------------------------------------
+
+const scene = new Scene($("scene"));
+if (!scene.gl) $("scene-note").textContent = "This browser has no WebGL 2: the view in three dimensions is not shown.";
+
+let drawnAt = 0;
+function draw(now) {
+  requestAnimationFrame(draw);
+  if (now - drawnAt < 45) return;
+  drawnAt = now;
+  const rover = roverNow();
+  if (rover) {
+    scene.lookAt(rover.at_m);
+    scene.setLines(state.frames, state.now.rovers, state.paths.ways, $("show-frames").checked);
+  }
+  scene.draw();
+  drawMap();
+  const style = getComputedStyle(document.documentElement);
+  series.forEach((plot) => plot.draw(style));
+}
+
+addPane();
+addPane();
+listenToMap();
+listenToHands();
+listenToControls();
+connect();
+requestAnimationFrame(draw);

@@ -1,0 +1,190 @@
+//! Who is let in. A connection has a place or is closed at once, and one that neither reads nor writes for a while loses
+//! its place. A request must be a GET without a body, name this machine as its host and, if a page made it, come from
+//! this console's own page: a page of another site cannot reach the console, neither straight (Origin) nor by a name
+//! of its own that it lets point to this machine (DNS rebinding, Host).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::serve::Listener;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::counts::{Counts, Refusal};
+
+/// Connections that are open at once: browsers make a few for each page.
+pub(crate) const CONNECTIONS_MAX: usize = 128;
+/// After so long without a byte in either direction a connection is closed.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Before the next try where the machine has no more connections.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Takes connections as long as there are places.
+pub(crate) struct Gate {
+    listener: TcpListener,
+    places: Arc<Semaphore>,
+    counts: Arc<Counts>,
+}
+
+impl Gate {
+    /// With all places free.
+    pub(crate) fn new(listener: TcpListener, counts: Arc<Counts>) -> Self {
+        Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)), counts }
+    }
+}
+
+impl Listener for Gate {
+    type Io = Visitor;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+        loop {
+            let Ok((stream, from)) = self.listener.accept().await else {
+                sleep(RETRY).await;
+                continue;
+            };
+            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+                return (Visitor::new(stream, place, Arc::clone(&self.counts)), from);
+            }
+            self.counts.add(Refusal::Crowd);
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection that has a place.
+pub(crate) struct Visitor {
+    stream: TcpStream,
+    silence: Pin<Box<Sleep>>,
+    counts: Arc<Counts>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Visitor {
+    fn new(stream: TcpStream, place: OwnedSemaphorePermit, counts: Arc<Counts>) -> Self {
+        // Small messages leave at once; a machine that cannot do so is slower and no worse.
+        let _ = stream.set_nodelay(true);
+        Self { stream, silence: Box::pin(sleep(SILENCE_MAX)), counts, _place: place }
+    }
+
+    /// What came of reading or writing, or that nothing did for too long.
+    fn heard<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if done.is_ready() {
+            self.silence.as_mut().reset(Instant::now() + SILENCE_MAX);
+            return done;
+        }
+        if self.silence.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.counts.add(Refusal::Silence);
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Visitor {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let done = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.heard(cx, done)
+    }
+}
+
+impl AsyncWrite for Visitor {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.heard(cx, done)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// Why a request is refused, if it is, and with what answer.
+pub(crate) fn refusal(method: &Method, headers: &HeaderMap) -> Option<(Refusal, StatusCode, &'static str)> {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(|host| is_own(host)) else {
+        let told = "this console answers to localhost and to IP addresses alone";
+        return Some((Refusal::Host, StatusCode::MISDIRECTED_REQUEST, told));
+    };
+    if headers.get(header::ORIGIN).is_some_and(|origin| !is_of(origin.as_bytes(), host)) {
+        return Some((Refusal::Origin, StatusCode::FORBIDDEN, "pages of other sites are not let in"));
+    }
+    let length = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
+    if length || headers.contains_key(header::TRANSFER_ENCODING) {
+        return Some((Refusal::Body, StatusCode::PAYLOAD_TOO_LARGE, "requests have no body here"));
+    }
+    (*method != Method::GET).then_some((Refusal::Address, StatusCode::METHOD_NOT_ALLOWED, "GET alone is answered"))
+}
+
+/// Whether a host is this machine by its address, which no site can take for a name of its own.
+fn is_own(host: &str) -> bool {
+    let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
+    if host.parse::<SocketAddr>().is_ok() || is_ip(host) {
+        return true;
+    }
+    if let Some(bare) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return is_ip(bare);
+    }
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    name.eq_ignore_ascii_case("localhost")
+}
+
+/// Whether an origin is that of this host's own pages.
+fn is_of(origin: &[u8], host: &str) -> bool {
+    let of = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme.as_bytes()));
+    of.is_some_and(|of| of.eq_ignore_ascii_case(host.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_own, refusal};
+    use crate::counts::Refusal;
+    use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+    fn of(headers: &[(&'static str, &'static str)]) -> Option<Refusal> {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        let headers: HeaderMap = headers.iter().map(pair).collect();
+        refusal(&Method::GET, &headers).map(|(refusal, ..)| refusal)
+    }
+
+    #[test]
+    fn names_of_others_are_not_this_machine() {
+        for own in ["localhost", "LOCALHOST:8470", "127.0.0.1:8470", "192.168.0.7", "[::1]:8470", "[::1]"] {
+            assert!(is_own(own), "{own}");
+        }
+        for other in ["", "rebind.example", "rebind.example:8470", "localhost.example", "127.0.0.1.example:8470", ":1"]
+        {
+            assert!(!is_own(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_sites_and_bodies_are_refused() {
+        let host = ("host", "localhost:8470");
+        assert_eq!(of(&[host]), None);
+        assert_eq!(of(&[host, ("origin", "http://localhost:8470")]), None);
+        assert_eq!(of(&[]), Some(Refusal::Host));
+        assert_eq!(of(&[("host", "rebind.example")]), Some(Refusal::Host));
+        for origin in ["http://evil.example", "null", "http://localhost:8471", "file://localhost:8470"] {
+            assert_eq!(of(&[host, ("origin", origin)]), Some(Refusal::Origin), "{origin}");
+        }
+        assert_eq!(of(&[host, ("content-length", "99999999999")]), Some(Refusal::Body));
+        assert_eq!(of(&[host, ("transfer-encoding", "chunked")]), Some(Refusal::Body));
+        assert_eq!(of(&[host, ("content-length", "0")]), None);
+    }
+}

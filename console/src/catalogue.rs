@@ -1,0 +1,130 @@
+//! Which topics there are. `/diagnostics` tells those that carry something (`bytes_per_s TOPIC`), and TF the rovers and
+//! cameras whose nodes tell no `bytes_per_s` since they are in processes of their own. Kinds are known by the ends of
+//! names (docs/topics.md). A client can ask for topics of this list alone.
+
+use std::collections::BTreeSet;
+
+use selene_base::frames;
+use selene_ros::diagnostic_msgs::DiagnosticArray;
+
+/// More topics than any run has.
+const TOPICS_MAX: usize = 4096;
+/// Keys of `/diagnostics` whose second word is a topic.
+const TELLING: [&str; 2] = ["bytes_per_s", "frames_dropped"];
+/// By it a rover is known.
+pub(crate) const ODOMETRY: &str = "/ground_truth/odom";
+/// How the frames of cameras end.
+const OPTICAL: &str = "_optical";
+/// Last words of the names of image topics.
+const IMAGES: [&str; 7] =
+    ["image_raw", "image_rect", "image_rect_color", "image_rect_raw", "image", "range_image", "intensity_image"];
+
+/// What is shown of topics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Image,
+    Boxes,
+    Points,
+    Battery,
+    /// Of a rover, from the simulation.
+    Odometry,
+}
+
+impl Kind {
+    /// The kind of topic `name`; none where nothing of it is shown.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        if name.ends_with(ODOMETRY) {
+            return Some(Self::Odometry);
+        }
+        match name.rsplit('/').next()? {
+            "detections" => Some(Self::Boxes),
+            "points" => Some(Self::Points),
+            "state" if !name.starts_with("/selene/") => Some(Self::Battery),
+            last if IMAGES.contains(&last) => Some(Self::Image),
+            _ => None,
+        }
+    }
+}
+
+/// The topics.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    topics: BTreeSet<String>,
+}
+
+impl Catalogue {
+    /// Takes in what `/diagnostics` told.
+    pub(crate) fn take(&mut self, diagnostics: &DiagnosticArray) {
+        let values = diagnostics.status.iter().flat_map(|status| &status.values);
+        let told = values.filter_map(|pair| pair.key.split_once(' ')).filter(|(key, _)| TELLING.contains(key));
+        told.for_each(|(_, topic)| self.add(topic));
+    }
+
+    /// Takes in a frame of TF: a rover's body or a camera.
+    pub(crate) fn take_frame(&mut self, frame: &str) {
+        let (rover, name) = frame.rsplit_once('/').map_or((String::new(), frame), |(r, name)| (format!("/{r}"), name));
+        if name == frames::BASE_LINK {
+            self.add(&format!("{rover}{ODOMETRY}"));
+        } else if let Some(camera) = name.strip_suffix(OPTICAL) {
+            self.add(&format!("{rover}/{camera}/image_raw"));
+        }
+    }
+
+    fn add(&mut self, topic: &str) {
+        if Kind::of(topic).is_some() && !self.topics.contains(topic) && self.topics.len() < TOPICS_MAX {
+            self.topics.insert(topic.to_owned());
+        }
+    }
+
+    /// Whether there is such a topic of this kind.
+    pub(crate) fn has(&self, topic: &str, kind: Kind) -> bool {
+        Kind::of(topic) == Some(kind) && self.topics.contains(topic)
+    }
+
+    /// All of a kind, in order.
+    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.topics.iter().map(String::as_str).filter(move |topic| Kind::of(topic) == Some(kind))
+    }
+
+    /// What the names of each rover's topics begin with.
+    pub(crate) fn rovers(&self) -> impl Iterator<Item = &str> {
+        self.of(Kind::Odometry).filter_map(|topic| topic.strip_suffix(ODOMETRY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Catalogue, Kind};
+    use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
+
+    #[test]
+    fn topics_are_those_that_diagnostics_and_frames_tell() {
+        let keys =
+            ["bytes_per_s", "bytes_per_s /viper/lidar/points", "publishers /cmd_vel", "bytes_per_s /viper/imu/data"];
+        let pair = |key: &str| KeyValue { key: key.to_owned(), value: "1".to_owned() };
+        let status = DiagnosticStatus { values: keys.map(pair).into(), ..DiagnosticStatus::default() };
+        let mut catalogue = Catalogue::default();
+        catalogue.take(&DiagnosticArray { status: vec![status], ..DiagnosticArray::default() });
+        ["viper/base_link", "viper/navcam_left_optical", "wheel"].iter().for_each(|frame| catalogue.take_frame(frame));
+        assert!(catalogue.has("/viper/lidar/points", Kind::Points));
+        assert!(catalogue.has("/viper/navcam_left/image_raw", Kind::Image));
+        assert!(!catalogue.has("/viper/lidar/points", Kind::Image) && !catalogue.has("/viper/imu/data", Kind::Image));
+        assert_eq!(catalogue.rovers().collect::<Vec<_>>(), ["/viper"]);
+    }
+
+    #[test]
+    fn kinds_are_known_by_the_ends_of_names() {
+        for (topic, kind) in [
+            ("/navcam_left/image_raw", Some(Kind::Image)),
+            ("/navcam_left/depth/image_rect_raw", Some(Kind::Image)),
+            ("/navcam_left/detections", Some(Kind::Boxes)),
+            ("/ground_truth/odom", Some(Kind::Odometry)),
+            ("/wheel_odometry/odom", None),
+            ("/battery/state", Some(Kind::Battery)),
+            ("/image_raw/compressed", None),
+            ("/selene/r1/world_state", None),
+        ] {
+            assert_eq!(Kind::of(topic), kind, "{topic}");
+        }
+    }
+}

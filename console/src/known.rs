@@ -1,0 +1,385 @@
+//! What the console knows of the run now, and how clients are told of it. All of it comes from messages; what was not
+//! told is left out, and what is no number is told as none.
+
+use std::collections::BTreeMap;
+
+use nalgebra::Vector3;
+use selene_base::{Pose, SimTime};
+use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
+use selene_ros::nav_msgs::Odometry;
+use selene_ros::selene_msgs::WheelStates;
+use selene_ros::sensor_msgs::BatteryState;
+use selene_ros::simulation_interfaces::SimulationState;
+use serde::Serialize;
+
+use crate::catalogue::{Catalogue, Kind};
+use crate::counts::Counts;
+use crate::tree::{self, Tree};
+
+/// The way of a rover has a point each so far, m; when it has too many, every second one is forgotten and they are
+/// twice as far apart.
+const WAY_STEP_M: f64 = 0.1;
+const WAY_POINTS_MAX: usize = 4000;
+/// More statuses than any run has.
+const STATUSES_MAX: usize = 512;
+
+/// What is known.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) time: SimTime,
+    /// Simulated seconds a second, over the last while.
+    pub(crate) pace: Option<f64>,
+    /// A state of `SimulationState`, where somebody answers for it.
+    pub(crate) run_state: Option<u8>,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) tree: Tree,
+    /// By what the names of its topics begin with.
+    pub(crate) rovers: BTreeMap<String, Rover>,
+    pub(crate) statuses: BTreeMap<String, Status>,
+    /// Names of parameters.
+    pub(crate) lamps: Vec<String>,
+    pub(crate) places: Vec<Place>,
+}
+
+/// A rover.
+#[derive(Default)]
+pub(crate) struct Rover {
+    /// Its frame, `viper/base_link`.
+    pub(crate) frame: String,
+    /// In `map`.
+    pub(crate) pose: Pose,
+    /// In its frame, m/s and rad/s.
+    linear: [f64; 3],
+    turn_rad_s: f64,
+    wheels: Vec<Wheel>,
+    pub(crate) batteries: BTreeMap<String, Battery>,
+    pub(crate) way: Way,
+}
+
+/// What a wheel does.
+#[derive(Clone, Debug, Serialize)]
+struct Wheel {
+    name: String,
+    slip: f64,
+    sinkage_m: f64,
+    drive_torque_n_m: f64,
+    rate_rad_s: f64,
+    in_contact: bool,
+}
+
+/// What a battery tells.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Battery {
+    charge: f32,
+    voltage_v: f32,
+    current_a: f32,
+}
+
+/// A place that the scenario names, in `map`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) at_m: [f64; 2],
+    pub(crate) is_waypoint: bool,
+}
+
+/// What a node tells of itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Status {
+    level: &'static str,
+    text: String,
+}
+
+/// Where a rover was, in `map`, m.
+pub(crate) struct Way {
+    step_m: f64,
+    points_m: Vec<[f64; 2]>,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { step_m: WAY_STEP_M, points_m: Vec::new() }
+    }
+}
+
+impl Way {
+    /// Adds a place if it is far enough from the last one.
+    fn add(&mut self, at_m: [f64; 2]) {
+        let is_far = |last: &[f64; 2]| (last[0] - at_m[0]).hypot(last[1] - at_m[1]) >= self.step_m;
+        if self.points_m.last().is_none_or(is_far) {
+            self.points_m.push(at_m);
+        }
+        if self.points_m.len() > WAY_POINTS_MAX {
+            self.points_m = self.points_m.iter().copied().step_by(2).collect();
+            self.step_m *= 2.0;
+        }
+    }
+}
+
+impl Known {
+    /// Takes in the clock; when it goes back the world was reset, and the ways begin anew.
+    pub(crate) fn take_time(&mut self, time: SimTime) {
+        if time < self.time {
+            self.rovers.values_mut().for_each(|rover| rover.way = Way::default());
+        }
+        self.time = time;
+    }
+
+    /// Takes in what nodes tell of themselves.
+    pub(crate) fn take_diagnostics(&mut self, message: DiagnosticArray) {
+        self.catalogue.take(&message);
+        for status in message.status {
+            let name = status.name.strip_prefix("selene: ").unwrap_or(&status.name).to_owned();
+            if self.statuses.len() < STATUSES_MAX || self.statuses.contains_key(&name) {
+                self.statuses.insert(name, Status { level: level(status.level), text: status.message });
+            }
+        }
+    }
+
+    /// Takes topics from the names of frames.
+    pub(crate) fn take_frames(&mut self) {
+        let Self { catalogue, tree, .. } = self;
+        tree.each().for_each(|(frame, _)| catalogue.take_frame(frame));
+    }
+
+    /// Takes in where a rover is.
+    pub(crate) fn take_odometry(&mut self, rover: &str, message: &Odometry) {
+        let Some(pose) = tree::pose_of(&message.pose.pose) else { return };
+        let map_from_odom = self.tree.map_from(&message.header.frame_id).unwrap_or_else(Pose::identity);
+        let of = self.rovers.entry(rover.to_owned()).or_default();
+        let twist = &message.twist.twist;
+        message.child_frame_id.clone_into(&mut of.frame);
+        of.pose = map_from_odom * pose;
+        of.linear = [twist.linear.x, twist.linear.y, twist.linear.z];
+        of.turn_rad_s = twist.angular.z;
+        of.way.add([of.pose.translation.x, of.pose.translation.y]);
+    }
+
+    /// Takes in what a rover's wheels do.
+    pub(crate) fn take_wheels(&mut self, rover: &str, message: WheelStates) {
+        let wheel = |wheel: selene_ros::selene_msgs::WheelState| Wheel {
+            name: wheel.name,
+            slip: wheel.slip_ratio,
+            sinkage_m: wheel.sinkage,
+            drive_torque_n_m: wheel.drive_torque,
+            rate_rad_s: wheel.angular_velocity,
+            in_contact: wheel.in_contact,
+        };
+        let of = self.rovers.entry(rover.to_owned()).or_default();
+        of.wheels = message.wheels.into_iter().map(wheel).collect();
+    }
+
+    /// Takes in what a battery tells; it is the rover's whose topics its name begins with.
+    pub(crate) fn take_battery(&mut self, topic: &str, message: &BatteryState) {
+        let owners = self.rovers.iter_mut().filter(|(rover, _)| topic.starts_with(&format!("{rover}/")));
+        if let Some((_, of)) = owners.max_by_key(|(rover, _)| rover.len()) {
+            let BatteryState { percentage: charge, voltage: voltage_v, current: current_a, .. } = *message;
+            of.batteries.insert(topic.to_owned(), Battery { charge, voltage_v, current_a });
+        }
+    }
+}
+
+fn level(of: u8) -> &'static str {
+    match of {
+        DiagnosticStatus::OK => "ok",
+        DiagnosticStatus::WARN => "warning",
+        DiagnosticStatus::ERROR => "error",
+        _ => "stale",
+    }
+}
+
+fn run_state(of: u8) -> &'static str {
+    match of {
+        SimulationState::STATE_STOPPED => "stopped",
+        SimulationState::STATE_PLAYING => "playing",
+        SimulationState::STATE_PAUSED => "paused",
+        SimulationState::STATE_QUITTING => "quitting",
+        _ => "other",
+    }
+}
+
+/// The state of the run as a client gets it.
+#[derive(Serialize)]
+struct StateMessage<'a> {
+    is: &'static str,
+    number: u64,
+    time_s: f64,
+    pace: Option<f64>,
+    run: Option<&'static str>,
+    has_control: bool,
+    clients: usize,
+    refused: BTreeMap<&'static str, u64>,
+    rovers: Vec<RoverMessage<'a>>,
+    images: Vec<&'a str>,
+    boxes: Vec<&'a str>,
+    points: Vec<&'a str>,
+    lamps: &'a [String],
+    statuses: &'a BTreeMap<String, Status>,
+}
+
+#[derive(Serialize)]
+struct RoverMessage<'a> {
+    rover: &'a str,
+    name: &'a str,
+    /// Of its body, in TF.
+    frame: &'a str,
+    at_m: [f64; 3],
+    /// x y z w.
+    attitude: [f64; 4],
+    roll_pitch_yaw_deg: [f64; 3],
+    speed_m_s: f64,
+    turn_rad_s: f64,
+    wheels: &'a [Wheel],
+    batteries: &'a BTreeMap<String, Battery>,
+}
+
+/// What is told of the console itself.
+pub(crate) struct Own<'a> {
+    pub(crate) has_control: bool,
+    pub(crate) clients: usize,
+    pub(crate) counts: &'a Counts,
+}
+
+impl Known {
+    /// The state as message `number`.
+    pub(crate) fn state(&self, number: u64, own: &Own) -> Result<String, serde_json::Error> {
+        let of = |kind| self.catalogue.of(kind).collect();
+        serde_json::to_string(&StateMessage {
+            is: "state",
+            number,
+            time_s: self.time.secs_f64(),
+            pace: self.pace,
+            run: self.run_state.map(run_state),
+            has_control: own.has_control,
+            clients: own.clients,
+            refused: own.counts.told().into_iter().map(|(refusal, count)| (refusal.word(), count)).collect(),
+            rovers: self.rovers.iter().map(|(rover, of)| of.message(rover)).collect(),
+            images: of(Kind::Image),
+            boxes: of(Kind::Boxes),
+            points: of(Kind::Points),
+            lamps: &self.lamps,
+            statuses: &self.statuses,
+        })
+    }
+
+    /// Where each frame stands, with its parent.
+    pub(crate) fn frames(&self) -> Result<String, serde_json::Error> {
+        let placed = self.tree.each().filter_map(|(frame, parent)| {
+            let pose = self.tree.map_from(frame)?;
+            Some((frame, parent, place(&pose), attitude(&pose)))
+        });
+        serde_json::to_string(&serde_json::json!({ "is": "frames", "frames": placed.collect::<Vec<_>>() }))
+    }
+
+    /// The ways driven so far, and places.
+    pub(crate) fn paths(&self) -> Result<String, serde_json::Error> {
+        let ways: BTreeMap<&String, &[[f64; 2]]> =
+            self.rovers.iter().map(|(rover, of)| (rover, of.way.points_m.as_slice())).collect();
+        serde_json::to_string(&serde_json::json!({ "is": "paths", "ways": ways, "places": self.places }))
+    }
+}
+
+impl Rover {
+    fn message<'a>(&'a self, rover: &'a str) -> RoverMessage<'a> {
+        let (roll, pitch, yaw) = self.pose.rotation.euler_angles();
+        let name = rover.trim_start_matches('/');
+        RoverMessage {
+            rover,
+            name: if name.is_empty() { "rover" } else { name },
+            frame: &self.frame,
+            at_m: place(&self.pose),
+            attitude: attitude(&self.pose),
+            roll_pitch_yaw_deg: [roll, pitch, yaw].map(f64::to_degrees),
+            speed_m_s: Vector3::from(self.linear).norm(),
+            turn_rad_s: self.turn_rad_s,
+            wheels: &self.wheels,
+            batteries: &self.batteries,
+        }
+    }
+}
+
+fn place(pose: &Pose) -> [f64; 3] {
+    pose.translation.vector.into()
+}
+
+/// x y z w.
+fn attitude(pose: &Pose) -> [f64; 4] {
+    pose.rotation.coords.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Known, Own, Status, WAY_POINTS_MAX, Way};
+    use crate::counts::Counts;
+    use selene_base::SimTime;
+    use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
+    use selene_ros::nav_msgs::Odometry;
+    use selene_ros::selene_msgs::{WheelState, WheelStates};
+    use selene_ros::sensor_msgs::BatteryState;
+    use serde_json::Value;
+
+    fn odometry(x: f64) -> Odometry {
+        let mut message = Odometry { child_frame_id: "viper/base_link".to_owned(), ..Odometry::default() };
+        message.pose.pose.position.x = x;
+        message.pose.pose.orientation.w = 1.0;
+        message.twist.twist.linear.x = 0.2;
+        message
+    }
+
+    fn told(known: &Known) -> Value {
+        let own = Own { has_control: false, clients: 1, counts: &Counts::default() };
+        serde_json::from_str(&known.state(7, &own).expect("a state")).expect("JSON")
+    }
+
+    #[test]
+    fn a_client_is_told_what_the_messages_said() {
+        let mut known = Known::default();
+        known.take_time(SimTime::from_secs_f64(2.5));
+        known.take_odometry("/viper", &odometry(3.0));
+        let wheel =
+            WheelState { name: "left".to_owned(), slip_ratio: 0.25, sinkage: f64::NAN, ..WheelState::default() };
+        known.take_wheels("/viper", WheelStates { wheels: vec![wheel], ..WheelStates::default() });
+        known.take_battery("/viper/battery/state", &BatteryState { percentage: 0.5, ..BatteryState::default() });
+        let state = told(&known);
+        assert_eq!((state["number"].as_u64(), state["time_s"].as_f64()), (Some(7), Some(2.5)));
+        let rover = &state["rovers"][0];
+        assert_eq!(rover["at_m"][0].as_f64(), Some(3.0));
+        assert_eq!((rover["speed_m_s"].as_f64(), rover["name"].as_str()), (Some(0.2), Some("viper")));
+        assert_eq!(rover["wheels"][0]["slip"].as_f64(), Some(0.25));
+        assert!(rover["wheels"][0]["sinkage_m"].is_null(), "no number");
+        assert_eq!(rover["batteries"]["/viper/battery/state"]["charge"].as_f64(), Some(0.5));
+    }
+
+    #[test]
+    fn statuses_are_the_newest_of_each_node() {
+        let mut known = Known::default();
+        for (level, message) in [(DiagnosticStatus::OK, "running"), (DiagnosticStatus::WARN, "slower than its pace")] {
+            let name = "selene: simulation".to_owned();
+            let status = DiagnosticStatus { level, name, message: message.to_owned(), ..DiagnosticStatus::default() };
+            known.take_diagnostics(DiagnosticArray { status: vec![status], ..DiagnosticArray::default() });
+        }
+        let expected = Status { level: "warning", text: "slower than its pace".to_owned() };
+        assert_eq!(known.statuses["simulation"], expected);
+    }
+
+    #[test]
+    fn ways_begin_anew_when_the_clock_goes_back() {
+        let mut known = Known::default();
+        known.take_time(SimTime::from_secs_f64(5.0));
+        known.take_odometry("/viper", &odometry(3.0));
+        known.take_time(SimTime::ZERO);
+        assert!(known.rovers["/viper"].way.points_m.is_empty());
+    }
+
+    #[test]
+    fn a_long_way_gets_coarser_and_not_longer() {
+        let mut way = Way::default();
+        for step in 0..20_000 {
+            way.add([0.11 * f64::from(step), 0.0]);
+        }
+        assert!(way.points_m.len() <= WAY_POINTS_MAX && way.step_m > 0.1);
+        assert_eq!(way.points_m[0], [0.0, 0.0]);
+        let last = way.points_m.last().expect("points")[0];
+        assert!((last - 0.11 * 19_999.0).abs() < 4.0 * way.step_m, "{last}");
+    }
+}

@@ -1,0 +1,506 @@
+//! The console over real sockets of this machine.
+
+use std::io::{Read, Write};
+use std::net::TcpStream as PlainStream;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use futures_util::{SinkExt, StreamExt};
+use selene_base::SimTime;
+use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
+use selene_ros::geometry_msgs::TwistStamped;
+use selene_ros::in_process::InProcess;
+use selene_ros::nav_msgs::Odometry;
+use selene_ros::sensor_msgs::Image;
+use selene_ros::service::{Reply, serve};
+use selene_ros::simulation_interfaces::srv::{
+    SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse,
+};
+use selene_ros::simulation_interfaces::{Result as Outcome, SimulationState};
+use selene_ros::transport::{Publisher, Subscription, subscribe};
+use selene_ros::{Message as RosMessage, Qos};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::Message;
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::admission::CONNECTIONS_MAX;
+use crate::server::CLIENTS_MAX;
+use crate::{Console, ConsoleOptions, Door, Refusal};
+
+/// What a test waits for comes within this, also on a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+const CAMERA: &str = "/viper/navcam/image_raw";
+
+/// A run of one rover, told by hand, and its console.
+struct Site {
+    bus: InProcess,
+    console: Console,
+    images: Publisher<Image>,
+    odometry: Publisher<Odometry>,
+    diagnostics: Publisher<DiagnosticArray>,
+}
+
+impl Site {
+    fn new(has_control: bool) -> Self {
+        let bus = InProcess::new();
+        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let node = "/selene".to_owned();
+        let options =
+            ConsoleOptions { has_control, control_node: node.clone(), parameters_node: node, twist_unstamped: false };
+        let console = Console::serve(door, Arc::new(bus.clone()), &options).unwrap();
+        let odometry = Publisher::new(&bus, "/viper/ground_truth/odom", Qos::reliable()).unwrap();
+        let diagnostics = Publisher::new(&bus, "/diagnostics", Qos::reliable()).unwrap();
+        let images = Publisher::new(&bus, CAMERA, Qos::sensor_data()).unwrap();
+        Self { bus, console, images, odometry, diagnostics }
+    }
+
+    /// Tells which topics there are, and where the rover is.
+    fn tell(&self) {
+        let told = ["/viper/ground_truth/odom", CAMERA];
+        let value = |topic: &str| KeyValue { key: format!("bytes_per_s {topic}"), value: "1".to_owned() };
+        let status = DiagnosticStatus { values: told.map(value).into(), ..DiagnosticStatus::default() };
+        let diagnostics = DiagnosticArray { status: vec![status], ..DiagnosticArray::default() };
+        self.diagnostics.publish(&diagnostics, SimTime::ZERO).unwrap();
+        let mut odometry = Odometry { child_frame_id: "viper/base_link".to_owned(), ..Odometry::default() };
+        odometry.pose.pose.orientation.w = 1.0;
+        self.odometry.publish(&odometry, SimTime::ZERO).unwrap();
+    }
+
+    fn show(&self, brightness: u8) {
+        self.images.publish(&image(brightness), SimTime::ZERO).unwrap();
+    }
+
+    fn token(&self) -> &str {
+        self.console.token().expect("control")
+    }
+
+    fn refused(&self, refusal: Refusal) -> u64 {
+        self.console.refused().iter().find(|(of, _)| *of == refusal).map_or(0, |(_, count)| *count)
+    }
+
+    /// Waits until something was refused so often.
+    fn await_refused(&self, refusal: Refusal, times: u64) {
+        let begun = Instant::now();
+        while self.refused(refusal) < times {
+            assert!(begun.elapsed() < SOON, "{refusal:?} was counted {} times, not {times}", self.refused(refusal));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Says `request` as it is and gives what comes back until the connection ends.
+    fn ask(&self, request: &str) -> String {
+        let mut stream = PlainStream::connect(self.console.address()).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let mut told = Vec::new();
+        // Who is turned away may hear of it while writing or while reading.
+        let _ = stream.write_all(request.replace("HOST", &self.console.address().to_string()).as_bytes());
+        let _ = stream.read_to_end(&mut told);
+        String::from_utf8_lossy(&told).into_owned()
+    }
+}
+
+fn image(brightness: u8) -> Image {
+    let (width, height) = (640, 480);
+    let data = vec![brightness; 640 * 480];
+    Image { width, height, step: width, encoding: "mono8".to_owned(), data, ..Image::default() }
+}
+
+/// An image that cannot be compressed.
+fn noise() -> Image {
+    let (width, height) = (1920, 1200);
+    let step = |state: u32| state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    let states = std::iter::successors(Some(1), |state| Some(step(*state)));
+    let data = states.take(1920 * 1200).map(|state| (state >> 24) as u8).collect();
+    Image { width, height, step: width, encoding: "mono8".to_owned(), data, ..Image::default() }
+}
+
+/// A client as a browser is one.
+struct Client(WebSocketStream<TcpStream>);
+
+impl Client {
+    async fn new(site: &Site) -> Self {
+        Self::try_new(site).await.expect("a seat")
+    }
+
+    async fn try_new(site: &Site) -> Option<Self> {
+        let address = site.console.address();
+        let mut request = format!("ws://{address}/socket").into_client_request().unwrap();
+        request.headers_mut().insert("origin", format!("http://{address}").parse().unwrap());
+        let stream = TcpStream::connect(address).await.unwrap();
+        Some(Self(client_async(request, stream).await.ok()?.0))
+    }
+
+    /// A client to whom the rover is known.
+    async fn watching(site: &Site) -> Self {
+        let mut client = Self::new(site).await;
+        let mut after = 0;
+        let begun = Instant::now();
+        loop {
+            assert!(begun.elapsed() < SOON, "the rover is not told");
+            site.tell();
+            let state = client.answer(json!({ "do": "state", "after": after })).await;
+            after = state["number"].as_u64().unwrap();
+            if state["rovers"][0]["rover"] == "/viper" && state["images"][0] == CAMERA {
+                return client;
+            }
+        }
+    }
+
+    /// One who showed the token.
+    async fn driving(site: &Site) -> Self {
+        let mut client = Self::watching(site).await;
+        let said = client.answer(json!({ "do": "token", "token": site.token() })).await;
+        assert_eq!(said["ok"], true, "{said}");
+        client
+    }
+
+    async fn say(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next message; none when the connection has ended.
+    async fn next(&mut self) -> Option<Message> {
+        let next = timeout(SOON, self.0.next()).await.expect("an answer");
+        next?.ok().filter(|message| !message.is_close())
+    }
+
+    async fn answer(&mut self, question: Value) -> Value {
+        self.say(question).await;
+        let Some(Message::Text(text)) = self.next().await else { panic!("no answer") };
+        serde_json::from_str(text.as_str()).unwrap()
+    }
+
+    /// A picture's number and the brightness of its middle.
+    async fn picture(&mut self) -> (u64, u8) {
+        let Some(Message::Binary(frame)) = self.next().await else { panic!("no picture") };
+        let length = u32::from_le_bytes(*frame.first_chunk().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&frame[4..4 + length]).unwrap();
+        let picture = image::load_from_memory(&frame[4 + length..]).unwrap().into_luma8();
+        (header["number"].as_u64().unwrap(), picture.get_pixel(160, 120).0[0])
+    }
+
+    async fn ask_picture(&mut self, after: u64) {
+        self.say(json!({ "do": "image", "topic": CAMERA, "after": after, "look": "small" })).await;
+    }
+}
+
+/// Runs a test's clients.
+fn with_clients<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+}
+
+fn heard<M: RosMessage>(bus: &InProcess, topic: &str) -> (Subscription, mpsc::Receiver<(Instant, M)>) {
+    let (sender, heard) = mpsc::channel();
+    let on = move |message: M| _ = sender.send((Instant::now(), message));
+    (subscribe(bus, topic, Qos::reliable(), on).unwrap(), heard)
+}
+
+#[test]
+fn the_page_is_served_with_a_policy_that_keeps_it_to_itself() {
+    let site = Site::new(false);
+    let page = site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
+    assert!(page.starts_with("http/1.1 200") && page.contains("<!doctype html>"), "{page}");
+    assert!(page.contains("content-security-policy: default-src 'none'") && page.contains("nosniff"), "{page}");
+    assert!(site.console.refused().is_empty(), "{:?}", site.console.refused());
+}
+
+#[test]
+fn strangers_bodies_and_other_addresses_are_refused_and_counted() {
+    let site = Site::new(true);
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let foreign = format!("GET /socket HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\n{upgrade}\r\n");
+    let rebound = format!("GET /socket HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\n{upgrade}\r\n");
+    for (request, status, refusal) in [
+        (foreign.as_str(), "403", Refusal::Origin),
+        (rebound.as_str(), "421", Refusal::Host),
+        ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99999999999\r\n\r\n", "413", Refusal::Body),
+        ("POST /socket HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n", "413", Refusal::Body),
+        ("DELETE / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "405", Refusal::Address),
+        ("GET /../../etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "404", Refusal::Address),
+        ("GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", "404", Refusal::Address),
+        (
+            "GET /console.js/../../Cargo.toml HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n",
+            "404",
+            Refusal::Address,
+        ),
+    ] {
+        let before = site.refused(refusal);
+        let told = site.ask(request);
+        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{request:?}: {told}");
+        assert_eq!(site.refused(refusal), before + 1, "{request:?}");
+    }
+}
+
+#[test]
+fn the_token_is_needed_and_a_wrong_one_ends_the_connection() {
+    let site = Site::new(true);
+    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    with_clients(async {
+        let mut client = Client::watching(&site).await;
+        let drive = json!({ "do": "drive", "rover": "/viper", "forward_m_s": 0.1, "turn_rad_s": 0.0 });
+        let refused = client.answer(drive.clone()).await;
+        assert!(refused["ok"] == false && refused["text"].as_str().unwrap().contains("token"), "{refused}");
+        client.say(json!({ "do": "token", "token": "0123456789abcdef0123456789abcdef" })).await;
+        assert!(client.next().await.is_none(), "the connection goes on");
+        assert_eq!(site.refused(Refusal::Token), 2);
+        assert!(commands.try_recv().is_err(), "a rover was driven without the token");
+        Client::driving(&site).await.say(drive).await;
+    });
+    let (_, command) = commands.recv_timeout(SOON).expect("a command");
+    assert_eq!(command.twist.linear.x, 0.1);
+}
+
+#[test]
+fn without_control_there_is_no_token_to_show() {
+    let site = Site::new(false);
+    assert!(site.console.token().is_none() && !site.console.url().contains("token"));
+    with_clients(async {
+        let mut client = Client::new(&site).await;
+        let said = client.answer(json!({ "do": "token", "token": "" })).await;
+        assert!(said["ok"] == false && said["text"].as_str().unwrap().contains("--console-control"), "{said}");
+        let said = client.answer(json!({ "do": "reset" })).await;
+        assert_eq!(said["ok"], false);
+    });
+}
+
+#[test]
+fn the_newest_picture_is_told_and_those_before_it_are_not() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut client = Client::watching(&site).await;
+        // The topic is heard from the first question on.
+        client.ask_picture(0).await;
+        while site.images.sent() == 0 || timeout(Duration::from_millis(20), client.0.next()).await.is_err() {
+            site.show(10);
+        }
+        [40, 80, 120, 200].iter().for_each(|brightness| site.show(*brightness));
+        client.ask_picture(0).await;
+        let (number, brightness) = client.picture().await;
+        assert!(brightness.abs_diff(200) < 4, "{brightness}");
+        client.ask_picture(number).await;
+        assert!(timeout(Duration::from_millis(300), client.0.next()).await.is_err(), "an old picture was told again");
+        site.show(30);
+        let (next, brightness) = client.picture().await;
+        assert!(next == number + 1 && brightness.abs_diff(30) < 4, "{next} after {number}: {brightness}");
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_neither_the_sender_nor_others() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut deaf = Client::watching(&site).await;
+        let mut good = Client::watching(&site).await;
+        for _ in 0..20 {
+            deaf.say(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
+        }
+        good.ask_picture(0).await;
+        let noise = noise();
+        let mut longest = Duration::ZERO;
+        for _ in 0..100 {
+            let begun = Instant::now();
+            site.images.publish(&noise, SimTime::ZERO).unwrap();
+            longest = longest.max(begun.elapsed());
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        assert!(longest < Duration::from_secs(1), "an image took its sender {longest:?}");
+        good.picture().await;
+        // What the deaf one asked for is more than the machine keeps for it.
+        let asked = deaf.next().await.map_or(0, |picture| 20 * picture.len());
+        assert!(asked > 10_000_000, "{asked} bytes hold nothing up");
+    });
+}
+
+#[test]
+fn topics_that_nobody_told_are_not_listened_to() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut client = Client::watching(&site).await;
+        for topic in ["/selene/r1/world_state", "/viper/other/image_raw", "../etc", ""] {
+            let said = client.answer(json!({ "do": "image", "topic": topic, "after": 0, "look": "small" })).await;
+            assert_eq!((&said["is"], &said["ok"]), (&json!("answer"), &json!(false)), "{topic}");
+        }
+    });
+}
+
+#[test]
+fn messages_that_are_none_or_too_long_are_counted_and_too_many_end_the_connection() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut client = Client::new(&site).await;
+        for broken in 1..8 {
+            let said = client.answer(json!({ "do": "format_disk", "number": broken })).await;
+            assert_eq!(said["ok"], false);
+        }
+        client.say(json!(null)).await;
+        while client.next().await.is_some() {}
+        let mut long = Client::new(&site).await;
+        long.say(json!({ "do": "sun", "utc": "x".repeat(5000) })).await;
+        while long.next().await.is_some() {}
+    });
+    site.await_refused(Refusal::Message, 9);
+    assert_eq!(site.refused(Refusal::Message), 9);
+}
+
+#[test]
+fn frames_that_break_the_protocol_end_the_connection() {
+    let site = Site::new(false);
+    let told = site.ask(
+        "GET /socket HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\
+         ~~~ this is no frame of a WebSocket ~~~",
+    );
+    assert!(told.starts_with("HTTP/1.1 101"), "{told}");
+    site.await_refused(Refusal::Message, 1);
+}
+
+#[test]
+fn a_flood_ends_its_connection() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut client = Client::new(&site).await;
+        let question = Message::text(json!({ "do": "frames" }).to_string());
+        for _ in 0..100_000 {
+            if client.0.send(question.clone()).await.is_err() {
+                break;
+            }
+        }
+        Client::watching(&site).await;
+    });
+    site.await_refused(Refusal::Flood, 1);
+}
+
+#[test]
+fn a_thousand_connections_are_turned_away_beyond_the_places() {
+    let site = Site::new(false);
+    let connect = || PlainStream::connect(site.console.address()).unwrap();
+    let held: Vec<_> = (0..200).map(|_| connect()).collect();
+    site.await_refused(Refusal::Crowd, 200 - CONNECTIONS_MAX as u64);
+    (0..800).for_each(|_| drop(connect()));
+    site.await_refused(Refusal::Crowd, 1000 - CONNECTIONS_MAX as u64);
+    let begun = Instant::now();
+    (0..20).for_each(|brightness| site.show(brightness));
+    assert!(begun.elapsed() < Duration::from_secs(1), "the crowd holds up the sender");
+    drop(held);
+    let begun = Instant::now();
+    while !site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200") {
+        assert!(begun.elapsed() < SOON, "no place became free");
+    }
+}
+
+#[test]
+fn there_are_so_many_seats_and_one_that_is_left_is_free() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut clients = Vec::new();
+        for _ in 0..CLIENTS_MAX {
+            clients.push(Client::new(&site).await);
+        }
+        assert!(Client::try_new(&site).await.is_none());
+        assert_eq!(site.refused(Refusal::Crowd), 1);
+        drop(clients.pop());
+        let begun = Instant::now();
+        while Client::try_new(&site).await.is_none() {
+            assert!(begun.elapsed() < SOON, "the seat is not free");
+        }
+    });
+}
+
+#[test]
+fn a_rover_whose_driver_falls_silent_or_leaves_stops() {
+    let site = Site::new(true);
+    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let next = || {
+        let (at, command) = commands.recv_timeout(SOON).expect("a command");
+        (at, command.twist.linear.x)
+    };
+    let drive = json!({ "do": "drive", "rover": "/viper", "forward_m_s": 0.2, "turn_rad_s": 0.1 });
+    with_clients(async {
+        let mut client = Client::driving(&site).await;
+        client.say(drive.clone()).await;
+        let ((begun, speed), (ended, stopped)) = (next(), next());
+        assert_eq!((speed, stopped), (0.2, 0.0));
+        let held = ended - begun;
+        assert!(held >= Duration::from_millis(295) && held < Duration::from_secs(2), "{held:?}");
+        client.say(drive.clone()).await;
+        assert_eq!(next().1, 0.2);
+        let left = Instant::now();
+        drop(client);
+        let (ended, stopped) = next();
+        assert_eq!(stopped, 0.0);
+        println!("a rover stops {:?} after its driver left", ended - left);
+    });
+}
+
+#[test]
+fn a_key_s_command_is_on_the_topic_within_50_ms() {
+    let site = Site::new(true);
+    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    let mut delays: Vec<Duration> = with_clients(async {
+        let mut client = Client::driving(&site).await;
+        let mut delays = Vec::new();
+        for press in 1..=41 {
+            let said = Instant::now();
+            let forward_m_s = 0.001 * f64::from(press);
+            client
+                .say(json!({ "do": "drive", "rover": "/viper", "forward_m_s": forward_m_s, "turn_rad_s": 0.0 }))
+                .await;
+            let at = loop {
+                let (at, command) = commands.recv_timeout(SOON).expect("a command");
+                if command.twist.linear.x == forward_m_s {
+                    break at;
+                }
+            };
+            delays.push(at - said);
+        }
+        delays
+    });
+    delays.sort_unstable();
+    println!("from socket to cmd_vel: median {:?}, longest {:?}", delays[20], delays[40]);
+    assert!(delays[20] < Duration::from_millis(50), "{:?}", delays[20]);
+}
+
+#[test]
+fn a_waypoint_drives_the_rover_toward_it() {
+    let site = Site::new(true);
+    let (_subscription, commands) = heard::<TwistStamped>(&site.bus, "/viper/cmd_vel");
+    with_clients(async {
+        let mut client = Client::driving(&site).await;
+        client.say(json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": 0.15 })).await;
+        assert_eq!(commands.recv_timeout(SOON).expect("a command").1.twist.linear.x, 0.15);
+        let there = json!({ "do": "go_to", "rover": "/viper", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
+        let said = client.answer(there).await;
+        assert_eq!(said["text"], "arrived");
+        let far = json!({ "do": "go_to", "rover": "/nobody", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
+        assert_eq!(client.answer(far).await["ok"], false);
+    });
+}
+
+#[test]
+fn pause_calls_the_service_and_tells_what_it_answered() {
+    let site = Site::new(true);
+    let (sender, states) = mpsc::channel();
+    let on = move |request: SetSimulationStateRequest, reply: Reply<SetSimulationState>| {
+        sender.send(request.state.state).unwrap();
+        let refuses = request.state.state == SimulationState::STATE_PLAYING;
+        let result = if refuses { Outcome::RESULT_INCORRECT_STATE } else { Outcome::RESULT_OK };
+        let error_message = if refuses { "not now".to_owned() } else { String::new() };
+        reply.send(&SetSimulationStateResponse { result: Outcome { result, error_message } }).unwrap();
+    };
+    let _served = serve::<SetSimulationState>(&site.bus, "/selene/set_simulation_state", on).unwrap();
+    with_clients(async {
+        let mut client = Client::driving(&site).await;
+        let paused = client.answer(json!({ "do": "pause" })).await;
+        assert_eq!((&paused["to"], &paused["ok"]), (&json!("pause"), &json!(true)));
+        let refused = client.answer(json!({ "do": "play" })).await;
+        assert_eq!((&refused["ok"], &refused["text"]), (&json!(false), &json!("not now")));
+        let unserved = client.answer(json!({ "do": "reset" })).await;
+        assert!(unserved["text"].as_str().unwrap().contains("/selene/reset_simulation"), "{unserved}");
+    });
+    let expected = [SimulationState::STATE_PAUSED, SimulationState::STATE_PLAYING];
+    assert_eq!(states.try_iter().collect::<Vec<_>>(), expected);
+}

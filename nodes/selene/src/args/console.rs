@@ -1,0 +1,83 @@
+//! The console: of `selene run`, and as a command of its own.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use clap::Args;
+
+use super::NetworkArgs;
+
+/// The port where none is said.
+const PORT: u16 = 8470;
+
+pub(super) const EXAMPLES: &str = "Examples:
+  selene run --console                        in the process of a run; open the address that it prints
+  selene console                              beside a run that goes on, over DDS
+  selene console 0.0.0.0:8470 --control       for the network, with control: see docs/console.md first
+
+The page needs no network and no installation. It answers at this machine alone unless an address says otherwise. \
+Nothing is encrypted: for other machines take a tunnel (ssh -L 8470:localhost:8470 HOST) or a closed network.";
+
+/// The console of a run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ConsoleArgs {
+    /// Serve a page to watch the run from in a browser [default address: 127.0.0.1:8470; port 0: any that is free]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "8470",
+          value_parser = address)]
+    pub(crate) console: Option<SocketAddr>,
+    /// Let who has the token that is printed control the run from the page
+    #[arg(long, requires = "console")]
+    pub(crate) console_control: bool,
+}
+
+/// `selene console`.
+#[derive(Debug, Args)]
+pub(crate) struct ConsoleCommandArgs {
+    /// Where to listen: a port, an IP address, or both
+    #[arg(value_name = "ADDR", default_value = "8470", value_parser = address)]
+    pub(crate) address: SocketAddr,
+    /// Let who has the token that is printed control the run
+    #[arg(long)]
+    pub(crate) control: bool,
+    /// Full name of the node that serves simulation_interfaces and the run's parameters
+    #[arg(long, value_name = "NAME", default_value = "/selene")]
+    pub(crate) node: String,
+    /// Rovers take cmd_vel as geometry_msgs/Twist instead of TwistStamped
+    #[arg(long)]
+    pub(crate) twist_unstamped: bool,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+}
+
+/// Where to listen.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let port = text.parse().map(|port| SocketAddr::new(here, port));
+    let ip = || text.parse().map(|ip| SocketAddr::new(ip, PORT));
+    let whole = || text.parse::<SocketAddr>();
+    port.ok()
+        .or_else(|| ip().ok())
+        .or_else(|| whole().ok())
+        .ok_or_else(|| format!("must be a port, an IP address or both, such as {PORT}, 0.0.0.0 or 127.0.0.1:{PORT}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn an_address_is_a_port_an_ip_address_or_both() {
+        for (text, expected) in [
+            ("9000", "127.0.0.1:9000"),
+            ("0", "127.0.0.1:0"),
+            ("0.0.0.0", "0.0.0.0:8470"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            ("::1", "[::1]:8470"),
+            ("[::1]:9000", "[::1]:9000"),
+        ] {
+            assert_eq!(address(text).map(|address| address.to_string()), Ok(expected.to_owned()), "{text}");
+        }
+        for bad in ["", "localhost", "70000", "config/scenario/polar.yaml", "1.2.3.4:99999"] {
+            assert!(address(bad).is_err_and(|told| told.contains("8470")), "{bad}");
+        }
+    }
+}
