@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
-# Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, libclang for
+# Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
 # the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
 #
 #   tests/run.sh                  everything
@@ -12,7 +12,7 @@ step() { printf '\n=== %s\n' "$*"; }
 
 system_packages=(build-essential python3 python3-venv mesa-vulkan-drivers libvulkan1 libclang-dev iproute2)
 # Peers that not every distribution has under these names: their tests say that they are skipped where they are not.
-peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon)
+peer_packages=(libfastrtps-dev liburdfdom-tools ament-cmake cmake colcon chromium)
 python_packages=(
   cyclonedds==11.0.1 rosbags==0.11.9 mcap==1.6.0 mcap-ros2-support==0.6.0
   rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24

@@ -138,9 +138,9 @@ class Browser:
         self.process.wait()
 
 
-TIME = "parseFloat(document.getElementById('time').textContent)"
+TIME = "parseFloat(document.getElementById('time')?.textContent)"
 RATES = "[...document.querySelectorAll('#wheels tr')].map((row) => parseFloat(row.children[4].textContent))"
-NUMBER = "Number(document.querySelector('.pane').dataset.number || 0)"
+NUMBER = "Number(document.querySelector('.pane')?.dataset.number ?? 0)"
 
 
 def click(browser, name):
@@ -159,7 +159,7 @@ def watch(browser, url):
 def control(browser, url):
     """Keys drive, released they stop; pause holds the clock."""
     browser.open(url)
-    browser.until("control", "!document.getElementById('controls').hidden")
+    browser.until("control", "document.getElementById('controls')?.hidden === false")
     browser.until("wheels", f"{RATES}.length > 0")
     assert "token" not in browser.value("location.href"), "the token stays in the address"
     browser.value("document.getElementById('speed').value = '0.1'")

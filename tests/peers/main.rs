@@ -1,11 +1,12 @@
 //! Foreign programs that know nothing of Selene: a Cyclone DDS participant, two bag
-//! readers, GDAL and OpenCV in Python, urdfdom, and a Fast DDS participant in C++ (`tests/run.sh` installs what they
+//! readers, GDAL and OpenCV in Python, urdfdom, Chromium, and a Fast DDS participant in C++ (`tests/run.sh` installs what they
 //! need). The real program is run.
 
 mod bag;
 mod closed_loop;
 mod colcon;
 mod conformance;
+mod console;
 mod dds;
 mod elevation;
 mod fast_dds;

@@ -104,6 +104,17 @@ fn no_library_and_no_node_names_a_tool_and_no_test_names_the_command_line() {
     }
 }
 
+/// The console hears topics and calls services, so that it can stand in a run or beside one.
+#[test]
+fn the_console_knows_nothing_of_the_simulation() {
+    let packages = packages();
+    let mut ours = packages["selene-console"].dependencies.iter().filter(|name| name.starts_with("selene"));
+    let other = ours.find(|name| !["selene-base", "selene-ros"].contains(&name.as_str()));
+    assert_eq!(other, None, "selene-console names more than messages");
+    let users = packages.values().filter(|package| package.dependencies.iter().any(|name| name == "selene-console"));
+    assert_eq!(users.map(|package| package.name.as_str()).collect::<Vec<_>>(), ["selene"]);
+}
+
 /// What judges a live Selene over the wire must not share its ideas of a world.
 #[test]
 fn the_conformance_test_knows_nothing_of_the_simulation() {

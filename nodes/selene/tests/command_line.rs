@@ -143,6 +143,14 @@ fn a_sky_that_cannot_be_told_is_refused() {
 }
 
 #[test]
+fn a_console_that_cannot_listen_is_refused_before_anything_begins() {
+    assert_refused(&run(&["run", "--console=nowhere"]), &["--console", "must be a port"]);
+    assert_refused(&run(&["run", "--console-control"]), &["--console"]);
+    assert_refused(&run(&["console", "192.0.2.1:8470"]), &["192.0.2.1:8470", "choose another address"]);
+    assert_refused(&run(&["console", "--node", "no name", "0"]), &["--node", "\"/viper/imu/data\""]);
+}
+
+#[test]
 fn the_help_of_record_says_what_is_recorded() {
     for (command, what) in [("run", "that this process publishes"), ("simulation", "what this node publishes")] {
         let page = text(&run(&[command, "--help"]).stdout);

@@ -82,7 +82,8 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let context =
         NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
     let watched = console_options(args, &options, &names);
-    let watch = |door| console::begin(door, Arc::clone(&context.links.public), &watched);
+    // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
+    let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched);
     let console = door.map(watch).transpose()?;
     let end = drive(&context, begin, &traffic, &devices, &options, &stop);
     let refused = console.as_ref().and_then(console::refused);
