@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use crate::BenchError;
+use crate::console;
 use crate::run_line::RunLine;
 use crate::setting::Setting;
 
@@ -30,9 +31,22 @@ impl ChildRun {
 pub(crate) fn run_once<'a>(run: &'a mut Option<ChildRun>, setting: &Setting) -> Result<&'a ChildRun, BenchError> {
     let measured = match run.take() {
         Some(measured) => measured,
-        None => measure(setting)?,
+        None => measure(setting, Console::None)?,
     };
     Ok(run.insert(measured))
+}
+
+/// Whether somebody looks at the run.
+#[derive(Clone, Copy, PartialEq)]
+enum Console {
+    None,
+    Watched,
+}
+
+/// By what part a run takes longer while ten pages look at it.
+pub(crate) fn console_cost(run: &mut Option<ChildRun>, setting: &Setting) -> Result<f64, BenchError> {
+    let alone = run_once(run, setting)?.real_time_factor();
+    Ok(measure(setting, Console::Watched)?.real_time_factor() / alone - 1.0)
 }
 
 /// Size of this program, bytes.
@@ -42,19 +56,25 @@ pub(crate) fn binary_bytes(setting: &Setting) -> Result<f64, BenchError> {
     Ok(size.len() as f64)
 }
 
-fn measure(setting: &Setting) -> Result<ChildRun, BenchError> {
+fn measure(setting: &Setting, console: Console) -> Result<ChildRun, BenchError> {
     let folder = std::env::temp_dir().join(format!("selene-bench-{}", std::process::id()));
     let begun = Instant::now();
-    let mut child = Command::new(&setting.program)
-        .args(["run", "--report", "--pace", "fast", "--for", DURATION_S, "--out"])
-        .arg(&folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| BenchError::new(format!("a run cannot be started: {e}")))?;
+    let mut command = Command::new(&setting.program);
+    command.args(["run", "--report", "--pace", "fast", "--for", DURATION_S, "--out"]).arg(&folder);
+    if console == Console::Watched {
+        command.arg("--console=127.0.0.1:0").stderr(Stdio::piped());
+    }
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|e| BenchError::new(format!("a run cannot be started: {e}")))?;
+    let watchers = child.stderr.take().map(console::watch);
     let heard = listen(&mut child, begun);
+    let pictures = watchers.map(|watchers| watchers.join().unwrap_or(0));
     let status = child.wait().map_err(|e| BenchError::new(format!("the run was lost: {e}")))?;
     // Its pictures are not wanted; what is left behind is small.
     let _ = std::fs::remove_dir_all(&folder);
+    if pictures == Some(0) {
+        return Err(BenchError::new("the pages at the console saw no picture"));
+    }
     match heard {
         Some(run) if status.success() => Ok(run),
         _ => Err(BenchError::new(format!("the run of the default scenario failed ({status}): see its message above"))),

@@ -2,6 +2,7 @@
 //! simulated time.
 
 mod child;
+mod console;
 mod convoy;
 mod free;
 mod granular;
@@ -76,6 +77,7 @@ enum Name {
     FirstImageS,
     BinaryBytes,
     PeakMemoryBytes,
+    ConsoleTenClientsCost,
     Image640x360P99S,
     CpuCamera640x360Fps,
     ImagePipelineOverTracing,
@@ -98,7 +100,7 @@ enum Name {
 }
 
 /// Name, unit and what is asked.
-const FIGURES: [(Name, &str, &str, Asked); 38] = [
+const FIGURES: &[(Name, &str, &str, Asked)] = &[
     (Name::ViperScm2cmRtf, "viper_scm_2cm_rtf", "wall/simulated", Asked::AtMost(0.25)),
     (Name::ViperScm1cmRtf, "viper_scm_1cm_rtf", "wall/simulated", Asked::AtMost(0.5)),
     (Name::ScmWithBulldozingOverWithout, "scm_with_bulldozing_over_without", "", Asked::AtMost(1.3)),
@@ -118,6 +120,7 @@ const FIGURES: [(Name, &str, &str, Asked); 38] = [
     (Name::FirstImageS, "first_image_s", "s", Asked::AtMost(2.0)),
     (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
     (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
+    (Name::ConsoleTenClientsCost, "console_ten_clients_cost", "", Asked::AtMost(0.05)),
     (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
     (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
@@ -213,7 +216,7 @@ fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Ask
         return Ok(FIGURES.to_vec());
     }
     let find = |name: &String| {
-        let known = || FIGURES.map(|(_, text, _, _)| text).join(", ");
+        let known = || FIGURES.iter().map(|(_, text, _, _)| *text).collect::<Vec<_>>().join(", ");
         let figure = FIGURES.iter().find(|(_, text, _, _)| text == name).copied();
         figure.ok_or_else(|| BenchError::Unknown { name: name.clone(), known: known() })
     };
@@ -242,6 +245,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::FirstImageS => child::run_once(&mut measured.child, setting)?.first_image_s,
         Name::BinaryBytes => child::binary_bytes(setting)?,
         Name::PeakMemoryBytes => child::run_once(&mut measured.child, setting)?.peak_memory_bytes,
+        Name::ConsoleTenClientsCost => child::console_cost(&mut measured.child, setting)?,
         Name::Image640x360P99S => latency::p99_s(setting)?,
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
