@@ -321,6 +321,7 @@ impl Session {
                 self.drive(&rover, |_| Motion { forward_m_s, turn_rad_s }).map(|_| "")
             }
             Order::Halt { rover } => self.drive(&rover, |_| Motion::default()).map(|_| "stopped"),
+            Order::GoTo { speed_m_s, .. } if speed_m_s <= 0.0 => Err(format!("{speed_m_s} m/s: must be above 0")),
             Order::GoTo { rover, x_m, y_m, speed_m_s } => {
                 let motion = self.drive(&rover, |pose| Motion::toward(pose, [x_m, y_m], speed_m_s));
                 motion.map(|motion| if motion == Motion::default() { "arrived" } else { "" })

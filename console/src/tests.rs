@@ -477,6 +477,8 @@ fn a_waypoint_drives_the_rover_toward_it() {
         assert_eq!(said["text"], "arrived");
         let far = json!({ "do": "go_to", "rover": "/nobody", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
         assert_eq!(client.answer(far).await["ok"], false);
+        let away = json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": -0.1 });
+        assert_eq!(client.answer(away).await["text"], "-0.1 m/s: must be above 0");
     });
 }
 
