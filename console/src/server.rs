@@ -160,8 +160,8 @@ async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) 
         None => next.run(request).await,
         Some((refusal, status, told)) => {
             server.counts.add(refusal);
-            // What the body would hold is not read: the connection ends here.
-            (status, [("connection", "close")], format!("{told}\n")).into_response()
+            // What the body would hold is not read: the connection ends with the answer.
+            (status, format!("{told}\n")).into_response()
         }
     };
     page::guard(&mut response);

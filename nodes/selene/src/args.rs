@@ -48,6 +48,7 @@ or Ctrl-C, and pictures and a summary are left under out/. Neither ROS, a GPU no
 const EXAMPLES: &str = "Examples:
   selene                                             the default scenario, in real time
   selene run --for 20 --record out/bag               20 simulated seconds, recorded for `ros2 bag play`
+  selene run --console                               watch it in a browser
   selene bag info out/bag                            what is in it
   selene run config/scenario/convoy.yaml             three rovers in one world
   selene run config/scenario/hadley.yaml --data DIR  the same drive on real ground
