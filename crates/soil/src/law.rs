@@ -3,6 +3,7 @@
 use garde::Validate;
 
 use crate::data::DataDriven;
+use crate::dust::Dust;
 use crate::rigid::Rigid;
 use crate::scm::{Scm, SoilError};
 use crate::slip_map::SlipMap;
@@ -23,6 +24,15 @@ pub enum Law {
 }
 
 impl Law {
+    /// How wheels throw its dust; none where they do not.
+    #[must_use]
+    pub fn dust(&self) -> Option<&Dust> {
+        match self {
+            Self::Scm(scm) => scm.dust.as_ref(),
+            Self::Data(_) | Self::Rigid(_) | Self::SlipMap(_) => None,
+        }
+    }
+
     pub(crate) fn kind(&self) -> LawKind {
         match self {
             Self::Scm(_) => LawKind::Scm,

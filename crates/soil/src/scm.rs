@@ -15,6 +15,7 @@
 use garde::Validate;
 use nalgebra::Vector3;
 
+use crate::dust::Dust;
 use crate::spec::{BulldozingSpec, Pressure, ScmSpec, SlipSinkage, SoilLaw, SoilSpec};
 
 /// A negative Kc (a fit's artefact) times a small patch would make soil that pushes
@@ -62,6 +63,7 @@ pub struct Scm {
     pub(crate) slip_sinkage: Option<SlipSinkage>,
     pub(crate) density_kg_m3: f64,
     pub(crate) bulldozing: Option<Bulldozing>,
+    pub(crate) dust: Option<Dust>,
 }
 
 /// Validated parameters of bulldozing.
@@ -92,7 +94,8 @@ impl TryFrom<&SoilSpec> for Scm {
             let report = format!("law: {} is not allowed here: must be scm", spec.law.key());
             return Err(SoilError::Refused { name: spec.name.clone(), report });
         };
-        Ok(Self { bulldozing: spec.bulldozing.as_ref().map(Bulldozing::from), ..Self::from_law(law) })
+        let bulldozing = spec.bulldozing.as_ref().map(Bulldozing::from);
+        Ok(Self { bulldozing, dust: spec.dust.as_ref().map(Dust::from), ..Self::from_law(law) })
     }
 }
 
@@ -120,6 +123,7 @@ impl Scm {
             slip_sinkage: law.slip_sinkage,
             density_kg_m3: law.density_kg_m3,
             bulldozing: None,
+            dust: None,
         }
     }
 
@@ -127,6 +131,12 @@ impl Scm {
     #[must_use]
     pub fn with_bulldozing(self, bulldozing: Option<Bulldozing>) -> Self {
         Self { bulldozing, ..self }
+    }
+
+    /// The same soil with thrown dust on or off.
+    #[must_use]
+    pub fn with_dust(self, dust: Option<Dust>) -> Self {
+        Self { dust, ..self }
     }
 
     /// Whether Bekker's modulus depends on the patch.
@@ -246,6 +256,7 @@ pub(crate) mod tests {
         slip_sinkage: None,
         density_kg_m3: 0.0,
         bulldozing: None,
+        dust: None,
     };
     /// The series' first dropped term is x⁶/720.
     const SERIES_TOLERANCE: f64 = 1e-8;

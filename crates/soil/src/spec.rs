@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
 use crate::granular::CrmKey;
+use crate::dust::DustSpec;
 use crate::rigid::RigidSpec;
 use crate::slip_map::SlipMapSpec;
 
@@ -29,13 +30,17 @@ pub struct SoilSpec {
     #[garde(dive)]
     pub law: SoilLaw,
     /// How pressed soil moves aside; without it, ruts sink and nothing rises.
-    #[garde(dive, custom(of_scm_alone(&self.law)))]
+    #[garde(dive, custom(of_scm_alone(&self.law, "bulldozing", "moves soil aside")))]
     #[serde(default)]
     pub bulldozing: Option<BulldozingSpec>,
     /// The same soil as points, for a scenario's granular windows; without it, no window is allowed there.
     #[garde(dive)]
     #[serde(default)]
     pub crm: Option<CrmKey>,
+    /// What wheels throw of it; nothing without.
+    #[garde(dive, custom(of_scm_alone(&self.law, "dust", "tells how far a wheel's skin slides")))]
+    #[serde(default)]
+    pub dust: Option<DustSpec>,
 }
 
 /// The closed set of laws.
@@ -212,11 +217,12 @@ pub(crate) fn positive_within(min: f64, max: f64) -> impl FnOnce(&f64, &()) -> g
     }
 }
 
-fn of_scm_alone(law: &SoilLaw) -> impl FnOnce(&Option<BulldozingSpec>, &()) -> garde::Result {
-    move |bulldozing, ()| match (bulldozing, law) {
+/// A garde check of a key that only the law `scm` has a use for, and why.
+fn of_scm_alone<T>(law: &SoilLaw, key: &str, what_it_does: &str) -> impl FnOnce(&Option<T>, &()) -> garde::Result {
+    move |asked, ()| match (asked, law) {
         (None, _) | (Some(_), SoilLaw::Scm(_)) => Ok(()),
         (Some(_), law) => {
-            let what = format!("bulldozing is not allowed with law {}: scm alone moves soil aside", law.key());
+            let what = format!("{key} is not allowed with law {}: scm alone {what_it_does}", law.key());
             Err(garde::Error::new(what))
         }
     }
@@ -234,7 +240,7 @@ fn stiffer_than(k_phi: f64) -> impl FnOnce(&f64, &()) -> garde::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::{BulldozingSpec, SoilSpec};
+    use super::{BulldozingSpec, DustSpec, SoilSpec};
     use selene_base::input::parse_yaml;
     use std::path::Path;
 
@@ -295,5 +301,25 @@ law:
         assert_eq!(parse(LUNAR), None);
         let asked = parse(&format!("{LUNAR}bulldozing: {{repose_deg: 40}}\n"));
         assert_eq!(asked, Some(BulldozingSpec { repose_deg: 40.0, ..BulldozingSpec::default() }));
+    }
+
+    #[test]
+    fn dust_is_off_unless_asked_for_and_refused_where_it_cannot_be() {
+        let parse = |text: &str| parse_yaml::<SoilSpec>(text, Path::new("soil/x.yaml"));
+        assert_eq!(parse(LUNAR).expect("good").dust, None);
+        let asked = parse(&format!("{LUNAR}dust: {{lofted: 0.02}}\n")).expect("good").dust;
+        assert_eq!(asked, Some(DustSpec { lofted: 0.02, ..DustSpec::default() }));
+        for (keys, parts) in [
+            ("{lofted: 1.5}", ["line 12", "1.5", "0 to 1"]),
+            ("{grain_m: 0}", ["line 12", "0", "more than 0"]),
+            ("{rise: [0.4, 0.1]}", ["line 12", "[0.4, 0.1]", "at most the second"]),
+            ("{speed: 2}", ["line 12", "speed", "soil/x.yaml"]),
+        ] {
+            let message = parse(&format!("{LUNAR}dust: {keys}\n")).expect_err("must be refused").to_string();
+            assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} are not all in: {message}");
+        }
+        let rigid = "name: rock\nlaw:\n  rigid: {static_friction: 1, dynamic_friction: 0.8}\ndust: {}\n";
+        let message = parse(rigid).expect_err("must be refused").to_string();
+        assert!(message.contains("dust is not allowed with law rigid"), "{message}");
     }
 }

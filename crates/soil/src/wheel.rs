@@ -106,6 +106,9 @@ pub struct WheelContact {
     pub slip_outside_fit: bool,
     /// What the wheel's rolling radius is less than its radius, m: a tyre's that gives way.
     pub rolling_radius_loss_m: f64,
+    /// Speed at which the wheel's skin slides on the soil, the mean over what carries, m/s; zero on soils that throw no
+    /// dust.
+    pub sliding_m_s: f64,
 }
 
 /// A contact's forces in the wheel's own directions.
@@ -202,6 +205,7 @@ fn step_scm(
         normal_n: response.wrench.force.dot(&response.normal),
         contact_nodes: response.contact_nodes,
         modulus_floored: response.modulus_floored,
+        sliding_m_s: if response.carrying_m2 > 0.0 { response.sliding_m3_s / response.carrying_m2 } else { 0.0 },
         ..WheelContact::default()
     }
 }

@@ -1,0 +1,397 @@
+//! Dust that a wheel throws. Of the layer of soil that its skin drags along, `lofted` leaves the ground: the mass is
+//! `lofted · ρ · width · layer` for each metre that the skin slides on the soil, whatever law says how far that is.
+//! It leaves with the rim, behind the wheel's lowest point by an angle whose sine is drawn evenly from `rise`, so that
+//! `rise` is also the share of the rim's speed with which it goes up. In a vacuum it then flies along a parabola until
+//! that meets the ground.
+//!
+//! Dust of one wheel and heartbeat is one parcel: a Gaussian cloud about a point that flies, which widens as the
+//! directions within it part. Grains neither meet one another nor bounce. Light passes by grains as by spheres that
+//! are large against its wavelength, without the light that they diffract, which goes on nearly as before: a
+//! cross-section of 3/(2 ρ_s D32) for each kg.
+//!
+//! `rise` holds the heights that a DEM of a lunar wheel found (Li et al. 2011: 0.015, 0.024, 0.32, 1.2 and 3.2 m at
+//! 0.5, 1, 3, 5 and 7 m/s) within a factor of two; `lofted`, `layer_m` and a parcel's first width are our choice.
+
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+
+use garde::Validate;
+use nalgebra::{Rotation3, Unit, Vector3};
+use rand_distr::{Distribution, StandardNormal};
+use selene_base::SimTime;
+use selene_base::input::within;
+use selene_base::random::{RngExt, Stream};
+use serde::{Deserialize, Serialize};
+
+use crate::spec::positive_within;
+use crate::wheel::{WheelMotion, WheelShape};
+
+/// A parcel's first standard deviation over the wheel's width.
+const FIRST_DEVIATION: f64 = 0.125;
+/// A parabola is followed in steps of at most this share of its flight over level ground,
+const STEPS_A_FLIGHT: f64 = 16.0;
+/// and of at most this far along the ground, m.
+const STEP_M: f64 = 0.05;
+/// Steps are no shorter than this, s, and no longer than `STEP_MAX_S`.
+const STEP_MIN_S: f64 = 1e-4;
+const STEP_MAX_S: f64 = 1.0;
+/// Dust that flies longer than this counts as landed then, s: above 400 m on the Moon.
+const FLIGHT_MAX_S: f64 = 60.0;
+/// Halvings of the step in which a parabola meets the ground.
+const HALVINGS: usize = 32;
+/// Micrograms of a kilogram.
+const UG_PER_KG: f64 = 1e9;
+
+/// The key `dust` of a soil file.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields, default)]
+pub struct DustSpec {
+    /// Share of the dragged soil that leaves the ground, 0 to 1.
+    #[garde(custom(within(0.0, 1.0)))]
+    pub lofted: f64,
+    /// Depth of the soil that a sliding skin drags along, m: 10 µm to 0.1 m.
+    #[garde(custom(positive_within(1e-5, 0.1)))]
+    pub layer_m: f64,
+    /// Bulk density of that soil, kg/m³, 100 to 4000.
+    #[garde(custom(within(100.0, 4000.0)))]
+    pub density_kg_m3: f64,
+    /// Least and greatest speed up over the rim's speed, 0 to 0.95.
+    #[garde(inner(custom(within(0.0, 0.95))), custom(ascending))]
+    pub rise: [f64; 2],
+    /// Standard deviation of directions about that of the rim, degrees, 0 to 45.
+    #[garde(custom(within(0.0, 45.0)))]
+    pub spread_deg: f64,
+    /// Sauter mean diameter D32 of its grains, m: 0.1 µm to 1 mm.
+    #[garde(custom(positive_within(1e-7, 1e-3)))]
+    pub grain_m: f64,
+    /// Density of its grains, kg/m³, 500 to 8000.
+    #[garde(custom(within(500.0, 8000.0)))]
+    pub grain_density_kg_m3: f64,
+}
+
+impl Default for DustSpec {
+    /// Lunar soil: bulk and grain density of the Lunar Sourcebook, D32 of a lognormal with a median of 70 µm by mass.
+    fn default() -> Self {
+        Self {
+            lofted: 0.01,
+            layer_m: 0.01,
+            density_kg_m3: 1500.0,
+            rise: [0.1, 0.39],
+            spread_deg: 15.0,
+            grain_m: 25e-6,
+            grain_density_kg_m3: 3100.0,
+        }
+    }
+}
+
+/// Validated parameters of thrown dust; SI, radians.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dust {
+    /// Lofted mass for each square metre that is slid over, kg/m².
+    lofted_kg_m2: f64,
+    rise: [f64; 2],
+    spread_tan: f64,
+    cross_section_m2_per_kg: f64,
+}
+
+impl From<&DustSpec> for Dust {
+    fn from(spec: &DustSpec) -> Self {
+        Self {
+            lofted_kg_m2: spec.lofted * spec.density_kg_m3 * spec.layer_m,
+            rise: spec.rise,
+            spread_tan: spec.spread_deg.to_radians().tan(),
+            cross_section_m2_per_kg: 1.5 / (spec.grain_density_kg_m3 * spec.grain_m),
+        }
+    }
+}
+
+/// A wheel that slid on the soil.
+#[derive(Clone, Copy, Debug)]
+pub struct Throw<'a> {
+    /// Number of what it belongs to, and its own there.
+    pub by: [u32; 2],
+    /// Its shape.
+    pub wheel: &'a WheelShape,
+    /// Its motion at `at`.
+    pub motion: &'a WheelMotion,
+    /// Unit normal of the ground under it.
+    pub normal: Vector3<f64>,
+    /// How far its skin slid on the soil, m.
+    pub slid_m: f64,
+    /// When the dust leaves.
+    pub at: SimTime,
+}
+
+/// Dust in flight: a Gaussian cloud about a point on a parabola.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DustParcel {
+    /// Number of what threw it, and of the wheel there.
+    pub by: [u32; 2],
+    /// When it left the ground.
+    pub from: SimTime,
+    /// When it meets the ground again.
+    pub until: SimTime,
+    /// Where its middle was at `from`, map frame, m.
+    pub place_m: Vector3<f64>,
+    /// Velocity of its middle then, m/s.
+    pub velocity_m_s: Vector3<f64>,
+    /// Its mass, µg.
+    pub mass_ug: u64,
+    /// What it takes out of a beam that passes all of it: extinction cross-section of its grains together, m².
+    pub cross_section_m2: f64,
+    /// Standard deviation at `from` of where its mass lies along any axis, m.
+    pub deviation_m: f64,
+    /// Standard deviation of the speeds within it along any axis, m/s.
+    pub spreading_m_s: f64,
+}
+
+impl DustParcel {
+    /// Where its middle is at an instant, m.
+    #[must_use]
+    pub fn place_at_m(&self, time: SimTime, gravity_m_s2: f64) -> Vector3<f64> {
+        self.place_after_m((time - self.from).secs_f64(), gravity_m_s2)
+    }
+
+    /// Standard deviation at an instant of where its mass lies along any axis, m.
+    #[must_use]
+    pub fn deviation_at_m(&self, time: SimTime) -> f64 {
+        self.deviation_m.hypot(self.spreading_m_s * (time - self.from).secs_f64())
+    }
+
+    /// Whether it is in flight at an instant.
+    #[must_use]
+    pub fn flies_at(&self, time: SimTime) -> bool {
+        self.from <= time && time < self.until
+    }
+
+    /// By when and whom it was thrown: lists are in this order.
+    #[must_use]
+    pub fn order(&self) -> (SimTime, [u32; 2]) {
+        (self.from, self.by)
+    }
+
+    fn place_after_m(&self, t_s: f64, gravity_m_s2: f64) -> Vector3<f64> {
+        self.place_m + self.velocity_m_s * t_s - Vector3::z() * (0.5 * gravity_m_s2 * t_s * t_s)
+    }
+
+    /// Lets it fly until its parabola meets the ground, whose height at x and y `ground_m` tells. False, and nothing
+    /// is changed, where the parabola comes to where that knows no height.
+    pub fn land(&mut self, gravity_m_s2: f64, ground_m: impl Fn(f64, f64) -> Option<f64>) -> bool {
+        let Some(flight_s) = self.flight_s(gravity_m_s2, ground_m) else { return false };
+        self.until = self.from + SimTime::from_secs_f64(flight_s);
+        true
+    }
+
+    fn flight_s(&self, gravity_m_s2: f64, ground_m: impl Fn(f64, f64) -> Option<f64>) -> Option<f64> {
+        let is_above = |t_s: f64| {
+            let at_m = self.place_after_m(t_s, gravity_m_s2);
+            Some(at_m.z > ground_m(at_m.x, at_m.y)?)
+        };
+        let step_s = self.step_s(gravity_m_s2);
+        let mut above_s = 0.0;
+        while is_above(above_s + step_s)? {
+            above_s += step_s;
+            if above_s >= FLIGHT_MAX_S {
+                return Some(above_s);
+            }
+        }
+        let mut below_s = above_s + step_s;
+        for _ in 0..HALVINGS {
+            let middle_s = 0.5 * (above_s + below_s);
+            if is_above(middle_s)? { above_s = middle_s } else { below_s = middle_s }
+        }
+        Some(below_s)
+    }
+
+    fn step_s(&self, gravity_m_s2: f64) -> f64 {
+        let level_s = 2.0 * self.velocity_m_s.z / gravity_m_s2;
+        let along_m_s = self.velocity_m_s.xy().norm();
+        (level_s / STEPS_A_FLIGHT).min(STEP_M / along_m_s).clamp(STEP_MIN_S, STEP_MAX_S)
+    }
+}
+
+impl Dust {
+    /// What a wheel throws, until nobody knows when; none where it does not slide or turn, or that is less than a
+    /// microgram. `ground_m` tells the ground's height at x and y: where the rim is below it, dust begins on it.
+    #[must_use]
+    pub fn thrown(
+        &self,
+        throw: &Throw<'_>,
+        ground_m: impl Fn(f64, f64) -> Option<f64>,
+        rng: &mut Stream,
+    ) -> Option<DustParcel> {
+        let Throw { wheel, motion, .. } = *throw;
+        let mass_ug = (self.lofted_kg_m2 * wheel.width_m * throw.slid_m * UG_PER_KG).floor();
+        let axle = Unit::new_normalize(motion.world_from_wheel.rotation * Vector3::y());
+        let spin_rad_s = motion.angular_rad_s.dot(&axle);
+        let down = axle.dot(&throw.normal) * *axle - throw.normal;
+        let down = down.try_normalize(1e-9).filter(|_| mass_ug >= 1.0 && spin_rad_s != 0.0)?;
+        let rise = self.rise[0] + (self.rise[1] - self.rise[0]) * rng.random::<f64>();
+        let behind = Rotation3::from_axis_angle(&axle, rise.asin() * spin_rad_s.signum());
+        let rim_m = behind * down * wheel.radius_m;
+        let beside_m = *axle * (wheel.width_m * (rng.random::<f64>() - 0.5));
+        let mut place_m = motion.world_from_wheel.translation.vector + rim_m + beside_m;
+        if let Some(height_m) = ground_m(place_m.x, place_m.y) {
+            place_m.z = place_m.z.max(height_m);
+        }
+        // Half of the spread is between parcels and half within each.
+        let spread_tan = self.spread_tan * FRAC_1_SQRT_2;
+        let velocity_m_s = turned(motion.linear_m_s + motion.angular_rad_s.cross(&rim_m), spread_tan, rng);
+        Some(DustParcel {
+            by: throw.by,
+            from: throw.at,
+            until: throw.at,
+            place_m,
+            velocity_m_s,
+            mass_ug: mass_ug as u64,
+            cross_section_m2: self.cross_section_m2_per_kg * mass_ug / UG_PER_KG,
+            deviation_m: FIRST_DEVIATION * wheel.width_m,
+            spreading_m_s: velocity_m_s.norm() * spread_tan,
+        })
+    }
+}
+
+/// A vector turned away from where it points, by an angle whose tangent is Rayleigh's of this parameter.
+fn turned(vector: Vector3<f64>, spread_tan: f64, rng: &mut Stream) -> Vector3<f64> {
+    let around_rad = TAU * rng.random::<f64>();
+    let (first, second): (f64, f64) = (StandardNormal.sample(rng), StandardNormal.sample(rng));
+    let length = vector.norm();
+    let Some(along) = Unit::try_new(vector, f64::MIN_POSITIVE) else { return vector };
+    let other = if along.z.abs() < 0.9 { Vector3::z() } else { Vector3::x() };
+    let side = along.cross(&other).normalize();
+    let aside = Rotation3::from_axis_angle(&along, around_rad) * side * (first.hypot(second) * spread_tan);
+    (*along + aside).normalize() * length
+}
+
+fn ascending([least, greatest]: &[f64; 2], (): &()) -> garde::Result {
+    if least <= greatest {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value [{least}, {greatest}] is not allowed: the first must be at most the second")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dust, DustParcel, DustSpec, FIRST_DEVIATION, Throw};
+    use crate::wheel::{WheelMotion, WheelShape};
+    use nalgebra::{UnitQuaternion, Vector3};
+    use selene_base::random::stream_at;
+    use selene_base::{Pose, SimTime};
+
+    const GRAVITY_M_S2: f64 = 1.62;
+    const WIDTH_M: f64 = 0.2;
+    const RADIUS_M: f64 = 0.25;
+
+    fn wheel() -> WheelShape {
+        WheelShape::plain(RADIUS_M, WIDTH_M)
+    }
+
+    /// A wheel on level ground at zero that rolls with a rim at `rim_m_s` and a slip, heading along `yaw_rad`.
+    fn motion(rim_m_s: f64, slip: f64, yaw_rad: f64) -> WheelMotion {
+        let heading = UnitQuaternion::from_euler_angles(0.0, 0.0, yaw_rad);
+        WheelMotion {
+            world_from_wheel: Pose::from_parts(Vector3::new(0.0, 0.0, RADIUS_M).into(), heading),
+            linear_m_s: heading * Vector3::x() * (rim_m_s * (1.0 - slip)),
+            angular_rad_s: heading * Vector3::y() * (rim_m_s / RADIUS_M),
+        }
+    }
+
+    fn thrown(spec: &DustSpec, motion: &WheelMotion, slid_m: f64, number: u64) -> Option<DustParcel> {
+        let throw =
+            Throw { by: [1, 0], wheel: &wheel(), motion, normal: Vector3::z(), slid_m, at: SimTime::from_nanos(7) };
+        Dust::from(spec).thrown(&throw, |_, _| Some(0.0), &mut stream_at(1, "dust", number))
+    }
+
+    fn parcel(velocity_m_s: Vector3<f64>) -> DustParcel {
+        let from = SimTime::from_nanos(1_000_000_000);
+        DustParcel {
+            by: [1, 0],
+            from,
+            until: from,
+            place_m: Vector3::new(3.0, -2.0, 0.0),
+            velocity_m_s,
+            mass_ug: 1,
+            cross_section_m2: 1e-6,
+            deviation_m: 0.03,
+            spreading_m_s: 0.04,
+        }
+    }
+
+    #[test]
+    fn a_parabola_meets_level_and_sloping_ground_where_its_closed_form_does() {
+        // Instants are whole nanoseconds.
+        const NS: f64 = 2e-9;
+        let velocity_m_s = Vector3::new(0.4, -0.3, 0.8);
+        for slope in [0.0, 0.2, -0.3] {
+            let mut parcel = parcel(velocity_m_s);
+            assert!(parcel.land(GRAVITY_M_S2, |x, _| Some(slope * (x - 3.0))));
+            // vz t − g t²/2 = slope · vx t.
+            let expected_s = 2.0 * (velocity_m_s.z - slope * velocity_m_s.x) / GRAVITY_M_S2;
+            let flight_s = (parcel.until - parcel.from).secs_f64();
+            assert!((flight_s - expected_s).abs() < NS, "{slope}: {flight_s} s and not {expected_s} s");
+            let at_m = parcel.place_at_m(parcel.until, GRAVITY_M_S2);
+            let expected_m = Vector3::new(3.0 + 0.4 * expected_s, -2.0 - 0.3 * expected_s, slope * 0.4 * expected_s);
+            assert!((at_m - expected_m).norm() < 1e-8, "{slope}: {at_m}");
+        }
+    }
+
+    #[test]
+    fn a_parcel_widens_as_its_speeds_part_and_flies_until_it_lands() {
+        let mut parcel = parcel(Vector3::z());
+        assert!(parcel.land(GRAVITY_M_S2, |_, _| Some(0.0)));
+        let later = parcel.from + SimTime::from_nanos(1_000_000_000);
+        assert!((parcel.deviation_at_m(later) - 0.05).abs() < 1e-12, "3-4-5");
+        assert!(parcel.flies_at(parcel.from) && parcel.flies_at(later) && !parcel.flies_at(parcel.until));
+    }
+
+    #[test]
+    fn ground_that_ends_leaves_a_parcel_as_it_was() {
+        let mut parcel = parcel(Vector3::new(1.0, 0.0, 1.0));
+        assert!(!parcel.land(GRAVITY_M_S2, |x, _| (x < 3.5).then_some(0.0)));
+        assert_eq!(parcel.until, parcel.from);
+    }
+
+    #[test]
+    fn mass_is_that_of_the_dragged_layer_and_none_of_a_wheel_that_does_not_slide_or_turn() {
+        let spec = DustSpec::default();
+        let parcel = thrown(&spec, &motion(0.5, 0.2, 0.3), 1e-3, 0).expect("it slides");
+        // 1 % of 1500 kg/m³ · 0.2 m · 0.01 m · 1 mm.
+        assert_eq!(parcel.mass_ug, 30_000_000);
+        let expected_m2 = 1.5 / (3100.0 * 25e-6) * 3e-5;
+        assert!((parcel.cross_section_m2 / expected_m2 - 1.0).abs() < 1e-12);
+        assert_eq!(parcel.deviation_m, FIRST_DEVIATION * WIDTH_M);
+        assert_eq!(thrown(&spec, &motion(0.5, 0.0, 0.0), 0.0, 0), None);
+        assert_eq!(thrown(&spec, &motion(0.0, 0.0, 0.0), 1e-3, 0), None);
+    }
+
+    #[test]
+    fn without_spread_dust_leaves_with_the_rim_behind_the_wheel_whichever_way_it_rolls() {
+        let spec = DustSpec { rise: [0.3, 0.3], spread_deg: 0.0, ..DustSpec::default() };
+        for (rim_m_s, yaw_rad) in [(0.5, 0.0), (0.5, 2.0), (-0.5, 0.7)] {
+            let motion = motion(rim_m_s, 0.2, yaw_rad);
+            let parcel = thrown(&spec, &motion, 1e-3, 3).expect("it slides");
+            let in_wheel = motion.world_from_wheel.rotation.inverse() * parcel.velocity_m_s;
+            let cos = (1.0_f64 - 0.09).sqrt();
+            let expected = Vector3::new(rim_m_s * (0.8 - cos), 0.0, 0.3 * rim_m_s.abs());
+            assert!((in_wheel - expected).norm() < 1e-12, "{rim_m_s} m/s: {in_wheel}");
+            let place_m = motion.world_from_wheel.inverse_transform_point(&parcel.place_m.into());
+            assert!((place_m.x + RADIUS_M * 0.3 * rim_m_s.signum()).abs() < 1e-12, "{place_m}");
+            assert!(place_m.y.abs() <= 0.5 * WIDTH_M);
+        }
+    }
+
+    /// Heights to which a DEM of a lunar wheel threw grains (Li et al. 2011), within a factor of two.
+    #[test]
+    fn heights_are_those_of_a_wheel_of_grains_within_a_factor_of_two() {
+        for (rim_m_s, expected_m) in [(0.5, 0.015), (1.0, 0.024), (3.0, 0.32), (5.0, 1.20), (7.0, 3.20)] {
+            let height_m = |number| {
+                let parcel = thrown(&DustSpec::default(), &motion(rim_m_s, 0.1, 0.0), 1e-3, number).expect("it slides");
+                0.5 * parcel.velocity_m_s.z.powi(2) / GRAVITY_M_S2
+            };
+            let mut heights_m: Vec<f64> = (0..400).map(height_m).collect();
+            heights_m.sort_by(f64::total_cmp);
+            // Nearly the highest: single grains go on to any height.
+            let ratio = heights_m[390] / expected_m;
+            assert!((0.5..2.0).contains(&ratio), "{rim_m_s} m/s: {ratio} of {expected_m} m");
+        }
+    }
+}
