@@ -21,11 +21,12 @@ pub use scenario::{
     MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec,
     SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, load_rover,
 };
+pub use selene_soil::DustParcel;
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{
-    AllowedFolders, DrivenGround, Entity, EntityId, Inputs, LinkLoad, Model, NoSuchRover, Notices, ObjectKind,
-    ObjectPose, Part, Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind, RoverSnapshot,
-    Scratch, Settings, SettingsError, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State, WheelTruth,
-    World, WorldError,
+    AllowedFolders, DrivenGround, DustState, Entity, EntityId, Inputs, LinkLoad, Model, NoSuchRover, Notices,
+    ObjectKind, ObjectPose, Part, Placement, ResetScope, ResumeError, RockPose, RoverEntityState, RoverKind,
+    RoverSnapshot, Scratch, Settings, SettingsError, Share, Snapshot, Spawn, SpawnError, SpawnPlace, StartError, State,
+    WheelTruth, World, WorldError,
 };

@@ -3,7 +3,7 @@
 use selene_base::{SimTime, Twist, Wrench, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
 use selene_sensors::{SensorMemory, SensorSetting};
-use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use selene_sim::{DustParcel, EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
@@ -31,6 +31,7 @@ pub fn state_to_message<'a>(
         rovers: state.rovers.iter().map(|rover| rover_to_message(rover, name(rover.id))).collect(),
         objects: state.objects.iter().map(object).collect(),
         loose_rocks: state.loose_rocks.iter().map(rock_to_message).collect(),
+        dust: state.dust.iter().map(parcel_to_message).collect(),
         terrain_edits: edits_to_message(&state.edits),
         sky_offset: state.sky_offset.nanos(),
         sun_direction: to_vector(&state.sun_direction),
@@ -53,6 +54,7 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> Snapshot {
         rovers: message.rovers.iter().map(rover_from_message).collect(),
         objects: message.objects.iter().map(object).collect(),
         loose_rocks: message.loose_rocks.iter().map(rock_from_message).collect(),
+        dust: message.dust.iter().map(parcel_from_message).collect(),
         edits: edits_from_message(&message.terrain_edits),
         sky_offset: SimTime::from_nanos(message.sky_offset),
         sun_direction: from_vector(&message.sun_direction),
@@ -154,6 +156,34 @@ fn rock_from_message(message: &selene_msgs::LooseRock) -> RockPose {
     RockPose { id: *id, shape: *shape, radius_m: *radius, world_from_rock: pose(at) }
 }
 
+fn parcel_to_message(parcel: &DustParcel) -> selene_msgs::DustParcel {
+    selene_msgs::DustParcel {
+        by: parcel.by,
+        start: parcel.from.nanos(),
+        end: parcel.until.nanos(),
+        position: to_vector(&parcel.place_m),
+        velocity: to_vector(&parcel.velocity_m_s),
+        mass: parcel.mass_ug,
+        cross_section: parcel.cross_section_m2,
+        deviation: parcel.deviation_m,
+        spreading: parcel.spreading_m_s,
+    }
+}
+
+fn parcel_from_message(message: &selene_msgs::DustParcel) -> DustParcel {
+    DustParcel {
+        by: message.by,
+        from: SimTime::from_nanos(message.start),
+        until: SimTime::from_nanos(message.end),
+        place_m: from_vector(&message.position),
+        velocity_m_s: from_vector(&message.velocity),
+        mass_ug: message.mass,
+        cross_section_m2: message.cross_section,
+        deviation_m: message.deviation,
+        spreading_m_s: message.spreading,
+    }
+}
+
 /// One wheel's truth as a message.
 #[must_use]
 pub fn wheel_to_message(name: &str, wheel: &WheelTruth) -> selene_msgs::WheelState {
@@ -212,7 +242,7 @@ mod tests {
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist, Wrench};
     use selene_sensors::{SensorMemory, SensorSetting};
-    use selene_sim::{EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+    use selene_sim::{DustParcel, EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
     use selene_terrain::Edit;
 
     #[test]
@@ -258,6 +288,17 @@ mod tests {
                 shape: 2,
                 radius_m: 0.1,
                 world_from_rock: Pose::from_parts(Vector3::y().into(), rotation),
+            }],
+            dust: vec![DustParcel {
+                by: [4, 1],
+                from: SimTime::from_nanos(-7),
+                until: SimTime::from_nanos(i64::MAX),
+                place_m: Vector3::new(0.1, -0.0, 1.0 / 3.0),
+                velocity_m_s: Vector3::new(-1e-300, 0.2, 0.3),
+                mass_ug: u64::MAX,
+                cross_section_m2: 1e-7,
+                deviation_m: 0.03,
+                spreading_m_s: 0.04,
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
             sky_offset: SimTime::from_nanos(-86_400_000_000_001),

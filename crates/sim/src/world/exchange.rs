@@ -6,6 +6,7 @@
 //! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
 //!   was pressed does not rise again; where heights are the same, the memory whose bits are least;
 //! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it;
+//! - dust is what all their wheels threw;
 //! - what a contact remembers is told by who steps one of the two; of two rovers each process keeps what its own
 //!   remembers.
 //!
@@ -19,7 +20,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selene_soil::{KnownNode, NodeMemory, WrittenMemory};
+use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
 use selene_terrain::{Edit, TileIndex};
 use selene_vehicle::contact::{ContactMemory, LooseRockState, Party};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,8 @@ pub struct Part {
     pub edits: Vec<Edit>,
     /// Soil memory that it wrote.
     pub memory: WrittenMemory,
+    /// Dust that its rovers' wheels threw.
+    pub dust: Vec<DustParcel>,
 }
 
 /// Which rovers a process steps.
@@ -82,6 +85,7 @@ impl Share {
 pub(crate) struct Written {
     pub(crate) rocks: Vec<u32>,
     pub(crate) memory: WrittenMemory,
+    pub(crate) thrown: Vec<DustParcel>,
 }
 
 /// A node of the ground: its tile, and its number there.
@@ -123,6 +127,7 @@ impl World {
             contacts: ContactMemory::default(),
             edits: snapshot.edits.clone(),
             memory: in_order(&written.memory),
+            dust: written.thrown.clone(),
         };
         part.contacts = state.contacts.of(|party| part.has(party));
         part
@@ -185,6 +190,11 @@ impl World {
             state.rocks.insert(id, rock.clone());
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
+        let others = parts.iter().filter(|part| !self.is_own(part));
+        let dust: Vec<DustParcel> = others.flat_map(|part| part.dust.iter().copied()).collect();
+        let (model, state, _) = self.parts_mut();
+        state.dust.throw(dust, model);
+        merged.dust.clone_from(&state.dust.parcels);
         self.take_in_contacts(parts);
         let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();
         self.pack_foreign(tiles);
@@ -241,6 +251,7 @@ fn latest(parts: &[Part]) -> Vec<Part> {
         so_far.memory.nodes.extend(&part.memory.nodes);
         so_far.memory.crumbs_m3.retain(|(tile, _)| part.memory.crumbs_m3.iter().all(|(new, _)| new != tile));
         so_far.memory.crumbs_m3.extend(&part.memory.crumbs_m3);
+        so_far.dust.extend(&part.dust);
     }
     latest.into_values().collect()
 }

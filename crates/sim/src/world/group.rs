@@ -10,9 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nalgebra::Vector3;
+use selene_base::SimTime;
 use selene_base::Wrench;
+use selene_base::random::stream_at;
 use selene_soil::solid::{self, ConvexSolid, SolidMotion};
-use selene_soil::{Conditions, Domain, GranularError, MemoryPatch, SoilContext, WheelContact, WrittenMemory};
+use selene_soil::{
+    Conditions, Domain, GranularError, MemoryPatch, SoilContext, Throw, WheelContact, WheelMotion, WrittenMemory,
+};
 use selene_terrain::{Edit, GroundPatch, TileIndex};
 use selene_vehicle::contact::{
     ContactForces, ContactGroup, ContactMemory, ContactRover, ContactScratch, FloorMemory, LooseRock, LooseRockState,
@@ -21,6 +25,7 @@ use selene_vehicle::contact::{
 use selene_vehicle::{Forces, Rover, Targets};
 
 use crate::wheels::press_wheels_in;
+use crate::world::dust::Thrown;
 use crate::world::entity::EntityId;
 use crate::world::exchange::{Share, SteppedBy};
 use crate::world::granular::GroupWindow;
@@ -46,6 +51,8 @@ pub(crate) struct RoverScratch {
     pub(crate) domains: Vec<Domain>,
     pub(crate) contacts: Vec<WheelContact>,
     pub(crate) soil_on_wheel: Vec<Wrench>,
+    /// How far each wheel's skin slid on soil that throws dust, since the heartbeat began, m.
+    pub(crate) slid_m: Vec<f64>,
     pub(crate) forces: ContactForces,
     /// Links in granular soil, and what it does to each about its origin.
     pub(crate) in_points: Vec<(usize, Wrench)>,
@@ -99,6 +106,7 @@ impl RoverScratch {
             domains: vec![Domain::Field; wheels],
             contacts: vec![WheelContact::default(); wheels],
             soil_on_wheel: vec![Wrench::default(); wheels],
+            slid_m: vec![0.0; wheels],
             forces: ContactForces::default(),
             in_points: Vec::new(),
             targets: Targets::default(),
@@ -250,6 +258,13 @@ impl Group {
         Ok(())
     }
 
+    /// What wheels throw at the end of a heartbeat, of its number and at its instant.
+    pub(crate) fn throw_dust(&self, model: &Model, beat: (u64, SimTime), thrown: &mut Thrown) {
+        for rover in self.rovers.iter().filter(|rover| !rover.is_ghost()) {
+            rover.throw_dust(model, beat, &self.scratch.ground, thrown);
+        }
+    }
+
     /// Wheels, and loose rocks that are awake, press the soil; rocks stand on hard ground
     /// where the soil's law knows wheels alone.
     fn press_soil(&mut self, model: &Model, conditions: &Conditions) {
@@ -309,11 +324,43 @@ impl GroupRover {
 
     fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
         let Self { kind, state, scratch, .. } = self;
-        let RoverScratch { rover, contacts, soil_on_wheel, domains, .. } = scratch;
+        let RoverScratch { rover, contacts, soil_on_wheel, domains, slid_m, .. } = scratch;
         press_wheels_in(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts, domains);
-        for (contact, wrench) in contacts.iter().zip(soil_on_wheel) {
+        for ((contact, wrench), slid_m) in contacts.iter().zip(soil_on_wheel).zip(slid_m) {
             state.notices.count(contact);
             *wrench = contact.wrench;
+            *slid_m += contact.sliding_m_s * conditions.dt_s;
+        }
+    }
+
+    /// What its wheels throw at the end of a heartbeat.
+    fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut Thrown) {
+        let RoverScratch { rover, contacts, slid_m, .. } = &self.scratch;
+        if slid_m.iter().all(|slid_m| *slid_m == 0.0) {
+            return;
+        }
+        let (soils, scenario) = (model.soils(&self.kind), model.scenario());
+        for (wheel, kinematics) in rover.wheel_motions().into_iter().enumerate() {
+            let motion = WheelMotion {
+                world_from_wheel: kinematics.world_from_wheel,
+                linear_m_s: kinematics.linear,
+                angular_rad_s: kinematics.angular,
+            };
+            let centre_m = motion.world_from_wheel.translation.vector;
+            let Some(dust) = soils.at(centre_m.x, centre_m.y).dust() else { continue };
+            let by = [self.id.0, wheel as u32];
+            let throw = Throw {
+                by,
+                wheel: &self.kind.wheel_shapes[wheel],
+                motion: &motion,
+                normal: contacts[wheel].terrain_normal,
+                slid_m: slid_m[wheel],
+                at,
+            };
+            let mut rng = stream_at(scenario.seed, &format!("dust {} {}", by[0], by[1]), sequence);
+            if let Some(parcel) = dust.thrown(&throw, |x, y| ground.height_m(x, y), &mut rng) {
+                thrown.push(parcel, scenario.gravity_m_s2, ground);
+            }
         }
     }
 

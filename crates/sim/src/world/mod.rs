@@ -2,6 +2,7 @@
 //! heartbeat leads from a state to the next (`step`), and what is told of it (`Snapshot`).
 
 mod driven;
+mod dust;
 mod entity;
 mod exchange;
 mod granular;
@@ -23,6 +24,7 @@ mod step;
 mod world;
 
 pub use driven::DrivenGround;
+pub use dust::DustState;
 pub use entity::{AllowedFolders, Entity, EntityId, Spawn, SpawnPlace};
 pub use exchange::{Part, Share};
 pub use model::{Model, ObjectKind, RoverKind};

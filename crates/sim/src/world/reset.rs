@@ -93,6 +93,7 @@ impl World {
         let first = &self.first().1;
         let by = state.time - first.time;
         state.rovers.values_mut().for_each(|rover| rover.driver.move_back(by));
+        state.dust.move_back(by);
         (state.time, state.sequence) = (first.time, first.sequence);
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, Wrench, frames};
 use selene_sensors::{Beat, Posture, SensorMemory, SensorSetting};
+use selene_soil::DustParcel;
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,8 @@ pub struct Snapshot {
     pub objects: Vec<ObjectPose>,
     /// Loose rocks, in order of their number.
     pub loose_rocks: Vec<RockPose>,
+    /// Dust that was in flight since the last snapshot, in the order of when and by whom it was thrown.
+    pub dust: Vec<DustParcel>,
     /// Ground that changed since the last snapshot.
     pub edits: Vec<Edit>,
     /// How much later Sun, Earth and stars stand where they stand than `time` says.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::driving::{DriverState, RouteProgress};
+use crate::world::dust::DustState;
 use crate::world::entity::{Entity, EntityId, Spawn};
 
 /// The state of a world.
@@ -40,6 +41,8 @@ pub struct State {
     pub soil: SoilMemory,
     /// The granular windows, by their place in the scenario.
     pub granular: BTreeMap<u32, WindowState>,
+    /// Dust in flight, and what the ground gave and got of it.
+    pub dust: DustState,
     /// How many entities were added and removed since the start.
     pub entities_version: u64,
     /// What was added while the world ran, in order, with its number; also what was removed again, since

@@ -16,6 +16,7 @@ use selene_vehicle::contact::Party;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
 
 use crate::driving::Command;
+use crate::world::dust::Thrown;
 use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{Share, SteppedBy, Written};
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
@@ -122,6 +123,7 @@ impl Model {
                 kind.driver.take(&mut of.driver, command, state.time);
             }
         }
+        state.dust.land(state.time, self);
         self.prepare(state, scratch)?;
         let before = self.sensed_bodies(state, scratch);
         let edits = self.advance(state, inputs, scratch)?;
@@ -177,6 +179,7 @@ impl Model {
             };
             at_hand.rover.set_state(&of.body);
             at_hand.before_m_s = at_hand.rover.base_twist().linear;
+            at_hand.slid_m.fill(0.0);
             at_hand.targets = targets(kind, of, &at_hand.rover, state.time);
         }
         Ok(())
@@ -195,17 +198,21 @@ impl Model {
             [alone] => vec![alone.run(self, steps, shared)],
             several => several.par_iter_mut().map(|group| group.run(self, steps, shared)).collect(),
         };
-        let (mut edits, mut memory) = (Vec::new(), WrittenMemory::default());
+        let (mut edits, mut memory, mut thrown) = (Vec::new(), WrittenMemory::default(), Thrown::default());
+        let beat = (state.sequence, state.time + self.scenario().heartbeat);
         for mut group in groups {
+            group.throw_dust(self, beat, &mut thrown);
             edits.append(&mut group.edits);
             memory.nodes.append(&mut group.memory.nodes);
             memory.crumbs_m3.append(&mut group.memory.crumbs_m3);
             group.give_back(state, rovers, &mut used);
         }
+        let thrown = thrown.landed(self, &state.ruts);
+        state.dust.throw(thrown.iter().copied(), self);
         if shared {
             let mut rocks: Vec<_> = members.iter().flat_map(|of| of.rocks.iter().copied()).collect();
             rocks.sort_unstable();
-            *written = Written { rocks, memory };
+            *written = Written { rocks, memory, thrown };
         }
         self.pack_what_is_left(state, &members, spare);
         *spare = used;
@@ -340,6 +347,7 @@ impl Model {
             rovers: state.rovers.iter().filter_map(rover).collect(),
             objects: state.objects.iter().filter_map(object).collect(),
             loose_rocks: state.rocks.iter().filter_map(rock).collect(),
+            dust: state.dust.parcels.clone(),
             edits,
             sky_offset: state.sky_offset,
             sun_direction: self.scenario().sun(state.time + state.sky_offset)?.unit_enu,

@@ -54,6 +54,7 @@ impl Model {
             ruts,
             soil,
             granular: Default::default(),
+            dust: Default::default(),
             entities_version: 0,
             spawned: Vec::new(),
             next_entity: self.first_free(),

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod common;
 mod driver;
+mod dust;
 mod exchange;
 mod going_back;
 mod granular;

@@ -10,13 +10,15 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use common::{Rover, config, drive, world, yard};
+use nalgebra::Vector3;
 use selene_base::SimTime;
 use selene_sensors::SensorSetting;
 use selene_sim::{
     AllowedFolders, Command, Entity, EntityId, Inputs, JointCommand, JointTrajectory, LooseRockSpec, Scratch, Settings,
     Snapshot, Spawn, SpawnPlace, State, TrajectoryPoint, World,
 };
-use selene_soil::{KnownNode, NodeMemory};
+use selene_soil::{DustParcel, KnownNode, NodeMemory};
+use selene_terrain::TileIndex;
 use selene_vehicle::{Ackermann, BodyTwist, DrivelineState};
 use serde_json::Value;
 
@@ -82,6 +84,20 @@ fn tell_all(world: &mut World) {
     }
 }
 
+fn parcel(from: SimTime) -> DustParcel {
+    DustParcel {
+        by: [1, 3],
+        from,
+        until: from + SimTime::from_nanos(200_000_000),
+        place_m: Vector3::new(1.0, 2.0, 0.5),
+        velocity_m_s: Vector3::new(0.1, -0.2, 0.3),
+        mass_ug: 7,
+        cross_section_m2: 1e-7,
+        deviation_m: 0.02,
+        spreading_m_s: 0.05,
+    }
+}
+
 /// A state of which no part is empty.
 fn full() -> State {
     static FULL: OnceLock<State> = OnceLock::new();
@@ -100,6 +116,8 @@ fn full() -> State {
         }
         let mut state = world.state().clone();
         state.sky_offset = SimTime::from_nanos(3_600_000_000_000);
+        state.dust.parcels.push(parcel(state.time));
+        state.dust.settled_ug.push((TileIndex { row: 1, column: -2 }, -7));
         let camera = SensorSetting { exposure_s: Some(0.004), auto_exposure: Some(false), ..SensorSetting::default() };
         let first = state.rovers.get_mut(&FIRST).unwrap();
         first.settings.insert("camera".to_owned(), camera);

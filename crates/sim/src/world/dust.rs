@@ -1,0 +1,141 @@
+//! Dust in flight above the ground, and the ledger of its mass: what each tile of the ground gave and got, in whole
+//! micrograms. What flies and what the tiles got add up to nothing, always: mass only changes place.
+//!
+//! Wheels throw at the end of a heartbeat what they slid for in it, one parcel a wheel. A parcel stays in the list for
+//! the heartbeat in which it lands, so that a snapshot tells all that flew since the one before.
+
+use std::collections::BTreeSet;
+
+use selene_base::SimTime;
+use selene_soil::DustParcel;
+use selene_terrain::{GroundPatch, Node, Ruts, TileIndex, TileRect};
+use serde::{Deserialize, Serialize};
+
+use crate::world::model::Model;
+
+/// Parcels in flight at most: what wheels slide for while there are so many stays in the ground.
+const PARCELS_MAX: usize = 16_384;
+/// Ground is looked for under the way that a parcel makes in at most this long, s,
+const FLIGHT_S: f64 = 10.0;
+/// at places this far apart, m: less than a tile.
+const STEP_M: f64 = 0.5;
+
+/// Dust in flight, and what the ground gave and got of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DustState {
+    /// In flight since the last heartbeat, in the order of when and by whom it was thrown.
+    pub parcels: Vec<DustParcel>,
+    /// What landed on each tile less what was thrown from it, µg, ascending by tile.
+    pub settled_ug: Vec<(TileIndex, i64)>,
+}
+
+impl DustState {
+    /// Mass in flight, µg.
+    #[must_use]
+    pub fn flying_ug(&self) -> i64 {
+        self.parcels.iter().map(|parcel| parcel.mass_ug as i64).sum()
+    }
+
+    /// What all tiles got less what they gave, µg: the negative of what flies.
+    #[must_use]
+    pub fn all_settled_ug(&self) -> i64 {
+        self.settled_ug.iter().map(|(_, mass_ug)| mass_ug).sum()
+    }
+
+    /// Takes in what was thrown, as far as there is room.
+    pub(crate) fn throw(&mut self, parcels: impl IntoIterator<Item = DustParcel>, model: &Model) {
+        let room = PARCELS_MAX.saturating_sub(self.parcels.len());
+        for parcel in parcels.into_iter().take(room) {
+            self.settle(tile_at(model, parcel.place_m.xy().into()), -(parcel.mass_ug as i64));
+            self.parcels.push(parcel);
+        }
+        self.parcels.sort_by_key(DustParcel::order);
+    }
+
+    /// What has landed by `time` goes to the ground.
+    pub(crate) fn land(&mut self, time: SimTime, model: &Model) {
+        let all = std::mem::take(&mut self.parcels).into_iter();
+        let (flying, landed): (Vec<_>, Vec<_>) = all.partition(|parcel| time < parcel.until);
+        self.parcels = flying;
+        for parcel in landed {
+            let at_m = parcel.place_at_m(parcel.until, model.scenario().gravity_m_s2);
+            self.settle(tile_at(model, at_m.xy().into()), parcel.mass_ug as i64);
+        }
+    }
+
+    /// Sets all of it back in time.
+    pub(crate) fn move_back(&mut self, by: SimTime) {
+        for parcel in &mut self.parcels {
+            (parcel.from, parcel.until) = (parcel.from - by, parcel.until - by);
+        }
+    }
+
+    fn settle(&mut self, tile: TileIndex, mass_ug: i64) {
+        match self.settled_ug.binary_search_by_key(&tile, |(known, _)| *known) {
+            Ok(at) => self.settled_ug[at].1 += mass_ug,
+            Err(at) => self.settled_ug.insert(at, (tile, mass_ug)),
+        }
+    }
+}
+
+/// What was thrown in a heartbeat.
+#[derive(Debug, Default)]
+pub(crate) struct Thrown {
+    /// Whose landing is known.
+    pub(crate) near: Vec<DustParcel>,
+    /// Who come to where their group knows no ground.
+    pub(crate) far: Vec<DustParcel>,
+}
+
+impl Thrown {
+    /// Lets a parcel fly over the ground of its group.
+    pub(crate) fn push(&mut self, mut parcel: DustParcel, gravity_m_s2: f64, ground: &GroundPatch) {
+        let landed = parcel.land(gravity_m_s2, |x, y| ground.height_m(x, y));
+        let list = if landed { &mut self.near } else { &mut self.far };
+        list.push(parcel);
+    }
+
+    /// All of them in their order, those that go far over all the ground that there is; where that ends, or beyond twice
+    /// the way that they would make over level ground, it counts as level with where they began.
+    pub(crate) fn landed(mut self, model: &Model, ruts: &Ruts) -> Vec<DustParcel> {
+        let gravity_m_s2 = model.scenario().gravity_m_s2;
+        if !self.far.is_empty() {
+            let tiles = self.far.iter().flat_map(|parcel| tiles_under(parcel, model)).collect();
+            let mut ground = GroundPatch::new(model.terrain(), &tiles);
+            ground.borrow_from(&mut ruts.clone());
+            for parcel in &mut self.far {
+                let begins_m = parcel.place_m.z;
+                parcel.land(gravity_m_s2, |x, y| Some(ground.height_m(x, y).unwrap_or(begins_m)));
+            }
+        }
+        self.near.append(&mut self.far);
+        self.near.sort_by_key(DustParcel::order);
+        self.near
+    }
+}
+
+/// The tiles under a parcel's way.
+fn tiles_under(parcel: &DustParcel, model: &Model) -> BTreeSet<TileIndex> {
+    let level_s = (2.0 * parcel.velocity_m_s.z / model.scenario().gravity_m_s2).clamp(0.0, FLIGHT_S);
+    let way_m = parcel.velocity_m_s.xy() * (2.0 * level_s);
+    let steps = (way_m.norm() / STEP_M).ceil().max(1.0);
+    let spacing_m = model.terrain().spacing_m();
+    let around = |step: usize| {
+        let at_m = parcel.place_m.xy() + way_m * (step as f64 / steps);
+        let corner = |sign: f64| node_at(model, [at_m.x + sign * spacing_m, at_m.y + sign * spacing_m]);
+        TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles()
+    };
+    (0..=steps as usize).flat_map(around).collect()
+}
+
+/// The last node whose x and y are not above these.
+fn node_at(model: &Model, at_m: [f64; 2]) -> Node {
+    let (origin_m, spacing_m) = (model.terrain().origin_m(), model.terrain().spacing_m());
+    let cell = |axis: usize| ((at_m[axis] - origin_m[axis]) / spacing_m).floor() as i32;
+    Node { column: cell(0), row: cell(1) }
+}
+
+/// The tile at a place.
+fn tile_at(model: &Model, at_m: [f64; 2]) -> TileIndex {
+    node_at(model, at_m).tile()
+}

@@ -1,0 +1,136 @@
+//! Dust that wheels throw: its mass only changes place, it lands where its parabola meets the ground, and it is part of
+//! the state like anything else.
+
+// A test may unwrap.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::collections::BTreeSet;
+
+use common::{Rover, drive, world, yard};
+use selene_sim::{EntityId, Share, World};
+use selene_terrain::GroundPatch;
+
+/// Two rovers that pull away at once, far from one another.
+fn two_rovers(soil: &str) -> String {
+    let rovers = [
+        Rover { name: "a", file: "rassor", start: [-4.0, 0.0, 0.0], waypoints_m: &[[6.0, 0.0]] },
+        Rover { name: "b", file: "rassor", start: [4.0, 6.0, 90.0], waypoints_m: &[[4.0, 9.0]] },
+    ];
+    yard(soil, &rovers, "").replace("speed_m_s: 0.1", "speed_m_s: 0.3")
+}
+
+fn assert_mass_is_kept(world: &World) {
+    let dust = &world.state().dust;
+    assert_eq!(dust.flying_ug() + dust.all_settled_ug(), 0, "at {}", world.time());
+}
+
+#[test]
+fn mass_only_changes_place_in_every_heartbeat() {
+    let mut world = world(&two_rovers("lunar_dust"));
+    let (mut thrown, mut most) = (0, 0);
+    for _ in 0..150 {
+        let snapshot = world.heartbeat().unwrap();
+        assert_mass_is_kept(&world);
+        assert_eq!(snapshot.dust, world.state().dust.parcels);
+        thrown += snapshot.dust.iter().filter(|parcel| parcel.from == snapshot.time).count();
+        most = most.max(snapshot.dust.len());
+    }
+    let gave = world.state().dust.settled_ug.len();
+    assert!(thrown > 100 && most > 8 && most < thrown && gave >= 2, "{thrown} thrown, {most} at once, {gave} tiles");
+}
+
+#[test]
+fn dust_lands_where_its_parabola_meets_the_ground() {
+    /// Ground that was driven after the dust was thrown lies lower by at most a rut; of parabolas a nanosecond.
+    const RUT_M: f64 = 0.03;
+    let mut world = world(&two_rovers("lunar_dust"));
+    drive(&mut world, 100);
+    let (model, state) = (world.model(), world.state());
+    assert!(!state.dust.parcels.is_empty());
+    let mut exact = 0;
+    for parcel in &state.dust.parcels {
+        let at_m = parcel.place_at_m(parcel.until, model.scenario().gravity_m_s2);
+        let ground = GroundPatch::of_square(model.terrain(), &state.ruts, [at_m.x, at_m.y], 0.1);
+        let off_m = at_m.z - ground.height_m(at_m.x, at_m.y).unwrap();
+        assert!((-1e-6..RUT_M).contains(&off_m), "{off_m} m above the ground");
+        exact += usize::from(off_m < 1e-6);
+    }
+    assert!(2 * exact > state.dust.parcels.len(), "{exact} of {}", state.dust.parcels.len());
+}
+
+#[test]
+fn soils_throw_none_unless_asked_to() {
+    let mut world = world(&two_rovers("lunar"));
+    drive(&mut world, 60);
+    assert!(world.state().dust == Default::default());
+}
+
+#[test]
+fn dust_moves_no_rover_and_no_ground() {
+    let [mut with, mut without] = ["lunar_dust", "lunar"].map(|soil| world(&two_rovers(soil)));
+    drive(&mut with, 60);
+    drive(&mut without, 60);
+    assert!(with.state().rovers == without.state().rovers && with.state().ruts == without.state().ruts);
+}
+
+#[test]
+fn a_run_that_goes_on_from_a_state_throws_the_same_dust() {
+    let mut first = world(&two_rovers("lunar_dust"));
+    drive(&mut first, 60);
+    assert!(!first.state().dust.parcels.is_empty());
+    let mut second = world(&two_rovers("lunar_dust"));
+    second.set_state(first.state().clone());
+    drive(&mut first, 40);
+    drive(&mut second, 40);
+    assert_eq!(first.hash(), second.hash());
+}
+
+#[test]
+fn any_number_of_threads_throws_the_same_dust() {
+    let hash = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut world = world(&two_rovers("lunar_dust"));
+            drive(&mut world, 60);
+            world.hash()
+        })
+    };
+    assert_eq!(hash(1), hash(3));
+}
+
+#[test]
+fn a_reset_takes_the_dust_away() {
+    let mut world = world(&two_rovers("lunar_dust"));
+    drive(&mut world, 60);
+    world.reset();
+    assert!(world.state().dust == Default::default());
+}
+
+#[test]
+fn two_processes_have_the_dust_of_one() {
+    const ROUNDING_M: f64 = 1e-6;
+    let mut one = world(&two_rovers("lunar_dust"));
+    let mut several: [World; 2] = [EntityId(1), EntityId(2)].map(|own| {
+        let mut world = world(&two_rovers("lunar_dust"));
+        let ghosts = world.state().rovers.keys().copied().filter(|id| *id != own).collect();
+        world.set_share(Some(Share { ghosts, standing: BTreeSet::new(), leads: own == EntityId(1) }));
+        world
+    });
+    for _ in 0..80 {
+        let alone = one.heartbeat().unwrap();
+        let snapshots = several.each_mut().map(|world| world.heartbeat().unwrap());
+        let parts = [0, 1].map(|i| several[i].part(&snapshots[i]));
+        for (world, snapshot) in several.iter_mut().zip(snapshots) {
+            let told = world.merge(snapshot, &parts);
+            assert_eq!(told.dust.len(), alone.dust.len(), "at {}", told.time);
+            for (parcel, alone) in told.dust.iter().zip(&alone.dust) {
+                let apart_m = (parcel.place_m - alone.place_m).norm();
+                assert!(parcel.order() == alone.order() && apart_m < ROUNDING_M, "{parcel:?} and not {alone:?}");
+            }
+            assert_mass_is_kept(world);
+        }
+    }
+    assert!(!one.state().dust.parcels.is_empty() && several[0].state().dust == several[1].state().dust);
+}
