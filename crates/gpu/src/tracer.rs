@@ -115,6 +115,7 @@ impl Tracer for GpuTracer {
         let fill = |first: usize, pixels: &[PixelRecord]| frame.fill(scene, first, pixels);
         image(&self.engine, &mut self.camera, copy, &CameraRecord::new(view, scene.records().middle_m), fill)?;
         frame.denoise(scene, view);
+        frame.see_dust(scene, view);
         Ok(())
     }
 

@@ -8,13 +8,13 @@ use std::io::Write;
 use std::time::Duration;
 
 use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
-use nalgebra::UnitQuaternion;
+use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel, LightSampling,
-    Material, PrincipledParams, Profile, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
+    Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
 };
 use selene_terrain::{Clipmap, Edit, Node};
 
@@ -106,6 +106,22 @@ fn pictures_are_the_same_and_follow_edits_and_moves() {
     assert_same_picture(&after, &picture(&mut gpu, &scene));
     let another = Scene::new(&ground, sun(0.3, 2.0));
     assert_same_picture(&picture(&mut CpuTracer, &another), &picture(&mut gpu, &another));
+}
+
+#[test]
+fn dust_is_the_same() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let clear = picture(&mut gpu, &scene);
+    let puff = |i: u32| Puff {
+        centre_m: Vector3::new(-1.0 + 0.04 * f64::from(i), 0.3 * f64::from(i).sin(), 0.5),
+        deviation_m: 0.15,
+        cross_section_m2: 0.02,
+    };
+    scene.set_dust((0..50).map(puff).collect());
+    let dusty = picture(&mut gpu, &scene);
+    assert!(dusty.depth_m == clear.depth_m && dusty.radiance != clear.radiance, "dust is seen and looked through");
+    assert_same_picture(&picture(&mut CpuTracer, &scene), &dusty);
 }
 
 #[test]

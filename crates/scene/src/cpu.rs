@@ -54,6 +54,7 @@ impl Tracer for CpuTracer {
             }
         });
         frame.denoise(scene, view);
+        frame.see_dust(scene, view);
         Ok(())
     }
 

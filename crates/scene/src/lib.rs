@@ -7,6 +7,7 @@ mod clear;
 mod cpu;
 mod denoise;
 mod detail;
+mod dust;
 mod flow;
 pub mod kernel;
 mod lamp;
@@ -37,6 +38,7 @@ pub mod primitives {
 pub use boxes::{Solid, Visible, visible};
 pub use cpu::CpuTracer;
 pub use detail::Detail;
+pub use dust::{DustReturn, Puff};
 pub use flow::{Sighting, flow};
 pub use lamp::{Colour, Flux, LAMPS_MAX, Lamp, Profile};
 pub use lens::{Lens, LensModel};

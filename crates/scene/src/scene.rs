@@ -14,6 +14,7 @@ use selene_terrain::{Clipmap, Edit, Rock, SiteSpec, SurfaceSpec};
 use crate::boxes::Solid;
 use crate::changes;
 use crate::detail::Detail;
+use crate::dust::{Dust, Puff};
 use crate::kernel::FAR;
 use crate::kernel::surface::GROUND_CODE;
 use crate::lamp::{LAMPS_MAX, Lamp};
@@ -130,6 +131,7 @@ pub struct Scene {
     /// Those that shine, in the scene's frame.
     lamp_records: Vec<LampRecord>,
     detail: Detail,
+    dust: Dust,
     sun: Sun,
     earth: Option<Earth>,
     stars: Vec<Star>,
@@ -164,6 +166,7 @@ impl Scene {
             lamps: Vec::new(),
             lamp_records: Vec::new(),
             detail: Detail::NONE,
+            dust: Dust::default(),
             sun,
             earth: None,
             stars: Vec::new(),
@@ -199,6 +202,7 @@ impl Scene {
         self.labels.extend(labels);
         // The scene's frame went along.
         self.place_lamps();
+        self.dust = self.dust.placed(self.pyramid.middle_m);
         let moves: Vec<_> =
             self.movables.iter().copied().enumerate().map(|(i, poses)| (InstanceId(i), poses)).collect();
         self.sweep_instances(&moves);
@@ -404,6 +408,18 @@ impl Scene {
     #[must_use]
     pub fn lamps(&self) -> &[Lamp] {
         &self.lamps
+    }
+
+    /// Replaces all dust in the air; a scene is made without any.
+    pub fn set_dust(&mut self, puffs: Vec<Puff>) {
+        if !(puffs.is_empty() && self.dust.is_empty()) {
+            self.dust = Dust::new(puffs, self.pyramid.middle_m);
+        }
+    }
+
+    /// Dust in the air.
+    pub(crate) fn dust(&self) -> &Dust {
+        &self.dust
     }
 
     fn place_lamps(&mut self) {

@@ -22,6 +22,8 @@ pub enum Class {
     Rover = 3,
     /// Part of an object that stands fast: a lander, a mast.
     Object = 4,
+    /// Dust in the air: only in what lidars tell; images look through it.
+    Dust = 5,
 }
 
 /// What images tell of something: its class and its number.
@@ -44,7 +46,7 @@ impl Class {
     /// The name of a code, as detections have it.
     #[must_use]
     pub fn name_of(code: u16) -> &'static str {
-        const NAMES: [&str; 5] = ["sky", "ground", "rock", "rover", "object"];
+        const NAMES: [&str; 6] = ["sky", "ground", "rock", "rover", "object", "dust"];
         NAMES.get(usize::from(code)).copied().unwrap_or("unknown")
     }
 

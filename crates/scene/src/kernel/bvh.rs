@@ -217,7 +217,7 @@ fn object_ray(instance: &InstanceRecord, ray: &Ray) -> Ray {
     Ray { origin: turn(&ray.origin, 1.0), direction: turn(&ray.direction, 0.0) }
 }
 
-fn inverse_direction(ray: &Ray) -> Vector3<f32> {
+pub(crate) fn inverse_direction(ray: &Ray) -> Vector3<f32> {
     inverse(&ray.direction)
 }
 
@@ -226,7 +226,7 @@ fn inverse(v: &Vector3<f32>) -> Vector3<f32> {
     v.map(|d| if d.abs() < 1e-20 { 1e20 } else { 1.0 / d })
 }
 
-fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {
+pub(crate) fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_max: f32) -> bool {
     let a = (Vector3::from(node.min) - ray.origin).component_mul(inverse);
     let b = (Vector3::from(node.max) - ray.origin).component_mul(inverse);
     let enter = most(most(least(a.x, b.x), least(a.y, b.y)), most(least(a.z, b.z), 0.0));

@@ -112,7 +112,7 @@ fn eta<R: Real>(m: &MaterialRecord, y: Slant<R>) -> R {
 
 /// Double Henyey–Greenstein phase function, g = 0 toward the source.
 #[inline(always)]
-fn phase<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
+pub(crate) fn phase<R: Real>(m: &MaterialRecord, cos_g: R) -> R {
     let lobe = |x: R| cos_g.like(1.0 - m.b * m.b) / (x * x.root());
     let round = 1.0 + m.b * m.b;
     let turn = cos_g * (2.0 * m.b);

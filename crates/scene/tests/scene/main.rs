@@ -5,6 +5,7 @@ mod bounces;
 mod colour;
 mod common;
 mod detail;
+mod dust;
 mod earthlight;
 mod gnomon;
 mod ground_materials;
