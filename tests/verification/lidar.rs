@@ -12,8 +12,8 @@ use std::path::Path;
 
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
-use selene_scene::{Class, CpuTracer, InstanceId, Material, Scene, Sun, Tracer, primitives};
-use selene_sensors::lidar::Spin;
+use selene_scene::{Class, CpuTracer, InstanceId, Material, Puff, Scene, Sun, Tracer, primitives};
+use selene_sensors::lidar::{IntensityScale, ReturnMode, Spin};
 use selene_sensors::{Lidar, LidarPoint, LidarSpec, SensorSpec};
 use selene_terrain::Clipmap;
 
@@ -87,7 +87,8 @@ fn scan(
         let beams = scan.beams(&slice, |time| Some(world_from_lidar_at(time))).expect("known");
         place(scene, slice.span);
         CpuTracer.beams(scene, &beams, &mut met).expect("traced");
-        points.extend(scan.points(&slice, &met, 1, 0));
+        let dust = scene.see_dust(&beams, &mut met);
+        points.extend(scan.points_through_dust(&slice, &met, &dust, 1, 0));
     }
     points
 }
@@ -205,4 +206,42 @@ fn a_wall_is_at_its_range_with_the_noise_told_and_as_bright_as_its_incidence() {
     let (bias_m, sigma_m) = (sum / count, (squares / count).sqrt());
     assert!(bias_m.abs() < 4.0 * SIGMA_M / f64::sqrt(count), "a bias of {bias_m} m");
     assert!((sigma_m / SIGMA_M - 1.0).abs() < 4.0 / f64::sqrt(2.0 * count), "a deviation of {sigma_m} m");
+}
+
+/// A wall seen through a puff: the puff is told at its own range, and of each beam e^(−2τ) of the wall's light is left.
+#[test]
+fn dust_before_a_wall_gives_early_returns_and_dims_the_wall_on_both_ways() {
+    const DEVIATION_M: f64 = 0.3;
+    const PUFF_M: f64 = 8.0;
+    let mut scene = level_ground();
+    let mesh = scene.add_mesh(&primitives::cuboid([0.2, 10.0, 6.0])).expect("a mesh");
+    let wall = Class::Object.numbered(0x1000_0007);
+    let grey = Material::Lambert { albedo: 0.3 };
+    scene.add_instance(mesh, &Pose::translation(20.0, 0.0, 5.0), wall, &grey).expect("room");
+    let (returns, intensity) = (ReturnMode::Dual, IntensityScale::Raw);
+    let spec = LidarSpec { returns, intensity, intensity_sigma: 0.0, saturation: None, ..hdl32e() };
+    let (lidar, origin) = (Lidar::new(spec), [0.0, 0.0, 5.0]);
+    let all = |scene: &mut Scene| scan(&lidar, scene, |_| Pose::translation(0.0, 0.0, 5.0), |_, _| ());
+    let of_class = |points: &[LidarPoint], class: Class| {
+        let met = points.iter().filter(|point| point.truth.class == class as u16);
+        met.map(|point| ((point.ring, point.column), *point)).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let clear = all(&mut scene);
+    assert!(of_class(&clear, Class::Dust).is_empty());
+    let cross_section_m2 = 0.5 * TAU * DEVIATION_M * DEVIATION_M;
+    scene.set_dust(vec![Puff { centre_m: Vector3::new(PUFF_M, 0.0, 5.0), deviation_m: DEVIATION_M, cross_section_m2 }]);
+    let dusty = all(&mut scene);
+    let (clear, walls, early) =
+        (of_class(&clear, Class::Object), of_class(&dusty, Class::Object), of_class(&dusty, Class::Dust));
+    assert!(early.len() > 20 && early.values().all(|point| (f64::from(point.range_m) - PUFF_M).abs() < 0.2));
+    assert!(early.keys().filter(|place| walls.contains_key(place)).count() > 20, "both are told of a beam");
+    let mut deep = 0;
+    for (place, point) in &walls {
+        let toward = Vector3::from(point.position_m).normalize();
+        let depth = scene.optical_depth(origin, toward.into(), point.range_m);
+        let left = point.intensity / clear[place].intensity;
+        assert!((left / (-2.0 * depth).exp() - 1.0).abs() < 1e-3, "{left} of the light is left through {depth}");
+        deep += usize::from(depth > 0.25);
+    }
+    assert!(walls.len() == clear.len() && deep > 10, "{} of {}, {deep} deep", walls.len(), clear.len());
 }

@@ -168,10 +168,11 @@ impl MountedLidar {
                 };
                 scene.sweep(history, slice.span);
                 tracer.beams(scene.scene(), &beams, returns)?;
+                let dust = scene.scene().see_dust(&beams, returns);
                 if lidar.spec().self_hits == SelfHits::Drop {
                     drop_hits_of(rover, returns);
                 }
-                points.append(&mut scan.points(slice, returns, *seed, sample.index));
+                points.append(&mut scan.points_through_dust(slice, returns, &dust, *seed, sample.index));
             }
             Ok(())
         });

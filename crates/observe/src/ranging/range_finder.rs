@@ -27,6 +27,8 @@ impl RangeFinderObserver {
         let View { scene, tracer, .. } = view;
         let traced = tracer.trace(&what, |tracer| tracer.beams(scene.scene(), &beams, met));
         traced.map_err(|error| ObserveError::of(&finder.spec().name, &error))?;
+        // Only what dust takes: it gives no range of its own.
+        scene.scene().see_dust(&beams, met);
         let reading = finder.read(met, *seed, sample);
         let spec = finder.spec();
         let sample = |range_m: f64, variance_m2: f64| {

@@ -34,6 +34,8 @@ impl TofCameraObserver {
             tracer.camera(scene.scene(), &sight, frame)
         });
         traced.map_err(|error| ObserveError::of(&camera.spec().name, &error))?;
+        // Only what dust takes: what it sends back is left out.
+        scene.scene().see_dust(&beams, met);
         let sunlit: Vec<f32> = frame.radiance.iter().map(|bands| panchromatic(*bands)).collect();
         let told = |image: TofImage| Ranged::Depth(Box::new(depth_sample(camera, &image)));
         let truth = camera.exact(met, &sunlit, &frame.depth_m);

@@ -1,8 +1,9 @@
 //! The scene that a rover's tracing sensors look at, kept up to date: the ground around the rover with all
-//! ruts, the parts of every rover, objects, loose rocks and lamps where they are, Sun and Earth where they
+//! ruts, the parts of every rover, objects, loose rocks, dust and lamps where they are, Sun and Earth where they
 //! stand.
 
 mod bodies;
+mod dust;
 mod lights;
 
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ impl TracedScene {
     }
 
     /// Has all that moves go as it does in a span of time, see
-    /// `Scene::sweep_instances`, with lamps and the sky's lights as they are at `stamp`. Over a span of
+    /// `Scene::sweep_instances`, with dust, lamps and the sky's lights as they are at `stamp`. Over a span of
     /// several heartbeats it goes evenly from where it is first to where it is last;
     /// before the first snapshot it rests.
     ///
@@ -117,6 +118,7 @@ impl TracedScene {
     /// When the scenario's kernels do not cover `stamp` or the lamps are too many.
     pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), ObserveError> {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
+        self.blow_dust(history, stamp);
         let around = history.around(stamp);
         if let Some((previous, next)) = around {
             self.scene.set_lamps(lights::lamps(&self.model, previous, next, stamp))?;
@@ -125,9 +127,17 @@ impl TracedScene {
     }
 
     /// Has all that moves go as it does in a span of time, evenly from where it is first to where it is last. Lights
-    /// stay as they were: for sensors that bring their own.
+    /// stay as they were: for sensors that bring their own. Dust is where it is at the end.
     pub fn sweep(&mut self, history: &History, span: [SimTime; 2]) {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
+        self.blow_dust(history, span[1]);
+    }
+
+    /// Has dust where it is at `time`.
+    fn blow_dust(&mut self, history: &History, time: SimTime) {
+        let gravity_m_s2 = self.model.scenario().gravity_m_s2;
+        let puffs = history.around(time).map(|(_, next)| dust::puffs(next, time, gravity_m_s2));
+        self.scene.set_dust(puffs.unwrap_or_default());
     }
 
     /// Where all that moves is at both ends of a span, by its number in instance images.

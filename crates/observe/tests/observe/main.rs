@@ -2,6 +2,7 @@
 
 mod body;
 mod common;
+mod dust;
 mod imu;
 mod lidar;
 mod objects;

@@ -2,9 +2,10 @@
 //! the ray's part of the light; the beam's own light is the only source. Signals count in detection thresholds: what a
 //! facing target of 10 % that fills the beam returns at `range_at_10_percent_m`. Rays that meet surfaces less than a
 //! pulse's resolution apart, one after the other along the beam, give one echo, at the mean of their ranges weighted by
-//! their signals. So a beam that meets an edge gives two echoes, each fainter by what falls beside it.
+//! their signals. So a beam that meets an edge gives two echoes, each fainter by what falls beside it. Dust before a
+//! surface gives echoes of its own and leaves less for the surface's; see `selene_scene::Scene::see_dust`.
 
-use selene_scene::BeamReturn;
+use selene_scene::{BeamReturn, DustReturn};
 
 use super::spec::{LidarSpec, ReturnMode};
 
@@ -74,10 +75,18 @@ impl Receiver {
         }
     }
 
-    /// The echoes that are told of a beam whose rays met these.
-    pub(super) fn told(&self, met: &[BeamReturn], scratch: &mut Scratch) -> Told {
+    /// The echoes that are told of a beam whose rays met these, and before them this dust; the first ray of the beam has
+    /// the number `first` there.
+    pub(super) fn told(
+        &self,
+        met: &[BeamReturn],
+        (dust, first): (&[DustReturn], usize),
+        scratch: &mut Scratch,
+    ) -> Told {
         scratch.rays.clear();
         scratch.rays.extend(met.iter().zip(&self.weights).filter_map(|(met, weight)| self.ray(met, *weight)));
+        let weight = |dust: &DustReturn| dust.ray.checked_sub(first).and_then(|ray| self.weights.get(ray));
+        scratch.rays.extend(dust.iter().filter_map(|dust| self.ray(&dust.met, *weight(dust)?)));
         scratch.rays.sort_by(|a, b| a.range_m.total_cmp(&b.range_m));
         scratch.echoes.clear();
         for one in scratch.rays.chunk_by(|a, b| b.range_m - a.range_m <= self.resolution_m) {

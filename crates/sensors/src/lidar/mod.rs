@@ -28,7 +28,7 @@ use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_base::random::{Stream, stream_at};
 use selene_base::{Pose, SimTime};
-use selene_scene::{Beam, BeamReturn};
+use selene_scene::{Beam, BeamReturn, DustReturn};
 
 pub use dead_sector::DeadSector;
 pub use divergence::{BeamProfile, DivergenceSpec};
@@ -291,34 +291,63 @@ impl Scan<'_> {
     /// scan's number.
     #[must_use]
     pub fn points(&self, slice: &Slice, met: &[BeamReturn], seed: u64, index: u64) -> Vec<LidarPoint> {
+        self.points_through_dust(slice, met, &[], seed, index)
+    }
+
+    /// The same where dust, by ray, sends light back from before what the rays met.
+    #[must_use]
+    pub fn points_through_dust(
+        &self,
+        slice: &Slice,
+        met: &[BeamReturn],
+        dust: &[DustReturn],
+        seed: u64,
+        index: u64,
+    ) -> Vec<LidarPoint> {
         let rays = self.lidar.rays.len();
         let blocks = self.firings[slice.firings.clone()].par_chunks(BLOCK).zip(met.par_chunks(BLOCK * rays));
         let first = slice.firings.start / BLOCK;
         let of_block = |(block, (firings, met)): (usize, (&[Firing], &[BeamReturn]))| {
             let mut noise = stream_at(seed, &self.lidar.spec.name, index);
             noise.set_word_pos((first + block) as u128 * NOISE_WORDS);
-            self.points_of_block(firings, met, &mut noise)
+            self.points_of_block(firings, met, (dust, block * BLOCK * rays), &mut noise)
         };
         let points: Vec<Vec<LidarPoint>> = blocks.enumerate().map(of_block).collect();
         points.concat()
     }
 
-    fn points_of_block(&self, firings: &[Firing], met: &[BeamReturn], rng: &mut Stream) -> Vec<LidarPoint> {
+    /// The first ray of the block has the number `first` in `dust`.
+    fn points_of_block(
+        &self,
+        firings: &[Firing],
+        met: &[BeamReturn],
+        (dust, first): (&[DustReturn], usize),
+        rng: &mut Stream,
+    ) -> Vec<LidarPoint> {
         let mut points = Vec::with_capacity(firings.len());
         let mut scratch = Scratch::default();
-        for (firing, met) in firings.iter().zip(met.chunks_exact(self.lidar.rays.len())) {
+        let rays = self.lidar.rays.len();
+        for (number, (firing, met)) in firings.iter().zip(met.chunks_exact(rays)).enumerate() {
             // Drawn for lost beams too: one more rock must not shift the others' noise.
             let noise = Noise::draw(rng);
             if firing.is_dead {
                 continue;
             }
-            let told = self.lidar.receiver.told(met, &mut scratch);
+            let first = first + number * rays;
+            let dust = of_rays(dust, first..first + rays);
+            let told = self.lidar.receiver.told(met, (dust, first), &mut scratch);
             for (number, (kind, echo)) in told.iter().flatten().enumerate() {
                 points.push(self.lidar.point(firing, *kind, echo, &noise, number));
             }
         }
         points
     }
+}
+
+/// What dust sends back of some rays; all of it is in the order of rays.
+fn of_rays(dust: &[DustReturn], rays: Range<usize>) -> &[DustReturn] {
+    let before = |ray: usize| dust.partition_point(|dust| dust.ray < ray);
+    &dust[before(rays.start)..before(rays.end)]
 }
 
 /// Draws from N(0, 1) for one beam.
