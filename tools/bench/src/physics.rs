@@ -1,11 +1,12 @@
 //! Physics alone, without sensors or transport: VIPER along the default scenario's route
-//! on nodes of 2 and 1 cm, Curiosity among loose rocks, many VIPERs on one core.
+//! on nodes of 2 and 1 cm, Curiosity among loose rocks, many VIPERs on one core, VIPER with thrown dust.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use selene_base::SimTime;
 use selene_sim::{Command, EntityId, Model, Scenario, Start, World};
+use selene_soil::{Dust, DustSpec, Law, Soils};
 use selene_terrain::{Clipmap, Level, Terrain};
 use selene_vehicle::BodyTwist;
 
@@ -22,6 +23,8 @@ const RUNS_EACH: usize = 3;
 /// VIPERs that are stepped one after the other, each on ground of its own.
 const VEHICLES: usize = 24;
 const VEHICLES_DURATION: SimTime = SimTime::from_nanos(10_000_000_000);
+/// Runs with dust and without, in turn; the fastest of each counts.
+const DUST_RUNS: usize = 3;
 /// Grid of coarse physics, m, and its step and heartbeat.
 const COARSE_GRID_M: f64 = 0.05;
 const COARSE_STEP: SimTime = SimTime::from_nanos(2_000_000);
@@ -65,6 +68,30 @@ pub(crate) fn bulldozing_over_without(setting: &Setting) -> Result<f64, BenchErr
 /// Wall time over simulated time of Curiosity among six loose rocks.
 pub(crate) fn rocks_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
     run(start(setting.scenario("curiosity_rocks")?)?, ROCKS_DURATION)
+}
+
+/// How much longer the default scenario's world takes where wheels throw dust, over a run without.
+pub(crate) fn dust_overhead(setting: &Setting) -> Result<f64, BenchError> {
+    let dust = Dust::from(&DustSpec::default());
+    let mut fastest = [f64::INFINITY; 2];
+    for _ in 0..DUST_RUNS {
+        for (fastest, dust) in fastest.iter_mut().zip([None, Some(dust)]) {
+            let mut scenario = setting.scenario("polar")?;
+            scenario.soils = with_dust(&scenario.soils, dust)?;
+            *fastest = fastest.min(run(start(scenario)?, DURATION)?);
+        }
+    }
+    Ok(fastest[1] / fastest[0] - 1.0)
+}
+
+/// The soil where VIPER starts, everywhere, with dust or without.
+fn with_dust(soils: &Soils, dust: Option<Dust>) -> Result<Soils, BenchError> {
+    match soils.at(0.0, 0.0) {
+        Law::Scm(scm) => Ok(Soils::uniform(Law::Scm(scm.with_dust(dust)))),
+        Law::Data(_) | Law::Rigid(_) | Law::SlipMap(_) => {
+            Err(BenchError::new("the default scenario's soil is not SCM"))
+        }
+    }
 }
 
 /// How many VIPERs one core steps in real time: many are stepped on one thread, a
