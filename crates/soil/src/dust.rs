@@ -121,6 +121,23 @@ pub struct Throw<'a> {
     pub at: SimTime,
 }
 
+/// Soil that leaves the ground at one place: what a wheel throws, or grains of a solver that fly.
+#[derive(Clone, Copy, Debug)]
+pub struct Lofted {
+    /// Number of what threw it, and of the wheel there.
+    pub by: [u32; 2],
+    /// When.
+    pub at: SimTime,
+    /// Its mass, kg.
+    pub mass_kg: f64,
+    /// Its middle, map frame, m.
+    pub place_m: Vector3<f64>,
+    /// Mean velocity, m/s.
+    pub velocity_m_s: Vector3<f64>,
+    /// Standard deviation of where its mass lies along any axis, m.
+    pub deviation_m: f64,
+}
+
 /// Dust in flight: a Gaussian cloud about a point on a parabola.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DustParcel {
@@ -219,12 +236,11 @@ impl Dust {
         ground_m: impl Fn(f64, f64) -> Option<f64>,
         rng: &mut Stream,
     ) -> Option<DustParcel> {
-        let Throw { wheel, motion, .. } = *throw;
-        let mass_ug = (self.lofted_kg_m2 * wheel.width_m * throw.slid_m * UG_PER_KG).floor();
+        let Throw { by, at, wheel, motion, .. } = *throw;
         let axle = Unit::new_normalize(motion.world_from_wheel.rotation * Vector3::y());
         let spin_rad_s = motion.angular_rad_s.dot(&axle);
         let down = axle.dot(&throw.normal) * *axle - throw.normal;
-        let down = down.try_normalize(1e-9).filter(|_| mass_ug >= 1.0 && spin_rad_s != 0.0)?;
+        let down = down.try_normalize(1e-9).filter(|_| spin_rad_s != 0.0)?;
         let rise = self.rise[0] + (self.rise[1] - self.rise[0]) * rng.random::<f64>();
         let behind = Rotation3::from_axis_angle(&axle, rise.asin() * spin_rad_s.signum());
         let rim_m = behind * down * wheel.radius_m;
@@ -233,18 +249,31 @@ impl Dust {
         if let Some(height_m) = ground_m(place_m.x, place_m.y) {
             place_m.z = place_m.z.max(height_m);
         }
+        let velocity_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&rim_m);
+        let mass_kg = self.lofted_kg_m2 * wheel.width_m * throw.slid_m;
+        let deviation_m = FIRST_DEVIATION * wheel.width_m;
+        self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
+    }
+
+    /// Soil that left the ground, whoever moved it, until nobody knows when; none where that is less than a microgram.
+    #[must_use]
+    pub fn parcel(&self, lofted: &Lofted, rng: &mut Stream) -> Option<DustParcel> {
+        let mass_ug = (lofted.mass_kg * UG_PER_KG).floor();
+        if mass_ug < 1.0 {
+            return None;
+        }
         // Half of the spread is between parcels and half within each.
         let spread_tan = self.spread_tan * FRAC_1_SQRT_2;
-        let velocity_m_s = turned(motion.linear_m_s + motion.angular_rad_s.cross(&rim_m), spread_tan, rng);
+        let velocity_m_s = turned(lofted.velocity_m_s, spread_tan, rng);
         Some(DustParcel {
-            by: throw.by,
-            from: throw.at,
-            until: throw.at,
-            place_m,
+            by: lofted.by,
+            from: lofted.at,
+            until: lofted.at,
+            place_m: lofted.place_m,
             velocity_m_s,
             mass_ug: mass_ug as u64,
             cross_section_m2: self.cross_section_m2_per_kg * mass_ug / UG_PER_KG,
-            deviation_m: FIRST_DEVIATION * wheel.width_m,
+            deviation_m: lofted.deviation_m,
             spreading_m_s: velocity_m_s.norm() * spread_tan,
         })
     }
@@ -355,7 +384,7 @@ mod tests {
         let spec = DustSpec::default();
         let parcel = thrown(&spec, &motion(0.5, 0.2, 0.3), 1e-3, 0).expect("it slides");
         // 1 % of 1500 kg/m³ · 0.2 m · 0.01 m · 1 mm.
-        assert_eq!(parcel.mass_ug, 30_000_000);
+        assert_eq!(parcel.mass_ug, 30_000);
         let expected_m2 = 1.5 / (3100.0 * 25e-6) * 3e-5;
         assert!((parcel.cross_section_m2 / expected_m2 - 1.0).abs() < 1e-12);
         assert_eq!(parcel.deviation_m, FIRST_DEVIATION * WIDTH_M);
