@@ -11,8 +11,8 @@ use selene_base::{InputError, NotOneOf, one_of};
 use serde::Deserialize;
 
 use crate::data_spec::DataSpec;
-use crate::granular::CrmKey;
 use crate::dust::DustSpec;
+use crate::granular::CrmKey;
 use crate::rigid::RigidSpec;
 use crate::slip_map::SlipMapSpec;
 
