@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use garde::Validate;
 use serde::de::DeserializeOwned;
 
+use crate::compiled;
+
 /// The largest YAML file taken: ours are a few kilobytes.
 const YAML_BYTES_MAX: u64 = 4 << 20;
 
@@ -57,13 +59,23 @@ pub fn open_regular(path: &Path) -> Result<File, InputError> {
     File::open(path).map_err(read_error)
 }
 
-/// Reads a whole regular file of at most `bytes_max` bytes.
+/// Whether there is a file to be read, on the disk or compiled in.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    compiled::bytes(path).is_some() || path.is_file()
+}
+
+/// Reads a whole regular file, or a compiled-in one, of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// When it cannot be read, is larger or no regular file.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, InputError> {
     let read_error = |source| InputError::Read { path: path.to_owned(), source };
     let too_large = |size| InputError::content(path, format!("is {size} bytes; at most {bytes_max} are taken"));
+    if let Some(bytes) = compiled::bytes(path) {
+        let size = bytes.len() as u64;
+        return if size > bytes_max { Err(too_large(size)) } else { Ok(bytes.to_vec()) };
+    }
     let file = open_regular(path)?;
     let size = file.metadata().map_err(read_error)?.len();
     if size > bytes_max {

@@ -1,8 +1,9 @@
 //! What every crate shares: simulated time, named random streams, frames and
 //! poses, and input files whose faults are told with file, line and value.
 //!
-//! Nothing here reads the wall clock or keeps process-wide state.
+//! Nothing here reads the wall clock or keeps process-wide state, except which files are compiled into the program.
 
+pub mod compiled;
 pub mod frames;
 pub mod input;
 mod one_of;

@@ -61,9 +61,18 @@ impl ElevationFile {
     /// # Errors
     /// As `read_window`.
     pub fn survey(&mut self) -> Result<Survey, ElevationError> {
+        self.survey_telling(|_| {})
+    }
+
+    /// The same, telling after each band how many rows are read.
+    ///
+    /// # Errors
+    /// As `read_window`.
+    pub fn survey_telling(&mut self, mut rows_read: impl FnMut(usize)) -> Result<Survey, ElevationError> {
         let mut survey = Survey { height_range_m: None, no_data_count: 0 };
         for band in self.bands() {
             let dem = self.read_window(&band)?;
+            rows_read(band.row + band.rows);
             survey.no_data_count += dem.no_data_count();
             if let Some([low, high]) = dem.height_range_m() {
                 let [lowest, highest] = survey.height_range_m.unwrap_or([low, high]);
