@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite_array, non_negative, positive, within};
 use selene_base::random::{RngExt, Stream, stream, stream_at};
 use selene_base::{SimTime, one_of};
@@ -143,7 +144,7 @@ impl fmt::Display for Datum {
 }
 
 /// One stage.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "AugmentKeys")]
 pub enum AugmentSpec {
     /// White noise.
@@ -165,7 +166,7 @@ pub enum AugmentSpec {
 }
 
 /// A stage as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AugmentKeys {
     noise: Option<WhiteNoiseSpec>,
@@ -197,7 +198,7 @@ impl TryFrom<AugmentKeys> for AugmentSpec {
 }
 
 /// `noise`: white, beside that of the sensor's own model.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WhiteNoiseSpec {
     /// Standard deviation, one for each quantity of the datum, in its SI unit.
@@ -206,7 +207,7 @@ pub struct WhiteNoiseSpec {
 }
 
 /// `crop`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CropSpec {
     /// The rectangle of an image that is kept.
@@ -224,7 +225,7 @@ pub struct CropSpec {
 }
 
 /// A rectangle of an image, as `sensor_msgs/RegionOfInterest` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RegionSpec {
     /// Its first column.
@@ -242,7 +243,7 @@ pub struct RegionSpec {
 }
 
 /// `convert`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ConvertSpec {
     /// The encoding that comes out.
@@ -251,7 +252,7 @@ pub struct ConvertSpec {
 }
 
 /// An encoding of one byte a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PixelFormat {
     /// Grey.
@@ -292,7 +293,7 @@ impl PixelFormat {
 }
 
 /// `lag`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LagSpec {
     /// How much later, s.
@@ -301,7 +302,7 @@ pub struct LagSpec {
 }
 
 /// `rate_jitter`: of the hand-over. Measurements stay evenly spaced, and data leave in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RateJitterSpec {
     /// How much later at most, s; not more than a sample's period.
@@ -310,7 +311,7 @@ pub struct RateJitterSpec {
 }
 
 /// `drop_out`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DropOutSpec {
     /// Of losing a sample, 0 to 1.
@@ -319,7 +320,7 @@ pub struct DropOutSpec {
 }
 
 /// `decimate`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DecimateSpec {
     /// Of so many samples the first is kept.
@@ -329,7 +330,7 @@ pub struct DecimateSpec {
 
 /// `own` of another process: what it is given leaves on `SENSOR/stages/NAME/in`, what it makes of that is taken from
 /// `SENSOR/stages/NAME/out`, with the same stamp.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTopicSpec {
     /// Its name within the sensor.
@@ -423,7 +424,7 @@ impl Validate for AugmentSpec {
 }
 
 /// The stages of a sensor in their order.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Augments(pub Vec<AugmentSpec>);
 

@@ -3,6 +3,7 @@
 //! (u, v), so the principal point is at ((w − 1)/2, (h − 1)/2) unless the lens says otherwise.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::within;
 use selene_base::random::{RngExt, stream_at};
@@ -21,7 +22,7 @@ use crate::spec::{count_within, lag, pixels, rate, ros_name, schedule};
 use crate::truth::TruthSpec;
 
 /// A camera of a rover.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CameraSpec {
     /// Topic prefix and stream name.
@@ -127,7 +128,7 @@ const METERING_PIXELS: f64 = 8192.0;
 const BOUNCE_RAYS_MAX: usize = 256;
 
 /// How a camera's light is sampled, as in `selene_scene::LightSampling`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct LightSpec {
     /// Rays to the Sun's disc in penumbra, 1 to 32; 1 takes the Sun as a point.

@@ -4,6 +4,7 @@
 //! contact is what exceeds the threshold, by a comparator behind the same cell.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::non_negative;
 use selene_base::random::stream_at;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use crate::transducer::TransducerSpec;
 use crate::{Sample, SensorQos};
 
 /// A wheel's contact sensor.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ContactSpec {
     /// Topic prefix and stream name.

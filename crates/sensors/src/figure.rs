@@ -3,6 +3,7 @@
 //! longitude on the Earth.
 
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_dem::MapFrame;
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ const EARTH_F: f64 = 1.0 / 298.257_223_563;
 const LATITUDE_STEPS: usize = 8;
 
 /// The body whose coordinates a receiver tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// The sphere of 1 737 400 m.

@@ -8,6 +8,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::Wrench;
 use selene_base::input::{finite_array, within};
 use selene_base::random::stream_at;
@@ -23,7 +24,7 @@ use crate::{Sample, SensorQos};
 const WINDOW_MAX_S: f64 = 1.0;
 
 /// A force–torque sensor.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ForceTorqueSpec {
     /// Topic prefix and stream name. Its frame is `<name>_frame`.
@@ -61,7 +62,7 @@ pub struct ForceTorqueSpec {
 }
 
 /// Three channels, x, y, z.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelsSpec {
     /// What each tells when nothing loads it.

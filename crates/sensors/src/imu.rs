@@ -11,6 +11,7 @@
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::non_negative;
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
@@ -26,7 +27,7 @@ use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 const WINDOW_INSTANTS: u32 = 4;
 
 /// An inertial measurement unit.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ImuSpec {
     /// Topic prefix and stream name.
@@ -73,7 +74,7 @@ pub struct ImuSpec {
 }
 
 /// Which attitude an inertial unit tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttitudeSource {
     /// The true one.

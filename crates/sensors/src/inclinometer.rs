@@ -7,6 +7,7 @@
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector2, Vector3};
+use schemars::JsonSchema;
 use selene_base::SimTime;
 use selene_base::input::non_negative;
 use selene_base::random::stream_at;
@@ -23,7 +24,7 @@ use crate::{PlacementSpec, Sample, SensorQos};
 const WINDOW_INSTANTS: u32 = 16;
 
 /// An inclinometer.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct InclinometerSpec {
     /// Topic prefix and stream name.

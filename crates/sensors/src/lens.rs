@@ -5,6 +5,7 @@
 //! gives them. What does not hold over the whole image is refused.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::{finite, positive, within};
 use selene_scene::{Lens, LensModel};
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use crate::camera::{CameraSpec, Intrinsics};
 
 /// The lens of a camera. Left out, it is a pinhole.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct LensSpec {
     /// How directions fall on the image plane.
@@ -42,7 +43,7 @@ pub struct LensSpec {
 }
 
 /// The closed set of lenses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LensName {
     /// Ideal perspective.

@@ -10,6 +10,7 @@
 
 use garde::Validate;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
@@ -24,7 +25,7 @@ use crate::{PlacementSpec, Sample, SensorQos};
 const FIELD_MAX_NT: f64 = 5e6;
 
 /// A magnetometer of three axes.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MagnetometerSpec {
     /// Topic prefix and stream name.

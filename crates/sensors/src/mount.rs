@@ -7,6 +7,7 @@
 
 use garde::Validate;
 use nalgebra::{Rotation3, UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::within;
 use serde::Deserialize;
@@ -21,7 +22,7 @@ const UPRIGHT_SINE: f64 = 1e-6;
 /// Where a camera sits on a link and where it looks; both in the link's frame, m. The image's
 /// upper edge is that on the side of the link's z axis, or of its x axis where the camera looks
 /// straight up or down.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct MountSpec {
     /// Its entrance pupil, −100 to 100 m along each axis.
@@ -47,7 +48,7 @@ impl MountSpec {
 }
 
 /// Where a sensor that is no camera sits on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementSpec {
     /// Its place in the link's frame, −100 to 100 m along each axis.

@@ -5,12 +5,13 @@
 use garde::Validate;
 use nalgebra::Vector3;
 use rand_distr::{Distribution, StandardNormal};
+use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive};
 use selene_base::random::Stream;
 use serde::Deserialize;
 
 /// White noise and bias walk of one quantity, in that quantity's SI unit.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DriftSpec {
     /// μ_a: constant offset on every sample.

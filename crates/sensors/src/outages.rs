@@ -6,6 +6,7 @@
 //! instant is in an outage is a function of that instant alone.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::SimTime;
 use selene_base::input::positive;
 use selene_base::random::{RngExt, stream_at};
@@ -15,7 +16,7 @@ use serde::Deserialize;
 const REACH_MAX: f64 = 100.0;
 
 /// When there is no service.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OutageSpec {
     /// Beginning and end of each outage that is known before, s since the scenario's start; ascending.
@@ -29,7 +30,7 @@ pub struct OutageSpec {
 }
 
 /// Outages at random.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RandomOutageSpec {
     /// Mean time from one beginning to the next, s.

@@ -10,6 +10,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
 use selene_dem::MapFrame;
@@ -27,7 +28,7 @@ use crate::{PlacementSpec, Sample, Schedule, SensorQos};
 const WINDOW_MAX_S: f64 = 10.0;
 
 /// A receiver of position fixes.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PositionSpec {
     /// Topic prefix and stream name.
@@ -86,7 +87,7 @@ pub struct PositionSpec {
 }
 
 /// A slow error of each axis.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PositionDriftSpec {
     /// Standard deviation to the east, and to the north, m.
@@ -101,7 +102,7 @@ pub struct PositionDriftSpec {
 }
 
 /// White noise of the velocity.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct VelocitySpec {
     /// Standard deviation to the east, and to the north, m/s.

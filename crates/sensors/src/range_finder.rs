@@ -11,6 +11,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::{RngExt, stream_at};
@@ -31,7 +32,7 @@ const RAYS_MAX: usize = 256;
 const REFERENCE_REFLECTANCE: f64 = 0.1;
 
 /// A sensor of one distance.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RangeFinderSpec {
     /// Topic prefix and stream name.
@@ -112,7 +113,7 @@ pub struct RangeFinderSpec {
 }
 
 /// What a sensor of one distance sends out, as `sensor_msgs/Range` tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Radiation {
     /// Sound.
@@ -122,7 +123,7 @@ pub enum Radiation {
 }
 
 /// Which of several echoes is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EchoChoice {
     /// The nearest.

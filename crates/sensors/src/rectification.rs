@@ -7,6 +7,7 @@
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::Pose;
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use crate::camera::{CameraSpec, Intrinsics};
 use crate::lens::LensName;
 
 /// `rectified`: asks for rectified images beside the raw ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct RectifiedSpec {
     /// In the file of the right camera of a pair: the name of the left one, which asks for

@@ -3,6 +3,7 @@
 //! blur a row's samples are spread over its exposure. Without either, all is one instant.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{Pose, SimTime};
 use selene_scene::Sweep;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use crate::camera::CameraSpec;
 
 /// Rows that are read one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RollingShutter {
     /// From one row's exposure to the next one's, s.

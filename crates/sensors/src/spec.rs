@@ -2,9 +2,11 @@
 //! spec, and what all of them share: a name (the topic prefix), a link of the URDF, a
 //! schedule and a quality of service.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use garde::Validate;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, Pose, SimTime, one_of};
 use serde::Deserialize;
@@ -24,7 +26,7 @@ pub(crate) const LAG_MAX_S: f64 = 10.0;
 pub(crate) const PIXELS_MAX: usize = 8192;
 
 /// How a topic is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SensorQos {
     /// Keep last 5, best effort, volatile.
@@ -65,7 +67,7 @@ macro_rules! sensor_kinds {
         }
 
         /// A sensor's file: the kind is its single top-level key.
-        #[derive(Deserialize, Validate)]
+        #[derive(Deserialize, JsonSchema, Validate)]
         #[serde(deny_unknown_fields)]
         struct SensorFile {
             $(#[garde(dive)]
@@ -155,6 +157,17 @@ sensor_kinds! {
     contact: Contact(ContactSpec),
     /// The wrench between a link and its carrier.
     force_torque: ForceTorque(ForceTorqueSpec),
+}
+
+/// That of its file.
+impl JsonSchema for SensorSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "SensorSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        SensorFile::json_schema(generator)
+    }
 }
 
 impl SensorSpec {

@@ -16,6 +16,7 @@
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::{positive, within};
 use selene_base::random::stream_at;
 use serde::Deserialize;
@@ -29,7 +30,7 @@ use crate::{PlacementSpec, Sample, SensorQos};
 const ERROR_MAX_ARCSEC: f64 = 3600.0;
 
 /// A star tracker.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct StarTrackerSpec {
     /// Topic prefix and stream name.

@@ -10,6 +10,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::random::stream_at;
 use serde::Deserialize;
@@ -25,7 +26,7 @@ const HALF_ANGLE_MAX_DEG: f64 = 80.0;
 const ANGLE_ERROR_MAX_DEG: f64 = 1.0;
 
 /// A Sun sensor.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SunSensorSpec {
     /// Topic prefix and stream name.

@@ -7,6 +7,7 @@
 //! Scale error, cross-talk between channels, drift with temperature and hysteresis are not modelled.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive};
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use serde::Deserialize;
 const STEP_ROUNDING: f64 = 1e-9;
 
 /// Errors of a channel, in its quantity's SI unit.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TransducerSpec {
     /// What it tells when nothing loads it.

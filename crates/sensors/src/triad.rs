@@ -18,6 +18,7 @@
 
 use garde::Validate;
 use nalgebra::{Matrix3, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive, within};
 use selene_base::one_of;
 use selene_base::random::stream;
@@ -32,7 +33,7 @@ const ALLAN_MAXIMUM: f64 = 0.617_364_283;
 const STEP_ROUNDING: f64 = 1e-9;
 
 /// Errors of three measuring axes, in the unit that the key above them names.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TriadSpec {
     /// Noise and drift by Allan parameters; exactly one of this and `sensor`.
@@ -62,7 +63,7 @@ pub struct TriadSpec {
 }
 
 /// Noise and drift as an Allan deviation shows them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AllanSpec {
     /// N: white noise, unit/√Hz.
@@ -79,7 +80,7 @@ pub struct AllanSpec {
 }
 
 /// A drift of a bias.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct InstabilitySpec {
     /// The maximum of its Allan deviation.
@@ -91,7 +92,7 @@ pub struct InstabilitySpec {
 }
 
 /// Numbers that are given, or drawn once a run.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DrawnSpec {
     /// Standard deviation of each.

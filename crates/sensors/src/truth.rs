@@ -2,10 +2,11 @@
 //! rays through the pixels' centres in the middle of their row's exposure.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What is published beside an image. All is off when left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct TruthSpec {
     /// Distance along the optical axis; along the ray for lenses that see behind them.
@@ -38,7 +39,7 @@ pub struct TruthSpec {
 }
 
 /// How depth is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepthUnit {
     /// 32FC1, infinite where nothing is seen.

@@ -19,7 +19,7 @@ pub use fingerprint::{Difference, Fingerprint};
 pub use scenario::{
     AwaitedTopic, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup, LooseRockSpec, Mounted,
     MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec,
-    SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, load_rover,
+    SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults, load_rover,
 };
 pub use selene_soil::DustParcel;
 pub use slope::{Climb, SlopeError, SlopeRig};

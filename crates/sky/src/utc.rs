@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use selene_base::SimTime;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub(crate) const LEAP_SECONDS: [LeapSecond; 28] = [
 ];
 
 /// An instant of UTC, from 1900 to 2099, in whole nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Utc {
     unix_ns: i64,

@@ -3,13 +3,14 @@
 //! another file; the units are those in which such fits are printed.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::spec::positive_within;
 
 /// Coefficients of the data-driven law.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
     /// Slip over wheel speed and slope.
@@ -30,7 +31,7 @@ pub struct DataSpec {
 }
 
 /// s = (a v + b) α² + c v + d: slip s, wheel speed v = ωR in m/s, slope α in degrees.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipFitSpec {
     /// a, 1/(m/s deg²), −1000 to 1000.
@@ -64,7 +65,7 @@ pub struct SlipFitSpec {
 }
 
 /// What a downward slope does to slip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Downhill {
     /// The same as an upward one: α² as Kern et al. print it.
@@ -85,7 +86,7 @@ impl Downhill {
 }
 
 /// Depth = static + per slip · |s| + per newton · (F − reference).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SinkageFitSpec {
     /// Depth at rest under the reference load, mm, 0 to 1000.
@@ -112,7 +113,7 @@ pub struct SinkageFitSpec {
 }
 
 /// Most gain of speed, piecewise over speed.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AccelerationSpec {
     /// Speeds up to which each limit but the last holds, m/s, rising, to 100.
@@ -124,7 +125,7 @@ pub struct AccelerationSpec {
 }
 
 /// Friction between the ground and a rim that moves at the slip-adjusted speed.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DataFrictionSpec {
     /// Friction over normal force up to which it does not slide.
@@ -140,7 +141,7 @@ pub struct DataFrictionSpec {
 }
 
 /// Depth and grouser pattern left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
     /// Amplitude of the grousers' pattern without slip, over their height.

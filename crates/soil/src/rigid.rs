@@ -13,6 +13,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
@@ -35,7 +36,7 @@ const DAMPING_RATIO: f64 = 0.7;
 const BRISTLE: f64 = 0.5;
 
 /// Coefficients of rigid ground.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RigidSpec {
     /// Friction over normal force up to which a wheel holds, 0 to 10.

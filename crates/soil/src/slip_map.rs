@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::Wrench;
 use selene_base::input::within;
 use serde::Deserialize;
@@ -51,7 +52,7 @@ const BACKWARD: f64 = 0.05;
 const SINKAGE_MAX_M: f64 = 10.0;
 
 /// A slip map's part of a soil file.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipMapSpec {
     /// How the table goes on between its rows.
@@ -89,7 +90,7 @@ fn without_free_pull(interpolation: Interpolation) -> impl FnOnce(&SlipTable, &(
 }
 
 /// Rows of a slip map, 3 to 1024; sinkage is 10 m at most.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SlipTable(pub Vec<SlipRow>);
 

@@ -3,11 +3,12 @@
 //! of Fritsch and Butland 1984), which never overshoots its rows.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, within};
 use serde::Deserialize;
 
 /// One row of a slip map.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipRow {
     /// Slip, −1 to 1.
@@ -23,7 +24,7 @@ pub struct SlipRow {
 }
 
 /// How a table goes on between its rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interpolation {
     /// By straight lines.

@@ -3,10 +3,12 @@
 //! picture, or patches of smooth noise. Later areas lie over earlier ones. Files are
 //! relative to the scenario.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
 use garde::Validate;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use selene_base::input::{finite, finite_array, positive, within};
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -42,9 +44,21 @@ impl<'de> Deserialize<'de> for SoilsSpec {
     }
 }
 
+/// The same two forms.
+impl JsonSchema for SoilsSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "SoilsSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let keys = generator.subschema_for::<SoilsKeys>();
+        json_schema!({ "anyOf": [{ "type": "string" }, keys] })
+    }
+}
+
 struct PathOrAreas;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SoilsKeys {
     default: PathBuf,
@@ -70,7 +84,7 @@ impl<'de> Visitor<'de> for PathOrAreas {
 }
 
 /// A soil and where it lies.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "AreaKeys")]
 pub struct AreaSpec {
     /// The soil's file.
@@ -80,7 +94,7 @@ pub struct AreaSpec {
 }
 
 /// Where a soil lies.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
 pub enum ShapeSpec {
     /// Within a circle.
     Circle(CircleSpec),
@@ -97,7 +111,7 @@ pub enum ShapeSpec {
 }
 
 /// A circle.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CircleSpec {
     /// Its centre, map x and y, m.
@@ -109,7 +123,7 @@ pub struct CircleSpec {
 }
 
 /// A rectangle along the map's axes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RectangleSpec {
     /// Its south-west corner, map x and y, m.
@@ -121,7 +135,7 @@ pub struct RectangleSpec {
 }
 
 /// A polygon; where its sides cross, inside is what an odd number of them surrounds.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PolygonSpec {
     /// Its corners in order, map x and y, m.
@@ -130,7 +144,7 @@ pub struct PolygonSpec {
 }
 
 /// One side of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct HalfPlaneSpec {
     /// A point of the line, map x and y, m.
@@ -142,7 +156,7 @@ pub struct HalfPlaneSpec {
 }
 
 /// A grey picture laid over the map, its first row in the north.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ImageSpec {
     /// A grey PNG of 8 or 16 bits.
@@ -160,7 +174,7 @@ pub struct ImageSpec {
 }
 
 /// BekkerPatches of smooth noise over the whole site, by the scenario's seed.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PatchesSpec {
     /// Distance between patches, about, m.
@@ -176,7 +190,7 @@ pub struct PatchesSpec {
 }
 
 /// An area as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AreaKeys {
     soil: PathBuf,

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{load_yaml, within};
 use selene_base::{InputError, NotOneOf, one_of};
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use crate::slip_map::SlipMapSpec;
 const ELASTIC_MAX_PA_PER_M: f64 = 1e14;
 
 /// A soil file.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SoilSpec {
     /// The name that scenarios use.
@@ -44,7 +45,7 @@ pub struct SoilSpec {
 }
 
 /// The closed set of laws.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "LawKeys")]
 pub enum SoilLaw {
     /// The soil contact model (Krenn and Hirzinger 2009).
@@ -71,7 +72,7 @@ impl SoilLaw {
 }
 
 /// The law as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LawKeys {
     scm: Option<ScmSpec>,
@@ -110,7 +111,7 @@ impl Validate for SoilLaw {
 }
 
 /// Parameters of the soil contact model.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScmSpec {
     /// Bekker's frictional modulus Kφ, `N/m^(n+2)`: 1 to 1e12.
@@ -155,7 +156,7 @@ pub struct ScmSpec {
 /// Slip-sinkage: sheared soil flows and bears less, so that a slipping wheel sinks further.
 /// Bekker's modulus falls to `1 − loss (1 − e^(−j/displacement_m))` of itself over the sheared
 /// length j. A form of Selene's own, found from single-wheel tests (docs/validation.md).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SlipSinkage {
     /// Share of the modulus that is lost in the end, 0 to 0.95.
@@ -167,7 +168,7 @@ pub struct SlipSinkage {
 }
 
 /// Along what the pressure of the soil on a wheel acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pressure {
     /// The normal of the undisturbed terrain, as in Chrono's code: what compacting the soil
@@ -180,7 +181,7 @@ pub enum Pressure {
 }
 
 /// How pressed soil moves aside.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct BulldozingSpec {
     /// Angle of repose: the steepest slope that moved soil holds, degrees.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite_array, positive, within};
 use serde::Deserialize;
 
@@ -25,7 +26,7 @@ const WHEEL_M_MIN: f64 = 0.01;
 const WHEEL_M_MAX: f64 = 5.0;
 
 /// A rover, as `config/rover/*.yaml` has it.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RoverSpec {
     /// Name, for people.
@@ -99,7 +100,7 @@ pub struct RoverSpec {
 }
 
 /// One wheel.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WheelSpec {
     /// Name, for topics and tables.
@@ -180,7 +181,7 @@ pub struct FrictionSpec {
 }
 
 /// What a body command is limited to, and how it becomes skid steering.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsSpec {
     /// Largest speed, m/s.

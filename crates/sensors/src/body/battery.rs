@@ -9,6 +9,7 @@
 //! it is dead; it does not stop the rover. Temperature, ageing and charging are left out.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::SimTime;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
@@ -24,7 +25,7 @@ use crate::{Sample, SensorQos};
 const AS_PER_AH: f64 = 3600.0;
 
 /// A battery and its telemetry.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct BatterySpec {
     /// Topic prefix and stream name.

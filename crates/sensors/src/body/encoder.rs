@@ -9,6 +9,7 @@ use std::f64::consts::TAU;
 
 use garde::Validate;
 use rand_distr::{Binomial, Distribution};
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::random::{Stream, stream_at};
 use serde::Deserialize;
@@ -24,7 +25,7 @@ const TICKS_MAX: usize = 1 << 24;
 const WINDOW_MAX: f64 = 100.0;
 
 /// Encoders on joints.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderSpec {
     /// Topic prefix and stream name.

@@ -18,6 +18,7 @@ use std::f64::consts::TAU;
 
 use garde::Validate;
 use nalgebra::{Matrix3, Rotation2, Vector2, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
@@ -37,7 +38,7 @@ const DETERMINANT_MIN: f64 = 1e-9;
 const OF_POSE: usize = 12;
 
 /// Dead reckoning from wheels.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OdometrySpec {
     /// The topic, and the stream's name.
@@ -80,7 +81,7 @@ pub struct OdometrySpec {
 }
 
 /// How variances grow: a standard deviation s in m/√m means a variance of s² for each metre.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct UncertaintySpec {
     /// Along the way, m/√m.

@@ -4,6 +4,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
@@ -19,7 +20,7 @@ use crate::{PlacementSpec, Sample, SensorQos};
 const RANGE_C: [f64; 2] = [-273.15, 1000.0];
 
 /// A thermometer on a plate.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TemperatureSpec {
     /// Topic prefix and stream name.

@@ -2,6 +2,7 @@
 //! The effort is that of a joint's motor, spring or brake, as joint states have it.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive};
 use selene_base::random::stream_at;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
 
 /// Torque sensors on joints.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TorqueSpec {
     /// Topic prefix and stream name.

@@ -5,6 +5,7 @@
 //! and blue. Irradiance to electrons.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::one_of;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ const ALL_M: f64 = 550e-9;
 const RGB_M: [f64; 3] = [650e-9, 550e-9, 450e-9];
 
 /// `aggregator`, with one of the two quantum efficiencies.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AggregatorSpec {
     /// G: transmission of the lens and whatever else the light is weighed by.

@@ -2,12 +2,13 @@
 //! two that begins at the top left. What it takes it gives: electrons, as the filters lie
 //! before the detector, or signal.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::plate::Plate;
 
 /// `bayer`: which colours the four pixels at the top left have, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// Red, green; green, blue.

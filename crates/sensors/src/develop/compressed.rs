@@ -8,12 +8,13 @@ use std::fmt;
 use garde::Validate;
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{DevelopError, DevelopedImage, jpeg};
 
 /// `compressed`: the transport beside the raw topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CompressedSpec {
     /// Which kind of file.
@@ -30,7 +31,7 @@ fn quality_of_image_transport() -> u8 {
 }
 
 /// Kinds of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressedFormat {
     /// Loses detail; 8 bits only.

@@ -8,6 +8,7 @@
 
 use garde::Validate;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use super::plate::Plate;
 use crate::camera::CameraSpec;
 
 /// `defocus`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DefocusSpec {
     /// G.

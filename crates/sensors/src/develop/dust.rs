@@ -7,6 +7,7 @@
 //! and one and a half times the mean.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::random::{RngExt, stream};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use super::SunSight;
 use super::shot::RowWork;
 
 /// `dust`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct DustSpec {
     /// How many spots.

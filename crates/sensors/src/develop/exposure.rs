@@ -5,6 +5,7 @@
 //! ground black. Each frame is metered by itself.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_scene::{CameraFrame, Class};
 use serde::Deserialize;
@@ -16,7 +17,7 @@ const METERED_PIXELS: usize = 8192;
 const LIT_SHARE: f32 = 0.05;
 
 /// How auto exposure meters; may be left out.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeteringSpec {
     /// Signal that the lit ground shall have, share of the full scale.

@@ -34,6 +34,7 @@ mod veil;
 use std::f64::consts::{FRAC_PI_4, PI};
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::within;
 use selene_scene::{CameraView, Class};
@@ -62,7 +63,7 @@ const AROUND_SUN_PX: f64 = 6.0;
 const SCATTER_MAX: f64 = 0.5;
 
 /// `flare`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlareSpec {
     /// Scatter on and in the glass, a lobe for each cause.
@@ -84,7 +85,7 @@ pub struct FlareSpec {
 }
 
 /// One lobe of scattered light.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScatterSpec {
     /// Share of the light.
@@ -99,7 +100,7 @@ pub struct ScatterSpec {
 }
 
 /// One ghost.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GhostSpec {
     /// Place on the line: 1 the Sun's image, 0 the principal point, −1 opposite the Sun.

@@ -2,6 +2,7 @@
 //! Signal to signal; in place of `noise`, which knows electrons.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
@@ -9,7 +10,7 @@ use super::shot::{Chance, RowWork};
 use crate::noise::gaussian;
 
 /// `intensity_noise`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct IntensityNoiseSpec {
     /// σ1: of the part that grows with the root of the signal.

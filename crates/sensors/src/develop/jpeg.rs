@@ -4,6 +4,7 @@
 use garde::Validate;
 use image::codecs::jpeg::JpegEncoder;
 use image::{ExtendedColorType, ImageFormat};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::image as developed;
@@ -11,7 +12,7 @@ use super::plate::Plate;
 use super::{DevelopError, Encoding};
 
 /// `jpeg`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct JpegSpec {
     /// 1 (worst) to 100, as libjpeg counts.

@@ -6,6 +6,7 @@
 //! the rule of thumb of data sheets (6 to 8 K for silicon).
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use super::shot::{Chance, RowWork};
 use crate::noise::gaussian;
 
 /// `noise`; what is left out is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct NoiseSpec {
     /// G: shot noise over that of counted electrons; 1 by nature.

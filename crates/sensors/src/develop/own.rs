@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::DevelopError;
@@ -13,7 +14,7 @@ use super::plate::{Plate, Quantity};
 use super::shot::Shot;
 
 /// `own`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct OwnSpec {
     /// The name that the stage was given in Rust.

@@ -5,6 +5,7 @@
 //! number is an electron.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::plate::Quantity;
@@ -14,7 +15,7 @@ use super::shot::RowWork;
 const BITS: [u32; 5] = [8, 10, 12, 14, 16];
 
 /// `quantise`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct QuantiseSpec {
     /// 8, 10, 12, 14 or 16.
@@ -27,7 +28,7 @@ pub struct QuantiseSpec {
 }
 
 /// Which end of a word of 16 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BitAlignment {
     /// The low bits.

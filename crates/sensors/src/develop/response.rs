@@ -4,6 +4,7 @@
 //! gamma, ISO x ≤ 0 of sigmoid) y is what it tends to there: b, and 0.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite, positive, within};
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use super::shot::RowWork;
 
 /// `response`: an ISO number and exactly one curve.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "ResponseKeys")]
 pub struct ResponseSpec {
     /// Analog gain; 1 when left out.
@@ -23,7 +24,7 @@ pub struct ResponseSpec {
 }
 
 /// The closed set of curves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema)]
 pub enum Curve {
     /// A straight line.
     Linear(LinearSpec),
@@ -34,7 +35,7 @@ pub enum Curve {
 }
 
 /// `linear`: a = 1/full_well_e, b = black.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LinearSpec {
     /// Electrons from black to the full scale at ISO 1.
@@ -47,7 +48,7 @@ pub struct LinearSpec {
 }
 
 /// `gamma`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GammaSpec {
     /// a.
@@ -62,7 +63,7 @@ pub struct GammaSpec {
 }
 
 /// `sigmoid`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SigmoidSpec {
     /// a.
@@ -74,7 +75,7 @@ pub struct SigmoidSpec {
 }
 
 /// The stage as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResponseKeys {
     iso: Option<f64>,

@@ -3,6 +3,7 @@
 //! row can have are in `augment`.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::one_of;
 use serde::Deserialize;
 
@@ -25,7 +26,7 @@ use crate::augment::{
 };
 
 /// One stage.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "StageKeys")]
 pub enum StageSpec {
     /// Blur of what is out of focus.
@@ -59,7 +60,7 @@ pub enum StageSpec {
 }
 
 /// A stage as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StageKeys {
     defocus: Option<DefocusSpec>,
@@ -84,7 +85,7 @@ struct StageKeys {
 }
 
 /// A user's stage as the file has it: with a timeout it is another process's.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OwnKeys {
     name: String,

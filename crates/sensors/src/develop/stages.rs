@@ -18,6 +18,7 @@
 //! have, and among them `own` with `timeout_s`, which is another process's.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Encoding;
@@ -30,7 +31,7 @@ use super::stage::StageSpec;
 use crate::augment::Augments;
 
 /// The stages of a camera in their order.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Stages(pub Vec<StageSpec>);
 

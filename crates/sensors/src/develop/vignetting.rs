@@ -3,6 +3,7 @@
 //! pixels. Irradiance to irradiance. With G = 1 it is the natural falloff of a thin lens.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ use super::shot::RowWork;
 use crate::camera::Intrinsics;
 
 /// `vignetting`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct VignettingSpec {
     /// G: 0 is none, 1 a thin lens.

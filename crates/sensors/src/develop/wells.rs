@@ -4,13 +4,14 @@
 //! all that is over is drained, as each pixel of a CMOS detector does. Electrons to electrons.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{positive, within};
 use serde::Deserialize;
 
 use super::plate::Plate;
 
 /// `wells`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WellsSpec {
     /// Electrons that a pixel holds.

@@ -1,11 +1,12 @@
 //! Windows of azimuth and elevation in which a lidar measures nothing, as where a mast stands before it.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
 /// A window in which nothing is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DeadSector {
     /// From one azimuth counter-clockwise to another, degrees from x toward y, −180 to 180; [170, −170] holds what is

@@ -7,6 +7,7 @@
 use std::f64::consts::TAU;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
@@ -18,7 +19,7 @@ const SAMPLES_MAX: usize = 256;
 const FIRST_RING: usize = 8;
 
 /// How wide a beam is.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DivergenceSpec {
     /// Full angle along the azimuth, mrad, 0 to 200.
@@ -37,7 +38,7 @@ pub struct DivergenceSpec {
 }
 
 /// How the light is spread over a beam.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BeamProfile {
     /// Least at the edge: 1/e² of the middle.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::InputError;
 use selene_base::input::read_bytes;
 use serde::Deserialize;
@@ -18,7 +19,7 @@ const BYTES_MAX: u64 = 96 << 20;
 const HEADER: [&str; 4] = ["time_s", "azimuth_deg", "elevation_deg", "channel"];
 
 /// Beams as a file tells.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSpec {
     /// The CSV file, named relative to the sensor's file.

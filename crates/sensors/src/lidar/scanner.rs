@@ -1,6 +1,7 @@
 //! How a lidar scans, as its file says it: exactly one of `spinning`, `raster`, `pattern`, `rosette` and `flash`.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use selene_base::one_of;
 use serde::Deserialize;
@@ -18,7 +19,7 @@ pub(crate) const RAYS_MAX: usize = 1 << 22;
 const ROUNDING: f64 = 1e-9;
 
 /// How a lidar scans: just one of these.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScannerSpec {
     /// Channels on a head that turns.
@@ -39,7 +40,7 @@ pub struct ScannerSpec {
 }
 
 /// Channels on a head that turns evenly; a scan is one turn and begins behind.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SpinningSpec {
     /// The channels.
@@ -71,7 +72,7 @@ pub struct SpinningSpec {
 }
 
 /// The channels of a lidar: either a table or an even spread.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
     /// Elevations in firing order, degrees.
@@ -90,7 +91,7 @@ pub struct Channels {
 }
 
 /// Channels evenly spaced from the lowest to the highest, fired in that order.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct UniformChannels {
     /// How many.
@@ -105,7 +106,7 @@ pub struct UniformChannels {
 }
 
 /// Sense of rotation, seen from above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
     /// Azimuth falls with time, as on a Velodyne or an Ouster.
@@ -115,7 +116,7 @@ pub enum Spin {
 }
 
 /// Row by row, from the upper left, over a field of view about x; each point is in the middle of its cell.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RasterSpec {
     /// Points of a row.
@@ -137,7 +138,7 @@ pub struct RasterSpec {
 
 /// Two thin prisms that turn about x, each bending the beam by half of what they bend it together. Small angles add as
 /// vectors. The pattern goes on from scan to scan and fills the field of view.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RosetteSpec {
     /// Points a second.
@@ -152,7 +153,7 @@ pub struct RosetteSpec {
 }
 
 /// All of a field of view about x at one instant; each point is in the middle of its cell.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FlashSpec {
     /// Points of a row.

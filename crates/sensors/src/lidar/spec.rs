@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::InputError;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use crate::augment::{Augments, Datum, fits as row_fits};
 use crate::spec::{lag, rate, ros_name};
 
 /// A lidar of a rover.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LidarSpec {
     /// Topic prefix and stream name.
@@ -119,7 +120,7 @@ pub struct LidarSpec {
 }
 
 /// Which of a beam's returns are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReturnMode {
     /// That with the most signal.
@@ -136,7 +137,7 @@ pub enum ReturnMode {
 }
 
 /// What `intensity` means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntensityScale {
     /// Reflectivity in whole numbers 0 to 255, corrected for range: 100 is a facing white surface that fills the beam,
@@ -148,7 +149,7 @@ pub enum IntensityScale {
 }
 
 /// Whether returns from the rover that carries a lidar are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SelfHits {
     /// As all others.
@@ -159,7 +160,7 @@ pub enum SelfHits {
 }
 
 /// How points lie in a cloud.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudLayout {
     /// That of the Velodyne driver: x y z intensity ring time.

@@ -1,6 +1,7 @@
 //! A radar's file.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, within};
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ const RETURNS_MAX: u32 = 65_536;
 const FALSE_ALARMS_MAX: f64 = 1e4;
 
 /// A radar.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RadarSpec {
     /// Topic prefix and stream name.
@@ -153,7 +154,7 @@ pub struct RadarSpec {
 }
 
 /// How the power of a cell varies from scan to scan (Swerling, Probability of detection for fluctuating targets, 1954).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fluctuation {
     /// Not, but for the noise: one scatterer.

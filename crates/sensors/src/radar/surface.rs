@@ -14,6 +14,7 @@
 //! gentle slopes (11 % too much at s = ½).
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_scene::Class;
 use serde::Deserialize;
@@ -22,7 +23,7 @@ use serde::Deserialize;
 const COS_MIN: f64 = 1e-3;
 
 /// How one kind of surface sends waves back.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfaceSpec {
     /// q: cross-section of a large sphere over πa², by facets, 0 to 1: 1 of a perfect conductor.
@@ -43,7 +44,7 @@ pub struct SurfaceSpec {
 }
 
 /// How slopes of facets are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlopeLaw {
     /// With a long tail.
@@ -53,7 +54,7 @@ pub enum SlopeLaw {
 }
 
 /// How everything sends waves back, by the classes of truth images.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfacesSpec {
     /// Regolith.

@@ -2,6 +2,7 @@
 
 use garde::Validate;
 use nalgebra::Vector3;
+use schemars::JsonSchema;
 use selene_base::Pose;
 use selene_base::input::{non_negative, within};
 use selene_scene::CameraView;
@@ -28,7 +29,7 @@ const BOLTZMANN_J_K: f64 = 1.380_649e-23;
 const SUN_K: f64 = 5772.0;
 
 /// A time-of-flight camera.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TofCameraSpec {
     /// Topic prefix and stream name.

@@ -6,6 +6,7 @@
 
 use garde::Validate;
 use nalgebra::{Point2, Vector2};
+use schemars::JsonSchema;
 use selene_base::{Pose, frames, input};
 use selene_vehicle::BodyTwist;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ const ARRIVAL_M: f64 = 0.25;
 const WAYPOINTS_MAX: usize = 10_000;
 
 /// A route in a scenario's file.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
     /// Speed along the route, m/s.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{InputError, SimTime};
 use serde::Deserialize;
@@ -28,7 +29,7 @@ const OF_NO_ROVER: &str =
     "beside `rovers` belongs to none of them: begin it with a slash, or put it into an entry of `rovers`";
 
 /// A topic that simulated time waits for.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LockstepSpec {
     /// The topic; without a leading slash it is under the rover's namespace.

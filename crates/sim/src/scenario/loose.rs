@@ -3,6 +3,7 @@
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
+use schemars::JsonSchema;
 use selene_base::input::{finite, positive, within};
 use selene_base::{InputError, Pose};
 use selene_terrain::{GroundPatch, Rock, RockShape, Ruts, Terrain};
@@ -17,7 +18,7 @@ pub(crate) const FIRST_LAID: u32 = 7 << 29;
 pub(crate) const DENSITY_KG_M3: f64 = 2700.0;
 
 /// A loose rock that the scenario lays on the ground.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Validate, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LooseRockSpec {
     /// Map x, m.
@@ -44,7 +45,7 @@ pub struct LooseRockSpec {
 }
 
 /// Which of the site's own rocks are loose.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LooseFromSiteSpec {
     /// Mean diameter at least, m.

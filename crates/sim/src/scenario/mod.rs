@@ -4,8 +4,10 @@
 //! needs.
 
 mod body_plan;
+pub mod defaults;
 mod lockstep;
 mod loose;
+mod names;
 mod object;
 mod other_rover;
 mod rover;
@@ -20,14 +22,15 @@ use std::sync::Arc;
 
 use garde::Validate;
 use selene_base::{InputError, SimTime, input};
-use selene_sky::{CatalogueStar, Direction, KernelError, SiteSky, StarError, Utc};
-use selene_soil::{Soils, WindowSpec};
+use selene_sky::{CatalogueStar, Direction, KernelError, SiteSky, StarError, Utc, UtcError};
+use selene_soil::{Soils, SoilsSpec, WindowSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
 use selene_vehicle::VehicleError;
 
 pub use lockstep::{AwaitedTopic, LockstepSpec};
 pub(crate) use loose::{FIRST_LAID, from_site, laid, lay_rock, resting};
 pub use loose::{LooseFromSiteSpec, LooseRockSetup, LooseRockSpec};
+use names::Folders;
 pub use object::ObjectSetup;
 pub use other_rover::load_rover;
 pub use rover::{Mounted, MountedSensor, RoverSetup, Start};
@@ -48,6 +51,11 @@ pub struct LoadOptions {
     pub utc: Option<Utc>,
     /// Replaces the one rover by that of another file, with its own sensors.
     pub rover: Option<PathBuf>,
+    /// Replaces the soil, everywhere and under every rover.
+    pub soil: Option<PathBuf>,
+    /// Folders of the configuration, first choice first, as whole paths: what a scenario names and is no file beside
+    /// it is sought there.
+    pub configuration: Vec<PathBuf>,
     /// Replaces the namespace of the one rover's topics.
     pub namespace: Option<String>,
     /// Replaces where the one rover starts.
@@ -150,12 +158,15 @@ impl Scenario {
         Self::of_spec(input::parse_yaml(text, path)?, path, options)
     }
 
-    fn of_spec(spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+    fn of_spec(mut spec: ScenarioSpec, path: &Path, options: &LoadOptions) -> Result<Self, ScenarioError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Folders { scenario: folder, configuration: &options.configuration }.find_all(&mut spec);
+        options.replace_soil(&mut spec)?;
         let mut entries = spec.rovers_in_full(path)?;
         options.replace(&mut entries, path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
         let seed = options.seed.unwrap_or(spec.seed);
-        let utc = options.utc.unwrap_or(spec.utc);
+        let utc = options.utc.or(spec.utc).map_or_else(|| defaults::UTC.parse(), Ok);
+        let utc: Utc = utc.map_err(|error: UtcError| InputError::content(path, error.to_string()))?;
         let site_file = folder.join(&spec.site);
         let site: SiteSpec = input::load_yaml(&site_file)?;
         let rovers = entries.iter().map(|rover| RoverSetup::load(rover, folder, path, seed));
@@ -166,7 +177,7 @@ impl Scenario {
         let objects = objects.collect::<Result<Vec<_>, _>>()?;
         let (sky, stars) = spec.sky.load(&site, utc, path, options.data_dir.as_deref())?;
         let scenario = Self {
-            name: spec.name,
+            name: spec.name.unwrap_or_else(|| name_of(path)),
             seed,
             utc,
             gravity_m_s2: spec.gravity_m_s2,
@@ -280,7 +291,21 @@ impl Scenario {
     }
 }
 
+/// The name of a scenario whose file says none: the file's.
+fn name_of(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
 impl LoadOptions {
+    fn replace_soil(&self, spec: &mut ScenarioSpec) -> Result<(), InputError> {
+        let Some(soil) = &self.soil else { return Ok(()) };
+        // Whole, since paths of a scenario are relative to it.
+        let file = std::path::absolute(soil).map_err(|e| InputError::content(soil, e.to_string()))?;
+        spec.soil = SoilsSpec::uniform(file);
+        spec.rovers.iter_mut().for_each(|rover| rover.soil = None);
+        Ok(())
+    }
+
     /// Takes over what the command line says instead, under the same rules.
     fn replace(&self, rovers: &mut [RoverEntrySpec], path: &Path) -> Result<(), InputError> {
         let Self { rover: other, namespace, start, sensors, .. } = self;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::InputError;
 use selene_sky::{CatalogueStar, Ephemeris, Kernels, SiteSky, Utc, stars};
 use selene_terrain::SiteSpec;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use crate::scenario::ScenarioError;
 
 /// What a sky is made of; without it, series that need no files, and no stars.
-#[derive(Clone, Debug, Default, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SkySpec {
     /// SPICE kernels, relative to the data directory: SPK, binary PCK of the Moon, its

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::{InputError, SimTime, input};
 use selene_sky::Utc;
 use selene_soil::{SoilsSpec, WindowSpec};
@@ -10,6 +11,7 @@ use selene_terrain::ReflectanceSpec;
 use serde::{Deserialize, Deserializer};
 
 use crate::driving::RouteSpec;
+use crate::scenario::defaults;
 use crate::scenario::lockstep::{AWAITED_MAX, LockstepSpec};
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
 use crate::scenario::sky::SkySpec;
@@ -25,33 +27,40 @@ const LAMPS_MAX: usize = 16;
 
 /// A scenario's file. One rover may be given in short, by `rover`, `sensors`, `lamps` and
 /// `route`; several by `rovers`.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioSpec {
-    /// What it is called.
-    #[garde(length(min = 1, max = 100))]
-    pub name: String,
+    /// What it is called; as its file where none is given.
+    #[garde(inner(length(min = 1, max = 100)))]
+    #[serde(default)]
+    pub name: Option<String>,
     /// The instant at which simulated time is zero.
     #[garde(skip)]
-    pub utc: Utc,
+    #[serde(default)]
+    pub utc: Option<Utc>,
     /// Seed of every random stream.
     #[garde(skip)]
+    #[serde(default = "defaults::seed")]
     pub seed: u64,
     /// Free-fall acceleration, m/s².
     #[garde(custom(input::within(0.0, 30.0)))]
+    #[serde(default = "defaults::gravity_m_s2")]
     pub gravity_m_s2: f64,
     /// Physics step, s.
     #[garde(custom(input::within(0.000_05, 0.01)))]
+    #[serde(default = "defaults::step_s")]
     pub step_s: f64,
     /// Time between two snapshots of the world, s: a whole number of steps, at most
     /// 10 ms, since the clock is told with each.
     #[garde(custom(input::within(0.000_05, 0.01)), custom(whole_steps(&self.step_s)))]
+    #[serde(default = "defaults::heartbeat_s")]
     pub heartbeat_s: f64,
-    /// The site's file.
+    /// The site's file, or its name in the configuration.
     #[garde(skip)]
     pub site: PathBuf,
-    /// The soil's file, or a default soil with areas of others.
+    /// The soil's file or name, or a default soil with areas of others.
     #[garde(dive)]
+    #[serde(default = "defaults::soil")]
     pub soil: SoilsSpec,
     /// Where soil becomes points as soon as something drives or digs there.
     #[garde(dive, length(max = WINDOWS_MAX))]
@@ -106,10 +115,10 @@ pub struct ScenarioSpec {
 
 /// The one rover of a scenario in short: the keys of its start are its own, since of a part that serde
 /// flattens, wrong values would lose their lines.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SingleRoverSpec {
-    /// The rover's file.
+    /// The rover's file, or its name in the configuration.
     #[garde(skip)]
     pub file: PathBuf,
     /// Namespace of its topics; empty for none.
@@ -118,9 +127,11 @@ pub struct SingleRoverSpec {
     pub namespace: String,
     /// Start, map x, m.
     #[garde(custom(input::finite))]
+    #[serde(default)]
     pub x_m: f64,
     /// Start, map y, m.
     #[garde(custom(input::finite))]
+    #[serde(default)]
     pub y_m: f64,
     /// Height above standing on the ground, m: above zero it is dropped.
     #[garde(custom(input::within(0.0, 100.0)))]
@@ -128,11 +139,12 @@ pub struct SingleRoverSpec {
     pub z_m: f64,
     /// Heading from map x (east), counter-clockwise.
     #[garde(custom(input::within(-360.0, 360.0)))]
+    #[serde(default)]
     pub yaw_deg: f64,
 }
 
 /// One rover.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RoverEntrySpec {
     /// Its name, unique in the world: the prefix of its frames. None for the one rover of a scenario in
@@ -173,7 +185,7 @@ pub struct RoverEntrySpec {
 }
 
 /// Where something starts or stands.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct StartSpec {
     /// Map x, m.
@@ -193,7 +205,7 @@ pub struct StartSpec {
 }
 
 /// An object that stands fast.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectSpec {
     /// Its name, unique in the world.
@@ -232,7 +244,7 @@ pub struct ObjectSpec {
 }
 
 /// How bright a lamp is at the start.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LampLevelSpec {
     /// The lamp.

@@ -5,6 +5,7 @@
 //! `power` a law of one's own with a knee.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -36,7 +37,7 @@ const PER_KM2: f64 = 1e-6;
 const HALVINGS: usize = 40;
 
 /// The craters of a site.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterLaw {
     /// How many there are of each size.
@@ -51,7 +52,7 @@ pub struct CraterLaw {
 }
 
 /// A cumulative size–frequency law of craters.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "CraterSizesKeys")]
 pub enum CraterSizes {
     /// The VIPER environment: 29174 d^−1.92 per km², 156228 d^−2.389 above 80 m.
@@ -65,7 +66,7 @@ pub enum CraterSizes {
 }
 
 /// A law as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CraterSizesKeys {
     preset: Option<CraterPreset>,
@@ -73,7 +74,7 @@ struct CraterSizesKeys {
     power: Option<CraterPowerSpec>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum CraterPreset {
     Viper,
@@ -115,7 +116,7 @@ impl Validate for CraterSizes {
 }
 
 /// All craters that impacts make in an age, none worn away.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct NeukumSpec {
     /// The age, 10⁹ years at today's rate.
@@ -124,7 +125,7 @@ pub struct NeukumSpec {
 }
 
 /// `N(>d) = density_1m_km2 · d^−slope` per km² up to `knee_m`, steeper above, continuous there.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterPowerSpec {
     /// Craters per km² larger than one metre.

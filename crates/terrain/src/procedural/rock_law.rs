@@ -4,6 +4,7 @@
 //! with the crater's age.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -23,7 +24,7 @@ const AGE_DECAY: i32 = 3;
 pub(crate) const CRATER_PER_ROCK: f64 = 10.0;
 
 /// The rocks of a site.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RockLaw {
     /// How many there are of each size, anywhere.
@@ -48,7 +49,7 @@ pub struct RockLaw {
 }
 
 /// Rocks that craters have dug up.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterRocksSpec {
     /// How many there would be of each size where they lie thickest.
@@ -60,7 +61,7 @@ pub struct CraterRocksSpec {
 }
 
 /// A cumulative size–frequency law of rocks.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "RockSizesKeys")]
 pub enum RockSizes {
     /// Between craters: 1e-4 d^−1.75457 per m².
@@ -74,14 +75,14 @@ pub enum RockSizes {
 }
 
 /// A law as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RockSizesKeys {
     preset: Option<RockPreset>,
     power: Option<RockPowerSpec>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum RockPreset {
     BetweenCraters,
@@ -122,7 +123,7 @@ impl Validate for RockSizes {
 }
 
 /// `N(>d) = density_1m_m2 · d^−slope` per m².
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RockPowerSpec {
     /// Rocks per m² with a diameter above one metre.

@@ -4,6 +4,7 @@
 //! the numbers mean is the scene's matter.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ const TINT_SLACK: f64 = 1e-3;
 const HAPKE_KEYS: &str = "Hapke's keys (w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared)";
 
 /// A reflectance.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "ReflectanceKeys")]
 pub enum ReflectanceSpec {
     /// Particulate and rough: soil and rock.
@@ -32,7 +33,7 @@ impl Default for ReflectanceSpec {
 }
 
 /// A reflectance as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReflectanceKeys {
     w: Option<f64>,
@@ -79,7 +80,7 @@ impl Validate for ReflectanceSpec {
 }
 
 /// Hapke's parameters (Hapke 2012) that differ from the usual ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Validate)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Validate, JsonSchema)]
 pub struct HapkeSpec {
     /// Single-scattering albedo, 0 to 0.99.
     #[garde(inner(custom(within(0.0, 0.99))))]
@@ -111,7 +112,7 @@ pub struct HapkeSpec {
 }
 
 /// Parameters of the principled reflectance (Burley 2012).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipledSpec {
     /// Red, green and blue reflectance of the diffuse part, or of the metal straight back; each 0 to 1.
@@ -135,7 +136,7 @@ pub struct PrincipledSpec {
 }
 
 /// Equal radiance to all sides.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LambertSpec {
     /// Share of light that leaves again, in every band; 0 to 1.

@@ -2,6 +2,7 @@
 //! nested levels it is made in, and the laws of its relief, craters and rocks.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use selene_base::{NotOneOf, one_of};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use crate::site::surface::SurfaceSpec;
 pub const POSTS_MAX: usize = 8193;
 
 /// One site (config/site/*.yaml).
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SiteSpec {
     /// The site's name.
@@ -72,7 +73,7 @@ impl SiteSpec {
 }
 
 /// One level: a square grid centred on the map origin.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LevelSpec {
     /// Distance between posts, m.
@@ -92,7 +93,7 @@ impl LevelSpec {
 }
 
 /// Where heights come from.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "ElevationKeys")]
 pub enum ElevationSpec {
     /// Made up from the site's laws and named landforms.
@@ -104,7 +105,7 @@ pub enum ElevationSpec {
 }
 
 /// Elevation as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ElevationKeys {
     procedural: Option<ProceduralSpec>,
@@ -140,7 +141,7 @@ impl Validate for ElevationSpec {
 }
 
 /// Landforms that a procedural site has whatever its seed.
-#[derive(Clone, Debug, Default, Deserialize, Validate)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ProceduralSpec {
     /// The landforms.
@@ -149,7 +150,7 @@ pub struct ProceduralSpec {
 }
 
 /// One named landform.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "LandformKeys")]
 pub enum LandformSpec {
     /// A round hill, or a basin with a negative height.
@@ -161,7 +162,7 @@ pub enum LandformSpec {
 }
 
 /// A landform as the file has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LandformKeys {
     rise: Option<RiseSpec>,
@@ -195,7 +196,7 @@ impl Validate for LandformSpec {
 }
 
 /// A round hill, or a basin with a negative height: `height_m · exp(−(r/radius_m)²)`.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RiseSpec {
     /// Its middle, m: within 1000 km of the map origin.
@@ -210,7 +211,7 @@ pub struct RiseSpec {
 }
 
 /// A ridge along a straight line: `height_m · exp(−(distance/width_m)²)`.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RidgeSpec {
     /// One end of the crest, m: within 1000 km of the map origin.
@@ -228,7 +229,7 @@ pub struct RidgeSpec {
 }
 
 /// A crater at a stated place.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CraterSpec {
     /// Its centre, m: within 1000 km of the map origin.
@@ -244,7 +245,7 @@ pub struct CraterSpec {
 
 /// A picture of heights in the data directory: an 8- or 16-bit grey PNG, row 0 in
 /// the north, its middle post at the map origin.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RasterSpec {
     /// The file, relative to the data directory.
@@ -266,7 +267,7 @@ pub struct RasterSpec {
 
 /// An elevation file of the Moon in the data directory, in any format that
 /// `selene_dem` reads: the site's latitude and longitude say where its middle is.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FileSpec {
     /// The file, relative to the data directory.
@@ -290,7 +291,7 @@ fn one() -> usize {
 }
 
 /// The fractal relief (`noise`).
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ReliefSpec {
     /// The longest wavelength, m.

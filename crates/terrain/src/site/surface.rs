@@ -3,13 +3,14 @@
 //! and how much detail below the finest grid is shown. What the numbers mean is the scene's matter.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::Deserialize;
 
 use crate::site::reflectance::ReflectanceSpec;
 
 /// Reflectance and detail of a site; what is left out is that of a mean lunar site.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct SurfaceSpec {
     /// Of the ground.
@@ -24,7 +25,7 @@ pub struct SurfaceSpec {
 }
 
 /// Detail below the finest grid.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct DetailSpec {
     /// Part of the slopes that the relief's law has there, 0 (none) to 1.

@@ -2,6 +2,7 @@
 //! and couplings, as a rover's YAML has them.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite, non_negative, positive, within};
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ const LIMIT_DEG: f64 = 3600.0;
 
 /// A drive motor with its gear; see [`crate::drive`]. What is left out makes a motor
 /// that sits on the axle, without inertia, losses in a gear or limit of its current.
-#[derive(Clone, Copy, Debug, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
     /// Torque on the wheel at rest, at full voltage, N m.
@@ -65,7 +66,7 @@ impl DriveSpec {
 }
 
 /// A steering servo: a spring and damper about a rate-limited target.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SteeringSpec {
     /// Largest angle either way, degrees.
@@ -95,7 +96,7 @@ impl SteeringSpec {
 /// stands for (double wishbones, say) does beside that. What is left out makes a spring on the wheel itself that keeps
 /// the wheel upright and straight. Camber and toe are those of the wheel where it meets the ground, linear in the
 /// wheel's travel; the linkage's change of track and its reaction to driving and braking are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSpec {
     /// Stiffness of the spring, N/m.
@@ -149,7 +150,7 @@ impl SuspensionSpec {
 }
 
 /// A revolute or continuous joint that swings by itself: a rocker, a bogie, a trailing arm.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct PassiveSpec {
     /// The joint.
@@ -169,7 +170,7 @@ pub struct PassiveSpec {
 }
 
 /// What a servo's target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServoKind {
     /// An angle, of a revolute joint.
@@ -179,7 +180,7 @@ pub enum ServoKind {
 }
 
 /// A servo on a joint that is not a wheel's.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ServoSpec {
     /// Name, for topics and tables; that of the joint by default.
@@ -212,7 +213,7 @@ pub struct ServoSpec {
 }
 
 /// A joint that stands at `ratio` times another: a differential.
-#[derive(Clone, Debug, Deserialize, Validate)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CouplingSpec {
     /// The joint.

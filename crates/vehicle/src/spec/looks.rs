@@ -2,6 +2,7 @@
 //! colours. What the numbers mean is the scene's matter.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
@@ -9,7 +10,7 @@ use serde::Deserialize;
 const SIZE_M: f64 = 2.0;
 
 /// A lamp on a link, its light along the link's x axis.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct LampSpec {
     /// Name, for its topic `lamps/<name>/command`.
@@ -55,7 +56,7 @@ pub struct LampSpec {
 }
 
 /// The finish of a material of the URDF.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FinishSpec {
     /// Name of the material in the URDF.

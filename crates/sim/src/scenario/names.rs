@@ -1,0 +1,89 @@
+//! Files that a scenario names. Each is a path relative to the scenario's folder or, where there is no such file, the
+//! name of a file of the configuration without ending: `viper`, `lidar/vlp16`.
+
+use std::path::{Path, PathBuf};
+
+use selene_base::input;
+use selene_soil::SoilsSpec;
+
+use crate::scenario::spec::ScenarioSpec;
+
+/// Where names are looked up.
+pub(crate) struct Folders<'a> {
+    /// The scenario's own.
+    pub(crate) scenario: &'a Path,
+    /// Those of the configuration, first choice first; whole paths.
+    pub(crate) configuration: &'a [PathBuf],
+}
+
+impl Folders<'_> {
+    /// Puts files in the place of names.
+    pub(crate) fn find_all(&self, spec: &mut ScenarioSpec) {
+        self.find("site", &mut spec.site);
+        self.find_soils(&mut spec.soil);
+        spec.rover.iter_mut().for_each(|rover| self.find("rover", &mut rover.file));
+        spec.sensors.iter_mut().for_each(|sensor| self.find("sensor", sensor));
+        for rover in &mut spec.rovers {
+            self.find("rover", &mut rover.file);
+            rover.sensors.iter_mut().for_each(|sensor| self.find("sensor", sensor));
+            rover.soil.iter_mut().for_each(|soils| self.find_soils(soils));
+        }
+    }
+
+    fn find_soils(&self, soils: &mut SoilsSpec) {
+        self.find("soil", &mut soils.default);
+        soils.areas.iter_mut().for_each(|area| self.find("soil", &mut area.soil));
+    }
+
+    /// What is nowhere stays as it is, so that a refusal says what was typed.
+    fn find(&self, kind: &str, named: &mut PathBuf) {
+        if named.extension().is_some() || input::is_file(&self.scenario.join(&*named)) {
+            return;
+        }
+        let file = Path::new(kind).join(&*named).with_extension("yaml");
+        let mut files = self.configuration.iter().map(|folder| folder.join(&file));
+        if let Some(known) = files.find(|file| input::is_file(file)) {
+            *named = known;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Folders;
+    use crate::scenario::{LoadOptions, Scenario};
+    use std::path::{Path, PathBuf};
+
+    fn config() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
+    }
+
+    #[test]
+    fn a_rover_and_a_site_are_a_scenario() {
+        let options = LoadOptions { configuration: vec![config()], ..LoadOptions::default() };
+        let text = "site: mare\nrover: {file: viper}\nsensors: [imu, lidar/vlp16]\n";
+        let scenario = Scenario::parse(text, Path::new("nowhere/mine.yaml"), &options).expect("a scenario");
+        assert_eq!((scenario.name.as_str(), scenario.seed, scenario.gravity_m_s2), ("mine", 1, 1.62));
+        assert_eq!((scenario.step.secs_f64(), scenario.heartbeat.secs_f64()), (0.0005, 0.005));
+        assert_eq!(scenario.utc.to_string(), super::super::defaults::UTC);
+        assert_eq!(scenario.rovers[0].file, config().join("rover/viper.yaml"));
+        assert_eq!(scenario.rovers[0].sensors.len(), 2);
+        let other = LoadOptions { soil: Some(config().join("soil/rigid.yaml")), ..options };
+        let other = Scenario::parse(text, Path::new("nowhere/mine.yaml"), &other).expect("a scenario");
+        assert_ne!(format!("{:?}", other.soils), format!("{:?}", scenario.soils));
+    }
+
+    #[test]
+    fn a_file_beside_the_scenario_comes_before_one_of_the_configuration_and_what_is_nowhere_stays() {
+        let (scenario, configuration) = (config().join("rover"), [config()]);
+        let folders = Folders { scenario: &scenario, configuration: &configuration };
+        let found = |kind: &str, named: &str| {
+            let mut file = PathBuf::from(named);
+            folders.find(kind, &mut file);
+            file
+        };
+        assert_eq!(found("rover", "viper"), config().join("rover/viper.yaml"));
+        assert_eq!(found("rover", "viper.yaml"), Path::new("viper.yaml"));
+        assert_eq!(found("rover", "no_such"), Path::new("no_such"));
+    }
+}
