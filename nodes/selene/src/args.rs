@@ -5,6 +5,7 @@ mod bag;
 mod calibrate;
 mod console;
 mod import;
+mod library;
 mod link;
 mod nodes;
 mod rig;
@@ -22,12 +23,17 @@ use selene_coherence::RunId;
 use selene_simulation::ClockAuthority;
 use selene_sky::Utc;
 
+use crate::overrides::Override;
+
 pub(crate) use bag::{
     BagCommand, BagInfoArgs, BagPlayArgs, BagRerenderArgs, BagVerifyArgs, CompressionArg, MetadataArg, RecordingArgs,
 };
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
 pub(crate) use console::{ConsoleArgs, ConsoleCommandArgs};
 pub(crate) use import::ImportArgs;
+pub(crate) use library::{
+    CompletionsArgs, ListArgs, ListedKind, ManArgs, NewCommand, NewScenarioArgs, SchemaArgs, SchemaKind,
+};
 pub(crate) use link::{LateFrames, LinkArgs};
 pub(crate) use nodes::{NodeArgs, RunArgs, SimulationArgs, TracingNodeArgs};
 pub(crate) use rig::{PlateArgs, RigCommand, SlopeArgs, WheelArgs};
@@ -52,6 +58,8 @@ const EXAMPLES: &str = "Examples:
   selene bag info out/bag                            what is in it
   selene run config/scenario/convoy.yaml             three rovers in one world
   selene run config/scenario/hadley.yaml --data DIR  the same drive on real ground
+  selene list                                        scenarios, rovers, sites, soils and sensors
+  selene new scenario mine; selene run mine.yaml     a scenario of your own
   selene check config/*/*.yaml                       are my files right?
 
 Drive it yourself while it runs:
@@ -61,7 +69,7 @@ Arguments of ROS go to run and the nodes: --ros-args -r FROM:=TO -p NAME:=VALUE 
 
 Environment: ROS_DOMAIN_ID (0 to 232, default 0), ROS_AUTOMATIC_DISCOVERY_RANGE (SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT), \
 ROS_LOCALHOST_ONLY (1: as LOCALHOST), RMW_IMPLEMENTATION (whose services are spoken: rmw_fastrtps_cpp, the default, or \
-rmw_cyclonedds_cpp), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn).
+rmw_cyclonedds_cpp), SELENE_DATA (as --data), RUST_LOG (what is logged, default warn), NO_COLOR (no colours).
 Exit status: 0 when all went well, 1 when a run failed, 2 when the arguments or an input file were refused.";
 
 /// What was typed.
@@ -72,6 +80,19 @@ pub(crate) struct CommandLine {
     /// What to do; `run` with the default scenario when nothing is said.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) telling: TellingArgs,
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct TellingArgs {
+    /// Tell more: the rates of topics while a run goes on, and what the log has
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Tell nothing but results, warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
 }
 
 /// The commands.
@@ -95,6 +116,21 @@ pub(crate) enum Command {
     /// Serve a page to watch a run from that goes on over DDS
     #[command(after_long_help = console::EXAMPLES)]
     Console(ConsoleCommandArgs),
+    /// List scenarios, rovers, sites, soils and sensors, each with a line
+    #[command(after_long_help = library::LIST_EXAMPLES)]
+    List(ListArgs),
+    /// Begin a file of your own
+    #[command(subcommand)]
+    New(NewCommand),
+    /// Print the JSON Schemas of scenario, rover, soil, sensor and site files, for editors
+    #[command(after_long_help = library::SCHEMA_EXAMPLES)]
+    Schema(SchemaArgs),
+    /// Print what makes a shell complete Selene's commands
+    #[command(after_long_help = library::COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(after_long_help = library::MAN_EXAMPLES)]
+    Man(ManArgs),
     /// Validate scenario, rover, soil, sensor, site (YAML) and URDF files
     #[command(after_long_help = tools::CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -122,7 +158,7 @@ pub(crate) enum Command {
     /// Fit sensors to their own measurements
     #[command(subcommand)]
     Calibrate(CalibrateCommand),
-    /// Compare wheels and soil with measurements and with peers; writes docs/validation.md
+    /// Compare wheels and soil with measurements and with peers
     #[command(after_long_help = tools::VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
     /// Make published studies again, with figures beside the papers'
@@ -154,6 +190,12 @@ pub(crate) struct WorldArgs {
     /// Replace the only rover, by a name of config/rover or a file: it carries the sensors that its own file names
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rover: Option<String>,
+    /// Replace the scenario's soil everywhere, by a name of config/soil or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) soil: Option<String>,
+    /// Replace any value of the scenario's file, such as route.speed_m_s=0.1 or sensors.0=imu; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<Override>,
     /// Replace the namespace of the topics of a scenario's only rover; `/` for none
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,

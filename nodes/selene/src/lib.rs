@@ -5,16 +5,20 @@
 //! `commands` has one file for each command; `run` is the all-in-one process.
 
 mod address_space;
+mod announcement;
 mod args;
+mod bar;
 mod bench_lines;
 mod commands;
 mod device;
 mod fault;
 mod flag;
 mod interrupt;
+mod key_faults;
 mod meter;
 mod middleware;
 mod output;
+mod overrides;
 mod own_services;
 mod parameters;
 mod places;
@@ -25,7 +29,9 @@ mod ros_args;
 mod rosout;
 mod run_report;
 mod series;
+mod shipped;
 mod summary;
+mod telling;
 mod timing;
 mod traffic;
 mod wire;
@@ -37,6 +43,8 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::prelude::*;
 
+use crate::telling::Telling;
+
 /// Reads the command line and does what it says. The exit status is 0 when all
 /// went well, 1 when a run failed, 2 when arguments or input files were refused.
 #[must_use]
@@ -46,9 +54,12 @@ pub fn command_line() -> ExitCode {
         Ok(split) => split,
         Err(fault) => return fault.print(),
     };
+    shipped::provide();
     let typed = args::CommandLine::parse_from(words);
-    let backlog = log();
-    match commands::execute(typed.command, &ros, backlog) {
+    let telling = Telling::from(&typed.telling);
+    let backlog = log(telling);
+    let done = commands::execute(typed.command, telling, &ros, backlog);
+    match done.and(output::whole()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => fault.print(),
     }
@@ -60,11 +71,10 @@ fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Logs to standard error: warnings, or what RUST_LOG asks for. RustDDS reports peers' oddities as
-/// warnings, which are none for people who drive a rover. What is for `/rosout` waits there until a command publishes
-/// it.
-fn log() -> rosout::Backlog {
-    let default = || EnvFilter::new("warn,rustdds=error,ros2_client=error");
+/// Logs to standard error: warnings, or what `--verbose` or RUST_LOG asks for. What is for `/rosout` waits there until a
+/// command publishes it.
+fn log(telling: Telling) -> rosout::Backlog {
+    let default = || EnvFilter::new(telling.log_filter());
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
     let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(is_coloured()).without_time();
     let stderr = stderr.with_filter(filter);

@@ -1,15 +1,21 @@
-//! Where things are: the scenario, soils by name, third-party data, the DDS domain.
+//! Where things are: the scenario, soils by name, third-party data, the DDS domain. The user's own files come before
+//! those that are installed, and these before those that are compiled in.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use selene_base::output::{self, FileKind};
-use selene_sim::{AllowedFolders, DrivenGround, Fingerprint, LoadOptions, Model, Scenario, StartOptions};
+use selene_base::{compiled, input};
+use selene_sim::{
+    AllowedFolders, DrivenGround, Fingerprint, LoadOptions, Model, Scenario, ScenarioError, StartOptions,
+};
 
-use crate::args::WorldArgs;
+use crate::args::{SchemaKind, WorldArgs};
 use crate::fault::Fault;
+use crate::{key_faults, overrides, shipped};
 
 /// The scenario that runs when none is named.
 const DEFAULT_SCENARIO: &str = "scenario/polar.yaml";
@@ -30,11 +36,24 @@ pub(crate) fn load_scenario_with(
     sensors: &[PathBuf],
 ) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
-        Some(file) => file.to_owned(),
+        Some(file) => scenario_file(file),
         None => config_file(DEFAULT_SCENARIO)?,
     };
     let options = load_options(world, sensors)?;
-    Scenario::load(&file, &options).map(Arc::new).map_err(Fault::input)
+    if world.set.is_empty() {
+        let told = |error: ScenarioError| key_faults::add(error.to_string(), SchemaKind::Scenario, &file);
+        return Scenario::load(&file, &options).map(Arc::new).map_err(|error| Fault::input(told(error)));
+    }
+    let text = overrides::apply(&file, &world.set)?;
+    let loaded = Scenario::parse(&text, &file, &options).map(Arc::new);
+    loaded.map_err(|error| Fault::input(format!("{error}\n{}", overrides::NOTE)))
+}
+
+/// The file that a scenario's name stands for: one of that name if there is one, else that of the configuration.
+fn scenario_file(named: &Path) -> PathBuf {
+    let known = || config_file(&format!("scenario/{}.yaml", named.display())).ok();
+    let is_name = named.extension().is_none() && !named.is_file();
+    is_name.then(known).flatten().unwrap_or_else(|| named.to_owned())
 }
 
 /// How a scenario is loaded, with other sensors on its only rover.
@@ -43,7 +62,9 @@ pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<Loa
         data_dir: data_dir(world.data.as_deref())?,
         seed: world.seed,
         utc: world.utc,
-        rover: world.rover.as_deref().map(|name| named_file("--rover", "rover", name)).transpose()?,
+        rover: world.rover.as_deref().map(|name| rover_file("--rover", name)).transpose()?,
+        soil: world.soil.as_deref().map(|name| soil_file("--soil", name)).transpose()?,
+        configuration: config_dirs(),
         namespace: world.namespace.clone(),
         start: StartOptions { x_m: world.x, y_m: world.y, z_m: world.z, yaw_deg: world.yaw },
         sensors: sensors.to_vec(),
@@ -123,6 +144,16 @@ pub(crate) fn check_is_folder(option: &str, asked: Option<&Path>) -> Result<(), 
     }
 }
 
+/// The file of rover `name`, as typed after `option`.
+pub(crate) fn rover_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
+    named_file(option, "rover", name)
+}
+
+/// The file of site `name`, as typed after `option`.
+pub(crate) fn site_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
+    named_file(option, "site", name)
+}
+
 /// The file of soil `name`, as typed after `option`.
 pub(crate) fn soil_file(option: &str, name: &str) -> Result<PathBuf, Fault> {
     named_file(option, "soil", name)
@@ -138,8 +169,19 @@ fn named_file(option: &str, kind: &str, name: &str) -> Result<PathBuf, Fault> {
     if let Ok(file) = config_file(&format!("{kind}/{name}.yaml")) {
         return Ok(file);
     }
-    let known = config_file(kind).map(|folder| stems(&folder)).unwrap_or_default();
-    Err(Fault::input(format!("{option} {name}: neither a file nor a {kind} of config/{kind}: {}", known.join(", "))))
+    let known = files_of(kind).into_keys().collect::<Vec<_>>().join(", ");
+    Err(Fault::input(format!("{option} {name}: neither a file nor a {kind} of config/{kind}: {known}")))
+}
+
+/// All files of a kind by name, such as `viper` or `lidar/vlp16`. Of two of one name the first choice is there.
+pub(crate) fn files_of(kind: &str) -> BTreeMap<String, PathBuf> {
+    let mut files = BTreeMap::new();
+    for config in config_dirs() {
+        for (name, file) in named_files(&config.join(kind), "") {
+            files.entry(name).or_insert(file);
+        }
+    }
+    files
 }
 
 /// The ROS domain of the environment; 0 when it says nothing.
@@ -159,43 +201,69 @@ pub(crate) fn config_dir() -> Result<PathBuf, Fault> {
 /// A file or folder of the configuration.
 pub(crate) fn config_file(name: &str) -> Result<PathBuf, Fault> {
     let here = env::current_dir().unwrap_or_default();
-    let program = env::current_exe().unwrap_or_default();
-    let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
-    let mut files = roots(&here, &program, &prefixes).into_iter().map(|root| root.join("config").join(name));
-    let found = files.find(|file| file.exists());
+    let mut files = config_roots().into_iter().map(|root| root.join("config").join(name));
+    let found = files.find(|file| file.exists() || shipped::has(file));
     found.map(|file| short(&here, &file)).ok_or_else(|| {
         Fault::input(format!(
-            "config/{name}: found neither here, beside the program nor in a sourced ROS workspace; name the file, or \
-             run in the repository"
+            "config/{name}: found neither here, beside the program, in a sourced ROS workspace nor in the program; name \
+             the file"
         ))
     })
 }
 
+/// The folders of the configuration that are there, first choice first.
+pub(crate) fn config_dirs() -> Vec<PathBuf> {
+    let folders = config_roots().into_iter().map(|root| root.join("config"));
+    folders.filter(|folder| folder.is_dir() || shipped::has(folder)).collect()
+}
+
+fn config_roots() -> Vec<PathBuf> {
+    let here = env::current_dir().unwrap_or_default();
+    let program = env::current_exe().unwrap_or_default();
+    let prefixes = env::var_os("AMENT_PREFIX_PATH").unwrap_or_default();
+    roots(&here, &program, &prefixes)
+}
+
 /// Where folder `config` may be, first choice first: the current folder `here` and those above it, those above the
 /// `program` and the package that it is installed with, the sourced ROS workspaces (`prefixes`, as AMENT_PREFIX_PATH
-/// has them), where it was built.
+/// has them), where it was built, the program itself.
 fn roots(here: &Path, program: &Path, prefixes: &OsStr) -> Vec<PathBuf> {
     let above_program = program.ancestors().skip(1).flat_map(|folder| [folder.to_owned(), folder.join(SHARE)]);
     let sourced = env::split_paths(prefixes).map(|prefix| prefix.join(SHARE));
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    here.ancestors().map(Path::to_owned).chain(above_program).chain(sourced).chain([built]).collect()
+    let compiled_in = PathBuf::from(compiled::FOLDER);
+    here.ancestors().map(Path::to_owned).chain(above_program).chain(sourced).chain([built, compiled_in]).collect()
+}
+
+/// The whole path of a file that is told to people.
+pub(crate) fn whole(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
 fn short(here: &Path, file: &Path) -> PathBuf {
     file.strip_prefix(here).unwrap_or(file).to_owned()
 }
 
-fn stems(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let stem = |path: PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let mut stems: Vec<_> = entries.filter_map(|entry| stem(entry.path())).collect();
-    stems.sort();
-    stems
+/// The YAML files of a folder and of those in it, by their names without ending after `prefix`.
+fn named_files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files = Vec::new();
+    for path in entries.chain(shipped::entries(folder)) {
+        let Some(stem) = path.file_stem().and_then(OsStr::to_str) else { continue };
+        let name = format!("{prefix}{stem}");
+        if path.extension().is_none() {
+            files.extend(named_files(&path, &format!("{name}/")));
+        } else if path.extension().is_some_and(|extension| extension == "yaml") && input::is_file(&path) {
+            files.push((name, path));
+        }
+    }
+    files
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::roots;
+    use super::{compiled, named_files, roots};
+    use std::collections::BTreeSet;
     use std::ffi::OsStr;
     use std::path::Path;
 
@@ -205,6 +273,23 @@ mod tests {
         let place = |folder: &str| roots.iter().position(|root| root == Path::new(folder)).expect(folder);
         let order = ["/home/me", "/ws/lib/selene", "/ws/share/selene", "/opt/ros/jazzy/share/selene"].map(place);
         assert!(order.is_sorted(), "{roots:?}");
-        assert!(roots.last().is_some_and(|built| built.join("config/scenario/polar.yaml").is_file()));
+        let [.., built, compiled_in] = &roots[..] else { panic!("{roots:?}") };
+        assert!(built.join("config/scenario/polar.yaml").is_file());
+        assert_eq!(compiled_in, Path::new(compiled::FOLDER));
+    }
+
+    #[test]
+    fn files_have_the_name_that_they_are_asked_for_by() {
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
+        let mut named = named_files(&config.join("sensor"), "");
+        named.sort();
+        for name in ["imu", "lidar/vlp16"] {
+            let file = config.join(format!("sensor/{name}.yaml"));
+            assert!(named.contains(&(name.to_owned(), file)), "{named:?}");
+        }
+        crate::shipped::provide();
+        let compiled_in = named_files(&Path::new(compiled::FOLDER).join("config/sensor"), "");
+        let names = |files: Vec<(String, _)>| files.into_iter().map(|(name, _)| name).collect::<BTreeSet<_>>();
+        assert_eq!(names(compiled_in), names(named), "what is compiled in is what is there");
     }
 }

@@ -1,81 +1,190 @@
-//! What a person sees while a run goes on: simulated time, the real-time factor
-//! and the rate of each topic. On a terminal the lines are redrawn in place;
-//! elsewhere a plain line appears every few seconds.
+//! What a person sees while a run goes on: a few short lines with time, pace, distance, slip and images, and a bar where
+//! the end is known. On a terminal they are redrawn in place; elsewhere one short line comes every ten seconds. Rates of
+//! topics are told to who asks for them.
 
-use std::collections::BTreeMap;
-use std::io::IsTerminal;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use selene_base::SimTime;
 use selene_ros::bag::is_internal;
 
+use crate::bar::{self, PLAIN_LINE};
 use crate::meter::{Count, Meter};
+use crate::run_report::{Drive, RunReport};
+use crate::telling::Telling;
 
 /// How often the live lines are redrawn (wall time).
 const REDRAW: Duration = Duration::from_millis(250);
-/// How often a plain line appears (wall time).
-const PLAIN_LINE: Duration = Duration::from_secs(5);
+/// The pace is that of so much wall time at most.
+const PACE_SPAN: Duration = Duration::from_secs(10);
 /// The first rates come after this much simulated time.
 const FIRST_SPAN: SimTime = SimTime::from_nanos(500_000_000);
 /// Rates are means over at least this much simulated time.
 const RATE_SPAN: SimTime = SimTime::from_nanos(2_000_000_000);
-
 /// Lines longer than this would be cut on a usual terminal.
 const COLUMNS: usize = 78;
+/// With and without a known end.
+const BAR: &str = "[{bar:30}] {msg}";
+const SPINNER: &str = "{spinner} {msg}";
+/// Steps of the bar.
+const BAR_STEPS: u64 = 1000;
 
-/// Shows the progress of the run that `meter` counts, which goes on for `duration`, until `ended` is set.
-pub(crate) fn show(meter: &Meter, duration: Option<SimTime>, ended: &AtomicBool) {
-    let live = std::io::stderr().is_terminal();
-    let bar = if live { ProgressBar::new_spinner().with_style(style()) } else { ProgressBar::hidden() };
-    let mut rates = Rates::default();
-    let mut said = Instant::now();
-    while !ended.load(Ordering::Relaxed) {
-        std::thread::sleep(REDRAW);
-        let line = rates.update(meter, duration);
-        if live {
-            bar.set_message(format!("{line}\n{}", rates.lines()));
-            bar.tick();
-        } else if said.elapsed() >= PLAIN_LINE {
-            said = Instant::now();
-            eprintln!("{line} · {}", rates.text());
-        }
-    }
-    bar.finish_and_clear();
+/// A run that goes on.
+pub(crate) struct Progress<'a> {
+    /// Counts what it publishes.
+    pub(crate) meter: &'a Meter,
+    /// How its rovers drive, where that is known.
+    pub(crate) drive: Option<&'a RunReport>,
+    /// For how long it is to go on after it began, where that is known.
+    pub(crate) duration: Option<SimTime>,
+    /// How much is told.
+    pub(crate) telling: Telling,
 }
 
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+impl Progress<'_> {
+    /// Shows it until `ended` is set.
+    pub(crate) fn show(&self, ended: &AtomicBool) {
+        let live = bar::is_live(self.telling);
+        let template = if self.duration.is_some() { BAR } else { SPINNER };
+        let bar = bar::drawn(live, self.duration.map(|_| BAR_STEPS), template);
+        let (mut pace, mut rates, mut said) = (Pace::default(), Rates::default(), Instant::now());
+        while !ended.load(Ordering::Relaxed) {
+            std::thread::sleep(REDRAW);
+            let status = self.status(&mut pace);
+            rates.update(self.meter);
+            if live {
+                self.redraw(&bar, &status, &rates);
+            } else if said.elapsed() >= PLAIN_LINE {
+                said = Instant::now();
+                self.telling.note(self.plain(&status, &rates));
+            }
+        }
+        bar.finish_and_clear();
+    }
+
+    fn status(&self, pace: &mut Pace) -> Status {
+        let (began, now) = (self.meter.began(), self.meter.simulated());
+        Status {
+            began,
+            now,
+            duration: self.duration,
+            factor: pace.factor(began, now, Instant::now()),
+            drive: self.drive.map(RunReport::so_far),
+            images: images(&self.meter.counts()),
+        }
+    }
+
+    fn redraw(&self, bar: &ProgressBar, status: &Status, rates: &Rates) {
+        if let Some(share) = status.share() {
+            bar.set_position((share * BAR_STEPS as f64) as u64);
+        }
+        let mut message = format!("{}\n{}", status.time(), status.text());
+        if self.telling == Telling::Verbose {
+            message += &format!("\n{}", rates.lines());
+        }
+        bar.set_message(message);
+        bar.tick();
+    }
+
+    fn plain(&self, status: &Status, rates: &Rates) -> String {
+        let line = format!("{} · {}", status.time(), status.text());
+        if self.telling == Telling::Verbose { format!("{line}\n{}", rates.lines()) } else { line }
+    }
+}
+
+/// How far a run is at an instant.
+#[derive(Debug, Default)]
+struct Status {
+    /// Where it began: the scenario's start, or the checkpoint that it goes on from.
+    began: SimTime,
+    now: SimTime,
+    /// How long it goes on after it began, where that is known.
+    duration: Option<SimTime>,
+    /// Simulated over wall time.
+    factor: Option<f64>,
+    drive: Option<Drive>,
+    images: u64,
+}
+
+impl Status {
+    /// Part of the duration that is over, 0 to 1.
+    fn share(&self) -> Option<f64> {
+        let duration_s = self.duration?.secs_f64();
+        Some(if duration_s > 0.0 { ((self.now - self.began).secs_f64() / duration_s).clamp(0.0, 1.0) } else { 1.0 })
+    }
+
+    fn time(&self) -> String {
+        let of = self.duration.map(|all| format!(" of {:.0}", (self.began + all).secs_f64())).unwrap_or_default();
+        format!("{:.1}{of} s simulated", self.now.secs_f64())
+    }
+
+    fn text(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.factor.map(|factor| format!("real-time factor {factor:.2}")));
+        if let Some(Drive { distance_m, slip }) = self.drive {
+            parts.push(format!("{distance_m:.2} m driven"));
+            parts.extend(slip.map(|slip| format!("slip {:.1} %", 100.0 * slip)));
+        }
+        if self.images > 0 {
+            parts.push(format!("{} images", self.images));
+        }
+        if parts.is_empty() { "getting ready".to_owned() } else { parts.join(" · ") }
+    }
+}
+
+/// Images of cameras so far.
+fn images(counts: &BTreeMap<String, Count>) -> u64 {
+    let of_cameras = counts.iter().filter(|(topic, _)| topic.ends_with("/image_raw"));
+    of_cameras.map(|(_, count)| count.messages).sum()
+}
+
+/// The pace of the last while. Start-up is not counted, since no simulated time passes in it.
+#[derive(Default)]
+struct Pace {
+    seen: VecDeque<(Instant, SimTime)>,
+}
+
+impl Pace {
+    /// Simulated over wall time of the last while in a run that began at `began`; none before there are two instants.
+    fn factor(&mut self, began: SimTime, simulated: SimTime, now: Instant) -> Option<f64> {
+        if self.seen.back().is_some_and(|(_, last)| simulated < *last) {
+            // The world was reset.
+            self.seen.clear();
+        }
+        if simulated > began {
+            self.seen.push_back((now, simulated));
+        }
+        while self.seen.len() > 2 && self.seen.front().is_some_and(|(at, _)| now.duration_since(*at) > PACE_SPAN) {
+            self.seen.pop_front();
+        }
+        let (at, from) = self.seen.front()?;
+        let wall_s = now.duration_since(*at).as_secs_f64();
+        (wall_s > 0.0).then(|| (simulated - *from).secs_f64() / wall_s)
+    }
 }
 
 /// Rates over the last while.
 #[derive(Default)]
 struct Rates {
-    /// When time began to pass.
-    begun: Option<Instant>,
     since: SimTime,
     counts: BTreeMap<String, Count>,
     hertz: BTreeMap<String, f64>,
 }
 
 impl Rates {
-    fn update(&mut self, meter: &Meter, duration: Option<SimTime>) -> String {
+    fn update(&mut self, meter: &Meter) {
         let (began, now) = (meter.began(), meter.simulated());
         if self.since < began || self.since > now {
             // Another run's time comes before, or the world was reset.
-            (self.since, self.counts, self.begun) = (began, meter.counts(), None);
-        }
-        if now > began && self.begun.is_none() {
-            self.begun = Some(Instant::now());
+            (self.since, self.counts) = (began, meter.counts());
         }
         let span = now - self.since;
         if span >= RATE_SPAN || (self.hertz.is_empty() && span >= FIRST_SPAN) {
             self.measure(meter.counts(), span.secs_f64());
             self.since = now;
         }
-        let wall_s = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-        line(Span { began, now, duration }, wall_s)
     }
 
     fn measure(&mut self, counts: BTreeMap<String, Count>, span_s: f64) {
@@ -94,12 +203,6 @@ impl Rates {
         alive.map(|(name, hertz)| format!("{} {hertz:.0}", short(name))).collect()
     }
 
-    /// The rates in one line.
-    fn text(&self) -> String {
-        let each = self.each();
-        if each.is_empty() { "no messages yet".to_owned() } else { format!("Hz: {}", each.join(", ")) }
-    }
-
     /// The rates in lines of at most `COLUMNS`.
     fn lines(&self) -> String {
         let mut lines = vec!["Hz".to_owned()];
@@ -116,23 +219,6 @@ impl Rates {
     }
 }
 
-/// The simulated time that a run went through.
-struct Span {
-    /// Where it began: the scenario's start, or the checkpoint that it goes on from.
-    began: SimTime,
-    now: SimTime,
-    /// How long it goes on after it began, where that is known.
-    duration: Option<SimTime>,
-}
-
-/// Where the clock stands and where it will end, and how fast this run came there.
-fn line(span: Span, wall_s: f64) -> String {
-    let Span { began, now, duration } = span;
-    let of = duration.map(|all| format!(" of {:.0}", (began + all).secs_f64())).unwrap_or_default();
-    let factor = if now > began { wall_s / (now - began).secs_f64() } else { 0.0 };
-    format!("simulated {:.1}{of} s · real-time factor {factor:.2} (wall/simulated)", now.secs_f64())
-}
-
 /// The topic without what most of them share.
 fn short(topic: &str) -> &str {
     topic.trim_start_matches('/').trim_end_matches("/image_raw")
@@ -140,11 +226,15 @@ fn short(topic: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Meter, Rates, Span, line};
-    use selene_base::SimTime;
+    use super::{Count, Drive, Meter, Pace, Progress, Rates, SimTime, Status, Telling, images};
     use selene_ros::in_process::InProcess;
     use std::collections::BTreeMap;
     use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    fn at(time_s: f64) -> SimTime {
+        SimTime::from_secs_f64(time_s)
+    }
 
     fn counts(messages: u64) -> BTreeMap<String, Count> {
         let count = |messages| Count { messages, bytes: 0, refused: 0 };
@@ -152,24 +242,67 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
-        let mut rates = Rates::default();
-        rates.measure(counts(100), 1.0);
-        rates.measure(counts(500), 2.0);
-        assert_eq!(rates.text(), "Hz: imu/data 200");
-        assert_eq!(rates.lines(), "Hz · imu/data 200");
+    fn a_status_is_two_short_lines() {
+        let drive = Some(Drive { distance_m: 2.414, slip: Some(0.041) });
+        let (began, duration) = (SimTime::ZERO, Some(at(60.0)));
+        let status = Status { began, now: at(12.34), duration, factor: Some(1.02), drive, images: 312 };
+        assert_eq!(status.time(), "12.3 of 60 s simulated");
+        assert_eq!(status.text(), "real-time factor 1.02 · 2.41 m driven · slip 4.1 % · 312 images");
+        assert!(status.share().is_some_and(|share| (share - 12.34 / 60.0).abs() < 1e-9));
+        let standing = Status { drive: Some(Drive { distance_m: 0.0, slip: None }), ..Status::default() };
+        assert_eq!((standing.time().as_str(), standing.share()), ("0.0 s simulated", None));
+        assert_eq!(standing.text(), "0.00 m driven");
+        assert_eq!(Status::default().text(), "getting ready");
+        assert_eq!(Status { duration: Some(SimTime::ZERO), ..Status::default() }.share(), Some(1.0));
+    }
+
+    #[test]
+    fn the_pace_is_simulated_over_wall_time_without_what_was_before() {
+        let begin = Instant::now();
+        let after = |wall_s| begin + Duration::from_secs(wall_s);
+        let mut pace = Pace::default();
+        let mut factor = |simulated_s, wall_s| pace.factor(at(100.0), at(simulated_s), after(wall_s));
+        // Start-up, then a run that is resumed at 100 s and goes at twice real time.
+        assert_eq!(factor(100.0, 0), None);
+        assert_eq!(factor(101.0, 30), None);
+        assert_eq!(factor(109.0, 34), Some(2.0));
+        // It stands: what is long ago counts no more.
+        assert_eq!(factor(109.0, 40), Some(0.8));
+        assert_eq!(factor(109.0, 50), Some(0.0));
+        // A reset.
+        let mut factor = |simulated_s, wall_s| pace.factor(SimTime::ZERO, at(simulated_s), after(wall_s));
+        assert_eq!(factor(1.0, 51), None);
+        assert_eq!(factor(2.0, 52), Some(1.0));
     }
 
     #[test]
     fn a_resumed_run_counts_from_its_checkpoint() {
-        let at = SimTime::from_secs_f64;
-        let told = line(Span { began: at(5.0), now: at(7.0), duration: Some(at(6.0)) }, 1.0);
-        assert_eq!(told, "simulated 7.0 of 11 s · real-time factor 0.50 (wall/simulated)");
+        let status = Status { began: at(5.0), now: at(7.0), duration: Some(at(6.0)), ..Status::default() };
+        assert_eq!(status.time(), "7.0 of 11 s simulated");
+        assert!(status.share().is_some_and(|share| (share - 1.0 / 3.0).abs() < 1e-9));
         let meter = Meter::new(Arc::new(InProcess::new())).beginning_at(at(5.0));
-        let (mut rates, told) = (Rates::default(), "simulated 5.0 of 11 s · real-time factor 0.00 (wall/simulated)");
-        assert_eq!(rates.update(&meter, Some(at(6.0))), told);
+        let progress = Progress { meter: &meter, drive: None, duration: Some(at(6.0)), telling: Telling::Usual };
+        let begun = progress.status(&mut Pace::default());
+        assert_eq!((begun.time().as_str(), begun.factor), ("5.0 of 11 s simulated", None));
         // Rates are of what this run has sent, in its own time.
+        let mut rates = Rates::default();
+        rates.update(&meter);
         assert_eq!(rates.since, at(5.0));
+    }
+
+    #[test]
+    fn images_are_those_of_cameras() {
+        let topics = ["/navcam/image_raw", "/hazcam/image_raw", "/navcam/camera_info", "/navcam/depth"];
+        let counts = topics.map(|topic| (topic.to_owned(), Count { messages: 4, bytes: 0, refused: 0 }));
+        assert_eq!(images(&counts.into()), 8);
+    }
+
+    #[test]
+    fn rates_are_of_the_last_span_and_silent_topics_are_left_out() {
+        let mut rates = Rates::default();
+        rates.measure(counts(100), 1.0);
+        rates.measure(counts(500), 2.0);
+        assert_eq!(rates.lines(), "Hz · imu/data 200");
     }
 
     #[test]

@@ -59,6 +59,18 @@ struct KeptRover {
     path: Series<[f64; 3]>,
     /// Time and, for each wheel, slip ratio, sinkage [m] and rate [rad/s].
     wheels: Series<(SimTime, Vec<[f64; 3]>)>,
+    /// Where it was last, map x, y [m], and how far it has come [m].
+    at_m: Option<[f64; 2]>,
+    way_m: f64,
+}
+
+/// How rovers drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Drive {
+    /// Way of all of them since the run began or was reset, m in the plane.
+    pub(crate) distance_m: f64,
+    /// Mean of the slip ratio's size over the wheels that turn now; none while none does.
+    pub(crate) slip: Option<f64>,
 }
 
 impl RunReport {
@@ -72,6 +84,8 @@ impl RunReport {
             stills: Series::new(STILLS / rovers.len().max(1)),
             path: Series::new(INSTANTS / rovers.len().max(1)),
             wheels: Series::new(INSTANTS / rovers.len().max(1)),
+            at_m: None,
+            way_m: 0.0,
         };
         let kept = Kept {
             first_ruts: ruts.clone(),
@@ -167,15 +181,29 @@ impl RunReport {
         PathPicture { title: run.to_owned(), ground, sun: kept.sun, tracks }
     }
 
+    /// How far the rovers have come, and how their wheels slip now.
+    pub(crate) fn so_far(&self) -> Drive {
+        let kept = locked(&self.kept);
+        let newest = kept.rovers.iter().filter_map(|rover| rover.wheels.iter().last());
+        let wheels: Vec<[f64; 3]> = newest.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
+        Drive { distance_m: kept.rovers.iter().map(|rover| rover.way_m).sum(), slip: mean_slip(&wheels) }
+    }
+
     /// Mean of the slip ratio's size over the wheels that turn, and the deepest sinkage of any [m].
     pub(crate) fn slip_and_sinkage(&self) -> (f64, f64) {
         let kept = locked(&self.kept);
         let instants = kept.rovers.iter().flat_map(|rover| rover.wheels.iter());
         let all: Vec<[f64; 3]> = instants.flat_map(|(_, wheels)| wheels.iter().copied()).collect();
-        let turning = all.iter().filter(|[_, _, rate_rad_s]| rate_rad_s.abs() > TURNING_RAD_S);
-        let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), [slip, ..]| (sum + slip.abs(), count + 1.0));
-        (sum / f64::max(count, 1.0), all.iter().map(|[_, sinkage_m, _]| *sinkage_m).fold(0.0, f64::max))
+        let deepest_m = all.iter().map(|[_, sinkage_m, _]| *sinkage_m).fold(0.0, f64::max);
+        (mean_slip(&all).unwrap_or(0.0), deepest_m)
     }
+}
+
+/// Mean of the slip ratio's size over the wheels (slip ratio, sinkage, rate) that turn; none where none does.
+fn mean_slip(wheels: &[[f64; 3]]) -> Option<f64> {
+    let turning = wheels.iter().filter(|[_, _, rate_rad_s]| rate_rad_s.abs() > TURNING_RAD_S);
+    let (sum, count) = turning.fold((0.0, 0.0), |(sum, count), [slip, ..]| (sum + slip.abs(), count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }
 
 fn wheel_tracks(of: &RoverSetup, rover: &KeptRover) -> Vec<WheelTrack> {
@@ -204,7 +232,7 @@ impl Listener<'_> {
     fn truth(&self, number: usize, rover: &RoverSetup) -> Result<[Subscription; 2], TransportError> {
         let take_odometry = move |kept: &mut Kept, odometry: nav_msgs::Odometry| {
             let pose = pose(&odometry.pose.pose);
-            kept.rovers[number].path.push([pose.translation.x, pose.translation.y, frames::yaw_rad(&pose)]);
+            kept.rovers[number].moved_to([pose.translation.x, pose.translation.y], frames::yaw_rad(&pose));
         };
         let take_wheels = move |kept: &mut Kept, wheels: selene_msgs::WheelStates| {
             let each =
@@ -327,7 +355,16 @@ impl Kept {
             rover.stills.clear();
             rover.path.clear();
             rover.wheels.clear();
+            (rover.at_m, rover.way_m) = (None, 0.0);
         }
+    }
+}
+
+impl KeptRover {
+    fn moved_to(&mut self, [x, y]: [f64; 2], yaw_rad: f64) {
+        let from = self.at_m.replace([x, y]);
+        self.way_m += from.map_or(0.0, |[from_x, from_y]| (x - from_x).hypot(y - from_y));
+        self.path.push([x, y, yaw_rad]);
     }
 }
 
@@ -343,8 +380,18 @@ fn locked(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
 
 #[cfg(test)]
 mod tests {
-    use super::{spread, sweep};
+    use super::{KeptRover, Series, mean_slip, spread, sweep};
     use selene_ros::sensor_msgs::{PointCloud2, PointField};
+
+    #[test]
+    fn the_way_adds_up_and_only_turning_wheels_slip() {
+        let mut rover =
+            KeptRover { stills: Series::new(2), path: Series::new(2), wheels: Series::new(2), at_m: None, way_m: 0.0 };
+        [[5.0, 5.0], [8.0, 9.0], [8.0, 8.0]].map(|at_m| rover.moved_to(at_m, 0.0));
+        assert_eq!(rover.way_m, 6.0);
+        assert_eq!(mean_slip(&[[-0.2, 0.0, 1.0], [0.4, 0.0, -1.0], [0.9, 0.0, 0.001]]), Some((0.2 + 0.4) / 2.0));
+        assert_eq!(mean_slip(&[[0.9, 0.0, 0.0]]), None);
+    }
 
     #[test]
     fn tiles_are_spread_over_the_whole_run() {

@@ -10,6 +10,7 @@ use selene_simulation::{Ending, HoldReport, Outcome, PaceReport, SimulationOptio
 
 use crate::fault::Fault;
 use crate::meter::{Count, Meter};
+use crate::places;
 use crate::traffic::Traffic;
 
 /// How a run ended: with an outcome, a fault, or both where a sensor failed.
@@ -84,11 +85,11 @@ impl Summary {
     pub(crate) fn saved(&mut self, options: &SimulationOptions) {
         let saved = options.save_ruts.as_ref().and_then(|file| Some((file, std::fs::metadata(file).ok()?.len())));
         if let Some((file, bytes)) = saved {
-            self.row("ruts", format!("{}: {}", file.display(), size(bytes)));
+            self.row("ruts", format!("{}: {}", places::whole(file).display(), size(bytes)));
         }
         if let Some(checkpoints) = &options.checkpoints {
             let last = file_at(&checkpoints.folder, self.simulated);
-            self.row("last checkpoint", last.display().to_string());
+            self.row("last checkpoint", places::whole(&last).display().to_string());
         }
     }
 
@@ -122,11 +123,11 @@ impl Display for Summary {
 }
 
 fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
-    let factor = outcome.wall_s / (outcome.simulated - outcome.since).secs_f64().max(1e-9);
+    let factor = (outcome.simulated - outcome.since).secs_f64() / outcome.wall_s.max(1e-9);
     let distance = |(name, m): &(String, f64)| ("distance", format!("{name}: {m:.2} m"));
     let mut figures = vec![
         ("wall", format!("{:.3} s", outcome.wall_s)),
-        ("real-time factor", format!("{factor:.3} (wall/simulated)")),
+        ("real-time factor", format!("{factor:.3} (simulated over wall)")),
     ];
     figures.extend(pace(&outcome.pace).map(|told| ("pace", told)));
     figures.extend(holds(&outcome.holds).into_iter().map(|told| ("lockstep", told)));
@@ -183,7 +184,7 @@ fn ending(ending: Ending) -> &'static str {
 pub(crate) fn bag_holds(bag: &BagSummary) -> String {
     let messages: u64 = bag.messages.values().sum();
     let files = if bag.files > 1 { format!(" in {} files", bag.files) } else { String::new() };
-    format!("{}: {messages} messages, {}{files}", bag.directory.display(), size(bag.bytes))
+    format!("{}: {messages} messages, {}{files}", places::whole(&bag.directory).display(), size(bag.bytes))
 }
 
 /// Bytes as one reads them.

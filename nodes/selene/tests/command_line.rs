@@ -4,7 +4,7 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use common::{assert_refused, folder, repository, run, selene, text};
 use selene_base::input::parse_yaml;
@@ -27,10 +27,15 @@ fn every_command_has_a_help_page_with_an_example() {
         "bench",
         "fit",
         "validate",
+        "list",
+        "schema",
+        "completions",
+        "man",
     ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
     let bags = ["info", "verify", "play", "rerender"].map(|what| vec!["bag", what]);
-    let rigs = rigs.into_iter().chain([vec!["calibrate", "camera"], vec!["study", "heading"]]).chain(bags);
+    let others = [vec!["calibrate", "camera"], vec!["study", "heading"], vec!["new", "scenario"]];
+    let rigs = rigs.into_iter().chain(others).chain(bags);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {
         arguments.push("--help");
@@ -257,6 +262,141 @@ fn an_installed_program_finds_the_configuration_beside_it_or_in_a_sourced_worksp
         assert!(found.status.success(), "{}", text(&found.stderr));
     }
     assert_refused(&rig(built, Path::new("/nowhere")), &["--soil installed", "config/soil", "lunar"]);
+}
+
+/// The program called in another folder than the repository.
+fn alone(folder: &Path, arguments: &[&str]) -> Output {
+    let program = folder.join("selene");
+    if !program.exists() {
+        std::fs::hard_link(env!("CARGO_BIN_EXE_selene"), &program).expect("a link");
+    }
+    Command::new(program).current_dir(folder).args(arguments).env_remove("SELENE_DATA").output().expect("starts")
+}
+
+#[test]
+fn a_new_scenario_runs_as_it_is_written_and_is_never_replaced() {
+    let folder = folder("new");
+    let output = alone(&folder, &["new", "scenario", "mine", "--rover", "sorato", "--site", "mare"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let file = folder.join("mine.yaml");
+    assert!(text(&output.stdout).contains(&*file.to_string_lossy()), "{}", text(&output.stdout));
+    let written = std::fs::read_to_string(&file).expect("a scenario");
+    for part in ["site: mare", "file: sorato", "  - sorato_front", "# seed: 1"] {
+        assert!(written.contains(part), "{part} is missing in: {written}");
+    }
+    assert_refused(&alone(&folder, &["new", "scenario", "mine.yaml"]), &["mine.yaml: is there already"]);
+    assert_eq!(std::fs::read_to_string(&file).expect("still there"), written);
+    assert_refused(&alone(&folder, &["new", "scenario", "other", "--rover", "none"]), &["--rover none", "viper"]);
+    let explained = alone(&folder, &["check", "mine.yaml", "--explain"]);
+    let told = text(&explained.stdout);
+    for part in ["mine.yaml: Scenario, OK", "gravity_m_s2: 1.62   (default)", "sensors: sorato_front"] {
+        assert!(told.contains(part), "{part} is missing in: {told}{}", text(&explained.stderr));
+    }
+}
+
+#[test]
+fn everything_that_can_be_named_is_listed_with_a_line() {
+    let told = text(&run(&["list"]).stdout);
+    let of = |name: &str| told.lines().find(|line| line.trim_start().starts_with(&format!("{name} "))).expect("listed");
+    assert!(of("polar").contains("The default scenario: VIPER drives a short loop"), "{told}");
+    assert!(of("mare").contains("A made-up plain of a mare"), "{told}");
+    assert!(of("lidar/vlp16").len() > 20 && of("grc1").len() > 10, "{told}");
+    let soils = text(&run(&["list", "soils"]).stdout);
+    assert!(soils.contains("lunar") && !soils.contains("viper "), "{soils}");
+    assert_refused(&run(&["list", "planets"]), &["planets", "scenarios, rovers, sites, soils, sensors"]);
+}
+
+#[test]
+fn schemas_completions_and_manual_pages_are_printed_or_written() {
+    let schema: serde_json::Value = serde_json::from_slice(&run(&["schema", "soil"]).stdout).expect("JSON");
+    assert_eq!(schema["required"], serde_json::json!(["name", "law"]));
+    for (shell, part) in [("bash", "complete"), ("zsh", "#compdef selene"), ("fish", "complete -c selene")] {
+        assert!(text(&run(&["completions", shell]).stdout).contains(part), "{shell}");
+    }
+    assert!(text(&run(&["man"]).stdout).contains(".TH selene 1"));
+    let folder = folder("pages");
+    let [pages, schemas] = ["man", "schema"].map(|name| folder.join(name));
+    for (command, out) in [("man", &pages), ("schema", &schemas)] {
+        // Twice: what was written before is replaced.
+        for _ in 0..2 {
+            let output = run(&[command, "--out", &out.to_string_lossy()]);
+            assert!(output.status.success(), "{}", text(&output.stderr));
+        }
+    }
+    assert!(pages.join("selene-new-scenario.1").is_file() && schemas.join("site.json").is_file());
+    std::fs::write(schemas.join("rover.json"), "{\"mine\": 1}\n").expect("written");
+    let refused = run(&["schema", "rover", "--out", &schemas.to_string_lossy()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("is no JSON Schema"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn values_of_a_scenario_are_replaced_on_the_command_line() {
+    let hash = |more: &[&str]| {
+        let output = run(&[&["hash", "sorato", "--for", "0.05"][..], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let usual = hash(&[]);
+    assert_eq!(usual, hash(&["--set", "seed=1", "--set", "rover.yaw_deg=0"]));
+    assert_eq!(hash(&["--seed", "5"]), hash(&["--set", "seed=5"]));
+    assert_ne!(usual, hash(&["--set", "gravity_m_s2=9.81"]));
+    assert_ne!(usual, hash(&["--soil", "rigid"]));
+    let refused = |more: &[&str], parts: &[&str]| {
+        assert_refused(&run(&[&["hash", "sorato", "--for", "0.05"][..], more].concat()), parts);
+    };
+    refused(&["--set", "gravity"], &["--set", "KEY=VALUE"]);
+    refused(&["--set", "gravity_m_s2=99"], &["gravity_m_s2", "0 to 30", "with the values of --set"]);
+    refused(&["--set", "gravty=1.6"], &["gravty"]);
+    refused(&["--set", "seed.x=1"], &["--set seed.x", "in the value 1"]);
+    refused(&["--soil", "mud"], &["--soil mud", "lunar"]);
+}
+
+#[test]
+fn all_keys_at_fault_are_told_at_once() {
+    let folder = folder("keys");
+    let file = folder.join("mine.yaml");
+    std::fs::write(&file, "sit: polar\nrover: {x: 1}\nsoil: lunar\n").expect("written");
+    let name = file.to_string_lossy();
+    for command in [&["check", &name][..], &["hash", &name, "--for", "1"]] {
+        let parts = ["`sit` is unknown", "`site` is missing", "`rover.x` is unknown", "`rover.file` is missing"];
+        assert_refused(&run(command), &parts);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure_and_nothing_has_colours() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let output = selene(&["list"]).stdout(full).output().expect("starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("standard output cannot be written"), "{}", text(&output.stderr));
+    for arguments in [&["list"][..], &["run", "no/such.yaml"], &["--help"]] {
+        let output = run(arguments);
+        assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_run_says_what_it_does_and_where_to_look_unless_it_is_to_be_quiet() {
+    let folder = folder("told");
+    let out = folder.join("out");
+    let drive = ["run", "sorato", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "0.2", "--out"];
+    let told = |more: &[&str]| {
+        let output = run(&[&drive[..], &[&*out.to_string_lossy()], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (summary, before) = told(&[]);
+    for part in ["tracing on: ", "as fast as it goes until 0.2 s", "no topics outside this process"] {
+        assert!(before.contains(part), "{part} is missing in: {before}");
+    }
+    let picture = out.join("path.png").display().to_string();
+    assert!(summary.contains(&picture) && summary.contains("(simulated over wall)"), "{summary}");
+    assert!(before.lines().all(|line| line.chars().count() < 200 + picture.len()), "{before}");
+    let (summary, before) = told(&["--quiet"]);
+    assert!(summary.contains(&picture) && !before.contains("tracing on"), "{before}");
+    assert_refused(&run(&["run", "--quiet", "--verbose"]), &["--quiet", "--verbose"]);
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl RunDiagnostics {
 
     fn of_simulation(&mut self, snapshot: &Snapshot, load: &Load) -> Diagnostics {
         let (wall, simulated) = std::mem::replace(&mut self.since, (Instant::now(), snapshot.time));
-        let factor = wall.elapsed().as_secs_f64() / (snapshot.time - simulated).secs_f64();
+        let factor = (snapshot.time - simulated).secs_f64() / wall.elapsed().as_secs_f64().max(1e-9);
         let (waiting, refused) = load.changes;
         let now = [load.pace.forgiven, load.maps.refused, refused];
         let before = std::mem::replace(&mut self.before, now);

@@ -22,7 +22,7 @@ pub(crate) struct ChildRun {
 }
 
 impl ChildRun {
-    pub(crate) fn real_time_factor(&self) -> f64 {
+    pub(crate) fn wall_over_simulated(&self) -> f64 {
         self.wall_s / self.simulated_s
     }
 }

@@ -1,5 +1,5 @@
-//! The figures that Selene is held to, each beside what is asked of it. Real-time factors are wall time over
-//! simulated time.
+//! The figures that Selene is held to, each beside what is asked of it. Figures with `_rtf` in their
+//! names are wall over simulated time, the inverse of the real-time factor that the program tells.
 
 mod child;
 mod console;
@@ -228,10 +228,10 @@ fn choose(names: &[String]) -> Result<Vec<(Name, &'static str, &'static str, Ask
 fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, BenchError> {
     let of_hour = |of: fn(Hour) -> f64| measured.hour.map_or(f64::NAN, of);
     Ok(match name {
-        Name::ViperScm2cmRtf => physics::real_time_factor(setting)?,
-        Name::ViperScm1cmRtf => physics::fine_real_time_factor(setting)?,
+        Name::ViperScm2cmRtf => physics::wall_over_simulated(setting)?,
+        Name::ViperScm1cmRtf => physics::fine_wall_over_simulated(setting)?,
         Name::ScmWithBulldozingOverWithout => physics::bulldozing_over_without(setting)?,
-        Name::CuriosityRocksRtf => physics::rocks_real_time_factor(setting)?,
+        Name::CuriosityRocksRtf => physics::rocks_wall_over_simulated(setting)?,
         Name::VehiclesPerCore => physics::vehicles_per_core(setting)?,
         Name::DustOverhead => physics::dust_overhead(setting)?,
         Name::HourStepDrift => of_hour(|hour| hour.step_drift),
@@ -244,7 +244,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Site20kmMemoryBytes => measured.drive(setting)?.memory_bytes,
         Name::TerrainStallS => measured.drive(setting)?.stall_s,
         Name::DriveFrameDrift => measured.drive(setting)?.frame_drift,
-        Name::DefaultScenarioRtf => child::run_once(&mut measured.child, setting)?.real_time_factor(),
+        Name::DefaultScenarioRtf => child::run_once(&mut measured.child, setting)?.wall_over_simulated(),
         Name::FirstImageS => child::run_once(&mut measured.child, setting)?.first_image_s,
         Name::BinaryBytes => child::binary_bytes(setting)?,
         Name::PeakMemoryBytes => child::run_once(&mut measured.child, setting)?.peak_memory_bytes,
@@ -252,8 +252,8 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Image640x360P99S => latency::p99_s(setting)?,
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
-        Name::LidarVlp16Rtf => lidar::vlp16_real_time_factor(setting)?,
-        Name::LidarHdl32eRtf => lidar::hdl32e_real_time_factor(setting)?,
+        Name::LidarVlp16Rtf => lidar::vlp16_wall_over_simulated(setting)?,
+        Name::LidarHdl32eRtf => lidar::hdl32e_wall_over_simulated(setting)?,
         Name::LidarOs1FiveRaysOverOne => lidar::five_rays_over_one(setting)?,
         Name::TenVipers2cmRtf => convoy::ten_vipers(setting)?,
         Name::SharedVehicles5cm => convoy::shared_vehicles(setting)?,

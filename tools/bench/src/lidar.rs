@@ -19,13 +19,13 @@ const MEASURED: Duration = Duration::from_secs(3);
 const SEED: u64 = 1;
 
 /// Wall time of a VLP-16's scan at 10 Hz over its period.
-pub(crate) fn vlp16_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
-    real_time_factor(setting, "vlp16")
+pub(crate) fn vlp16_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
+    wall_over_simulated(setting, "vlp16")
 }
 
 /// The same of an HDL-32E.
-pub(crate) fn hdl32e_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
-    real_time_factor(setting, "hdl32e")
+pub(crate) fn hdl32e_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
+    wall_over_simulated(setting, "hdl32e")
 }
 
 /// Time of an OS1-128's scan of 2048 columns with five rays a beam over that with one.
@@ -36,7 +36,7 @@ pub(crate) fn five_rays_over_one(setting: &Setting) -> Result<f64, BenchError> {
     Ok(scan_s(setting, five)? / scan_s(setting, one)?)
 }
 
-fn real_time_factor(setting: &Setting, name: &str) -> Result<f64, BenchError> {
+fn wall_over_simulated(setting: &Setting, name: &str) -> Result<f64, BenchError> {
     let spec = preset(setting, name)?;
     let rate_hz = spec.rate_hz;
     Ok(scan_s(setting, spec)? * rate_hz)

@@ -34,12 +34,12 @@ pub(crate) const ROVER: EntityId = EntityId(1);
 
 /// Wall time over simulated time of the default scenario's world, whose nodes are 2 cm
 /// apart.
-pub(crate) fn real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+pub(crate) fn wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     run(start(setting.scenario("polar")?)?, DURATION)
 }
 
 /// The same on nodes 1 cm apart: the same surface, resampled around the start.
-pub(crate) fn fine_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+pub(crate) fn fine_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     const SPACING_M: f64 = 0.01;
     let scenario = setting.scenario("polar")?;
     let coarse = Clipmap::at(&Arc::new(scenario.terrain().map_err(BenchError::new)?), [0, 0]);
@@ -66,7 +66,7 @@ pub(crate) fn bulldozing_over_without(setting: &Setting) -> Result<f64, BenchErr
 }
 
 /// Wall time over simulated time of Curiosity among six loose rocks.
-pub(crate) fn rocks_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
+pub(crate) fn rocks_wall_over_simulated(setting: &Setting) -> Result<f64, BenchError> {
     run(start(setting.scenario("curiosity_rocks")?)?, ROCKS_DURATION)
 }
 

@@ -13,7 +13,7 @@ const APART_M: f64 = 12.0;
 /// Simulated seconds.
 const DURATION_S: &str = "10";
 
-/// Real-time factor of ten VIPERs on 2 cm in two processes that exchange every heartbeat, over that in one.
+/// Wall over simulated time of ten VIPERs on 2 cm in two processes that exchange every heartbeat, over that in one.
 pub(crate) fn two_over_one(setting: &Setting) -> Result<f64, BenchError> {
     let folder = std::env::temp_dir().join(format!("selene-bench-shared-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(BenchError::new)?;
@@ -72,11 +72,12 @@ fn start(setting: &Setting, file: &Path, own: Option<&String>) -> Result<Child, 
     started.map_err(|error| BenchError::new(format!("a simulation cannot be started: {error}")))
 }
 
-/// Wall time over simulated time of a process, as its summary has it.
+/// Wall over simulated time of a process: the inverse of the real-time factor in its summary.
 fn factor(process: Child) -> Result<f64, BenchError> {
     let output = process.wait_with_output().map_err(BenchError::new)?;
     let said = String::from_utf8_lossy(&output.stdout);
     let line = said.lines().find_map(|line| line.trim().strip_prefix("real-time factor"));
     let factor = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    factor.filter(|_| output.status.success()).ok_or_else(|| BenchError::new(format!("a simulation failed: {said}")))
+    let wall_over_simulated = factor.filter(|_| output.status.success()).map(|factor: f64| 1.0 / factor);
+    wall_over_simulated.ok_or_else(|| BenchError::new(format!("a simulation failed: {said}")))
 }

@@ -11,6 +11,7 @@ use super::{DeviceArgs, NetworkArgs, WorldArgs};
 pub(super) const CHECK_EXAMPLES: &str = "Examples:
   selene check config/*/*.yaml urdf/viper/viper.urdf
   selene check config/scenario/hadley.yaml --data DIR
+  selene check mine.yaml --explain    every value of a scenario, also those that its file leaves out
 
 What a file is, is told by its content. A file that is refused is told with its line, the value and what is allowed; \
 the exit status is then 2.";
@@ -24,6 +25,9 @@ pub(crate) struct CheckArgs {
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Tell every value of a scenario, and which of them its file leaves out
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 pub(super) const FIT_EXAMPLES: &str = "Example:
@@ -54,10 +58,11 @@ pub(crate) struct FitArgs {
 }
 
 pub(super) const VALIDATE_EXAMPLES: &str = "Examples:
-  selene validate --out docs    writes docs/validation.md and docs/images/validation_*.png
-  selene validate --json        the figures beside what is asked of them
+  selene validate               the figures beside what is asked of them; nothing is written
+  selene validate --out docs    also writes docs/validation.md and docs/images/validation_*.png
+  selene validate --json        the figures as JSON
 
-Selene has the means of the measured wheels and the reference curves. Trials one by one are read from DIR/wheel where \
+The exit status is 1 when a figure is not met. Selene has the means of the measured wheels and the reference curves. Trials one by one are read from DIR/wheel where \
 --data DIR has that folder, other curves from --reference.";
 
 /// `selene validate`.
@@ -69,10 +74,10 @@ pub(crate) struct ValidateArgs {
     /// Folder with peers' reference curves [default: the environment's SELENE_REFERENCE, else Selene's own]
     #[arg(long, value_name = "DIR")]
     pub(crate) reference: Option<PathBuf>,
-    /// Folder for validation.md and images/
-    #[arg(long, value_name = "DIR", default_value = "docs")]
-    pub(crate) out: PathBuf,
-    /// Print the figures as JSON; nothing is written
+    /// Folder for validation.md and images/ [default: nothing is written]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -166,7 +171,7 @@ pub(super) const BENCH_EXAMPLES: &str = "Examples:
 Figures: viper_scm_2cm_rtf, viper_scm_1cm_rtf, curiosity_rocks_rtf, vehicles_per_core, hour_step_drift (an hour on 5 cm in \
 2 ms steps), rut_bytes_per_node, rut_other_bytes_per_node (what memory grows by beside the ruts), cpu_rays_per_s, rays_per_s_flat, tile_256m_s, height_queries_per_s, site_20km_memory_bytes, terrain_stall_s, drive_frame_drift (5 km of ground), default_scenario_rtf, first_image_s, binary_bytes, peak_memory_bytes, console_ten_clients_cost (ten pages at its console), \
 ten_vipers_2cm_rtf (one world), shared_vehicles_5cm (of one world, in real time), two_process_rtf (one world in two processes \
-over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), lidar_vlp16_rtf, lidar_hdl32e_rtf, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s. Real-time factors are wall time over simulated time: below 1 is faster than real time.";
+over one), free_ground_drift_m, free_pose_drift_m (two processes with --free and one, apart at the end), world_clone_s, checkpoint_s, resume_s (after 100 m), image_640x360_p99_s, cpu_camera_640x360_fps, image_pipeline_over_tracing (every stage of developing), lidar_vlp16_rtf, lidar_hdl32e_rtf, lidar_os1_five_rays_over_one, imu_1khz_core_share, lockstep_overhead_s, hil_tick_p999_s. Figures with _rtf are wall over simulated time: below 1 is faster than real time.";
 
 /// `selene bench`.
 #[derive(Debug, Args)]

@@ -11,14 +11,15 @@ use selene_ros::bag::BagReader;
 
 use crate::args::BagCommand;
 use crate::fault::Fault;
+use crate::telling::Telling;
 
 /// Does what was asked of a bag.
-pub(crate) fn bag(command: &BagCommand) -> Result<(), Fault> {
+pub(crate) fn bag(command: &BagCommand, telling: Telling) -> Result<(), Fault> {
     match command {
         BagCommand::Info(args) => info::info(args),
         BagCommand::Verify(args) => verify::verify(args),
         BagCommand::Play(args) => play::play(args),
-        BagCommand::Rerender(args) => rerender::rerender(args),
+        BagCommand::Rerender(args) => rerender::rerender(args, telling),
     }
 }
 

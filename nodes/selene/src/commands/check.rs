@@ -1,6 +1,8 @@
 //! `selene check`: validates input files. What a file is, is told by its top-level
 //! keys, else by its folder; a URDF by its extension.
 
+mod explain;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +14,10 @@ use selene_soil::{Law, SoilSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError};
 use selene_vehicle::{Packages, incomplete_inertias, read_urdf};
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, SchemaKind};
 use crate::fault::Fault;
 use crate::output::print_line;
-use crate::places;
+use crate::{key_faults, places};
 
 /// The largest file that is looked into to see what it is.
 const BYTES_MAX: u64 = 16 << 20;
@@ -68,15 +70,43 @@ const KINDS: [(Kind, &str, &[&str]); 5] = [
 
 /// Checks every file, telling each; fails when one is refused.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Fault> {
-    let options = LoadOptions { data_dir: places::data_dir(args.data.as_deref())?, ..LoadOptions::default() };
+    let data_dir = places::data_dir(args.data.as_deref())?;
+    let options = LoadOptions { data_dir, configuration: places::config_dirs(), ..LoadOptions::default() };
     let mut refusals = Vec::new();
     for file in &args.files {
         match kind_of(file).and_then(|kind| Ok((kind, check_one(kind, file, &options)?))) {
-            Ok((kind, note)) => print_line(format_args!("{}: {kind:?}, OK{note}", file.display())),
-            Err(refusal) => refusals.push(refusal),
+            Ok((kind, note)) => {
+                print_line(format_args!("{}: {kind:?}, OK{note}", file.display()));
+                if args.explain && kind == Kind::Scenario {
+                    refusals.extend(explain::explain(file, &options).err());
+                }
+            }
+            Err(refusal) => refusals.push(with_keys(refusal, file)),
         }
     }
     if refusals.is_empty() { Ok(()) } else { Err(Fault::input(refusals.join("\n\n"))) }
+}
+
+/// The refusal of a file with all its keys at fault.
+fn with_keys(refusal: String, file: &Path) -> String {
+    match kind_of(file).ok().and_then(Kind::schema) {
+        Some(schema) => key_faults::add(refusal, schema, file),
+        None => refusal,
+    }
+}
+
+impl Kind {
+    /// The kind of its schema, if it has one.
+    fn schema(self) -> Option<SchemaKind> {
+        match self {
+            Self::Scenario => Some(SchemaKind::Scenario),
+            Self::Rover => Some(SchemaKind::Rover),
+            Self::Soil => Some(SchemaKind::Soil),
+            Self::Sensor => Some(SchemaKind::Sensor),
+            Self::Site => Some(SchemaKind::Site),
+            Self::Urdf => None,
+        }
+    }
 }
 
 /// What a file is.

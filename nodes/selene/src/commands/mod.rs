@@ -9,10 +9,14 @@ mod console;
 mod fit;
 mod hash;
 mod import;
+mod list;
+mod new;
 mod node;
 mod render;
 mod rig;
 mod run;
+pub(crate) mod schema;
+mod shell;
 mod sky;
 mod study;
 mod terrain;
@@ -25,10 +29,13 @@ use crate::args::{BagCommand, Command, CommandLine};
 use crate::fault::Fault;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
+use crate::telling::Telling;
 
 /// Does what was typed; commands that join a ROS domain publish what is logged.
-pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    let Some(command) = command else { return execute(CommandLine::parse_from(["selene", "run"]).command, ros, log) };
+pub(crate) fn execute(command: Option<Command>, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    let Some(command) = command else {
+        return execute(CommandLine::parse_from(["selene", "run"]).command, telling, ros, log);
+    };
     if !ros.is_empty() && !is_node(&command) {
         let nodes = "selene run, simulation, camera, lidar and navigation";
         return Err(Fault::input(format!("--ros-args: this command is no ROS 2 node; {nodes} are")));
@@ -37,22 +44,27 @@ pub(crate) fn execute(command: Option<Command>, ros: &RosArgs, log: Backlog) -> 
         address_space::check()?;
     }
     match command {
-        Command::Run(args) => run::run(&args, ros, log),
-        Command::Simulation(args) => node::simulation(&args, ros, log),
+        Command::Run(args) => run::run(&args, telling, ros, log),
+        Command::Simulation(args) => node::simulation(&args, telling, ros, log),
         Command::Camera(args) => node::camera(&args, ros, log),
         Command::Lidar(args) => node::lidar(&args, ros, log),
         Command::Navigation(args) => node::navigation(&args, ros, log),
         Command::Console(args) => console::console(&args),
+        Command::List(args) => list::list(&args),
+        Command::New(command) => new::new(&command),
+        Command::Schema(args) => schema::schema(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Check(args) => check::check(&args),
         Command::Import(args) => import::import(&args),
-        Command::Render(args) => render::render(&args),
-        Command::Rig(command) => rig::rig(&command),
+        Command::Render(args) => render::render(&args, telling),
+        Command::Rig(command) => rig::rig(&command, telling),
         Command::Sky(args) => sky::sky(&args),
-        Command::Terrain(command) => terrain::terrain(&command),
-        Command::Bag(command) => bag::bag(&command),
+        Command::Terrain(command) => terrain::terrain(&command, telling),
+        Command::Bag(command) => bag::bag(&command, telling),
         Command::Fit(args) => fit::fit(&args),
         Command::Calibrate(command) => calibrate::calibrate(&command),
-        Command::Validate(args) => validate::validate(&args),
+        Command::Validate(args) => validate::validate(&args, telling),
         Command::Study(command) => study::study(&command),
         Command::Hash(args) => hash::hash(&args),
         Command::Conformance(args) => conformance::conformance(&args),
@@ -81,7 +93,12 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Study(_)
         | Command::Bag(BagCommand::Rerender(_))
         | Command::Bench(_) => true,
-        Command::Console(_)
+        Command::List(_)
+        | Command::New(_)
+        | Command::Schema(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Console(_)
         | Command::Check(_)
         | Command::Import(_)
         | Command::Sky(_)

@@ -20,19 +20,21 @@ use crate::flag::SetOnDrop;
 use crate::meter::Meter;
 use crate::middleware::Network;
 use crate::output::print_line;
+use crate::progress::Progress;
 use crate::remap::Remap;
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
 use crate::summary::{End, Summary};
+use crate::telling::Telling;
 use crate::traffic::Traffic;
 use crate::wire::Wire;
-use crate::{device, interrupt, own_services, parameters, places, progress, recording, timing};
+use crate::{device, interrupt, own_services, parameters, places, recording, timing};
 
 /// The simulation's ROS node; its services are under this name, whichever process of a shared world leads.
 const SIMULATION: &str = "selene_simulation";
 
 /// `selene simulation`.
-pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(&args.ruts, &args.checkpoints)?;
     if args.pacing.start_paused && !args.own.is_empty() {
@@ -69,13 +71,14 @@ pub(crate) fn simulation(args: &SimulationArgs, ros: &RosArgs, log: Backlog) -> 
     let context = context(&meter, run, model, None);
     let scenario = Arc::clone(context.model.scenario());
     let (run, domain) = (&context.links.run, network.domain_id());
-    eprintln!("{} · simulation of run {run} on ROS domain {domain}", scenario.name);
+    telling.note(format_args!("{} · simulation of run {run} on ROS domain {domain}", scenario.name));
     tracing::info!("run {run} of {} begins", scenario.name);
 
     let ended = AtomicBool::new(false);
+    let progress = Progress { meter: &meter, drive: None, duration: options.duration, telling };
     let outcome = thread::scope(|scope| {
         let _ended = SetOnDrop::new(&ended);
-        scope.spawn(|| progress::show(&meter, options.duration, &ended));
+        scope.spawn(|| progress.show(&ended));
         scope.spawn(|| traffic.tell(&context.links, &ended));
         selene_simulation::run(&context, begin, &options, &stop)
     });

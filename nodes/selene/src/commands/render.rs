@@ -11,14 +11,19 @@ use selene_sensors::{CameraSpec, Sample, Schedule};
 use selene_sim::{EntityId, Model, World};
 
 use crate::args::RenderArgs;
+use crate::bar::Work;
 use crate::fault::Fault;
+use crate::telling::Telling;
 use crate::{device, places};
+
+/// What an image counts in the bar, in milliseconds of the drive.
+const IMAGE_MS: u64 = 1000;
 
 /// The cameras of the rovers that are looked through.
 type Viewers = BTreeMap<EntityId, RoverCameras>;
 
 /// Renders the images and writes them.
-pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
+pub(crate) fn render(args: &RenderArgs, telling: Telling) -> Result<(), Fault> {
     let model = places::load_model(Some(&args.scenario), &args.world)?;
     let mut shots = shots(&model, args)?;
     shots.iter().try_for_each(|shot| places::check_writable("--out", &shot.file, &selene_base::output::PNG))?;
@@ -36,14 +41,20 @@ pub(crate) fn render(args: &RenderArgs) -> Result<(), Fault> {
             e.insert(cameras.map_err(Fault::run)?);
         }
     }
+    // The drive until then, and an image for each camera, which takes about as long as a second of it.
+    let driven_ms = |time: SimTime| (time.min(args.at).secs_f64() * 1e3) as u64;
+    let work = Work::begin(telling, "rendering", driven_ms(args.at) + IMAGE_MS * shots.len() as u64);
     while shots.iter().any(|shot| shot.image.is_none()) {
         let interval = feed.heartbeat(&mut world).map_err(Fault::run)?;
         viewers.values_mut().try_for_each(|cameras| cameras.see(&interval)).map_err(Fault::run)?;
         for shot in shots.iter_mut().filter(|shot| shot.image.is_none()) {
             shot.take(args.at, &interval, &mut viewers)?;
         }
+        let taken = shots.iter().filter(|shot| shot.image.is_some()).count() as u64;
+        work.reached(driven_ms(interval.next.time) + IMAGE_MS * taken);
     }
-    shots.iter().try_for_each(|shot| shot.save(&viewers))
+    drop(work);
+    shots.iter().try_for_each(|shot| shot.save(&viewers, telling))
 }
 
 /// One camera's image on its way to a file.
@@ -118,10 +129,11 @@ impl Shot {
         Ok(())
     }
 
-    fn save(&self, viewers: &Viewers) -> Result<(), Fault> {
+    fn save(&self, viewers: &Viewers, telling: Telling) -> Result<(), Fault> {
         let Some((sample, cameras)) = self.image.as_ref().zip(viewers.get(&self.rover)) else { return Ok(()) };
         write(sample, &self.file)?;
-        eprintln!("{}: {} at {}, traced on {}", self.file.display(), self.name, sample.stamp, cameras.device());
+        let (file, device) = (places::whole(&self.file), cameras.device());
+        telling.note(format_args!("{}: {} at {}, traced on {device}", file.display(), self.name, sample.stamp));
         Ok(())
     }
 }

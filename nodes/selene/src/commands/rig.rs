@@ -13,13 +13,14 @@ use selene_soil::{Law, SoilSpec};
 use crate::args::RigCommand;
 use crate::fault::Fault;
 use crate::places;
+use crate::telling::Telling;
 
 /// Runs the rig asked for.
-pub(crate) fn rig(command: &RigCommand) -> Result<(), Fault> {
+pub(crate) fn rig(command: &RigCommand, telling: Telling) -> Result<(), Fault> {
     match command {
         RigCommand::Wheel(args) => wheel::wheel(args),
         RigCommand::Plate(args) => plate::plate(args),
-        RigCommand::Slope(args) => slope::slope(args),
+        RigCommand::Slope(args) => slope::slope(args, telling),
     }
 }
 

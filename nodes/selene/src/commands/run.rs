@@ -18,6 +18,7 @@ use selene_sim::{Model, Scenario};
 use selene_simulation::{Begin, NodeError, SimulationOptions, Timeline};
 use selene_terrain::Ruts;
 
+use crate::announcement::Announcement;
 use crate::args::{LinkArgs, RunArgs};
 use crate::bench_lines::BenchLines;
 use crate::commands::{console, node};
@@ -26,14 +27,16 @@ use crate::flag::SetOnDrop;
 use crate::meter::Meter;
 use crate::middleware::Network;
 use crate::output::print_line;
+use crate::progress::Progress;
 use crate::remap::{Names, Remap};
 use crate::ros_args::RosArgs;
 use crate::rosout::Backlog;
 use crate::run_report::RunReport;
 use crate::summary::{End, Summary};
+use crate::telling::Telling;
 use crate::traffic::Traffic;
 use crate::wire::Wire;
-use crate::{device, interrupt, own_services, parameters, places, progress, recording, timing};
+use crate::{device, interrupt, own_services, parameters, places, recording, timing};
 
 /// The process as a ROS node.
 const NODE: &str = "selene";
@@ -47,7 +50,7 @@ struct Prepared {
 }
 
 /// Runs a scenario to its end and leaves pictures and a summary.
-pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     places::check_folder("--out", &args.out)?;
     node::check_outputs(&args.ruts, &args.checkpoints)?;
@@ -67,7 +70,8 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     let door = console::door(&args.console)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
-    eprintln!("{} · tracing on: {name}", scenario.name);
+    let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
+    telling.note(Announcement { scenario: &scenario, args, tracer: &name, domain });
 
     let all = Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names));
     let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
@@ -85,7 +89,9 @@ pub(crate) fn run(args: &RunArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fau
     // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
     let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched);
     let console = door.map(watch).transpose()?;
-    let end = drive(&context, begin, &traffic, &devices, &options, &stop);
+    let progress = Progress { meter: &meter, drive: Some(&report), duration: options.duration, telling };
+    let drive = Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, stop: &stop };
+    let end = drive.run(begin, &progress);
     let refused = console.as_ref().and_then(console::refused);
     // Before the bag ends.
     drop((console, served, rosout));
@@ -204,25 +210,30 @@ pub(crate) fn lockstep() -> Vec<String> {
     Sensing::ALL.map(|node| node.participant().to_owned()).to_vec()
 }
 
-/// Runs the nodes until the simulation's end. A node that fails ends the run.
-fn drive(
-    context: &NodeContext,
-    begin: Begin,
-    traffic: &Traffic,
-    devices: &Devices,
-    options: &SimulationOptions,
-    stop: &AtomicBool,
-) -> End {
-    let ended = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _ended = SetOnDrop::new(&ended);
-        scope.spawn(|| progress::show(&traffic.meter, options.duration, &ended));
-        scope.spawn(|| traffic.tell(&context.links, &ended));
-        let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
-        let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
-        let outcome = joined(simulation);
-        End::new(outcome, sensing.map(joined).into_iter().fold(Ok(()), Result::and))
-    })
+/// The nodes of a run and what they are given.
+struct Nodes<'a> {
+    context: &'a NodeContext,
+    traffic: &'a Traffic,
+    devices: &'a Devices,
+    options: &'a SimulationOptions,
+    stop: &'a AtomicBool,
+}
+
+impl Nodes<'_> {
+    /// Runs them until the simulation's end. A node that fails ends the run.
+    fn run(&self, begin: Begin, progress: &Progress<'_>) -> End {
+        let Self { context, traffic, devices, options, stop } = *self;
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _ended = SetOnDrop::new(&ended);
+            scope.spawn(|| progress.show(&ended));
+            scope.spawn(|| traffic.tell(&context.links, &ended));
+            let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
+            let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
+            let outcome = joined(simulation);
+            End::new(outcome, sensing.map(joined).into_iter().fold(Ok(()), Result::and))
+        })
+    }
 }
 
 /// Starts a node on its own thread; when it fails, however it fails, all others
@@ -260,7 +271,7 @@ fn draw(report: &RunReport, out: &Path, title: &str, summary: &mut Summary) -> R
     let mut fault = Ok(());
     for drawn in report.draw(out, title) {
         match drawn {
-            Ok(path) => summary.row("picture", path.display().to_string()),
+            Ok(path) => summary.row("picture", places::whole(&path).display().to_string()),
             Err(error) => {
                 summary.row("picture missing", error.to_string());
                 fault = Err(Fault::run(error));

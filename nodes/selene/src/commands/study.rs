@@ -30,6 +30,9 @@ pub(crate) fn study(command: &StudyCommand) -> Result<(), Fault> {
 
 /// Drives the loops; tells the figures beside the paper's and leaves table and chart.
 fn study_heading(args: &StudyHeadingArgs) -> Result<(), Fault> {
+    if !args.world.set.is_empty() {
+        return Err(Fault::input("--set: a study drives its scenario as it is; change the file"));
+    }
     places::check_folder("--out", &args.out)?;
     let [table, network_table, chart] = ["heading.csv", "network.csv", "heading.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &table, &CSV)?;

@@ -10,17 +10,19 @@ use selene_pictures::{hillshade, save_png};
 use serde_json::{Value, json};
 
 use crate::args::{CropArgs, InfoArgs, PreviewArgs, SampleArgs, SourceArgs, TerrainCommand};
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// The longest side of a preview, px.
 const PREVIEW_SIDE_PX: usize = 1600;
 
 /// Does what was typed.
-pub(crate) fn terrain(command: &TerrainCommand) -> Result<(), Fault> {
+pub(crate) fn terrain(command: &TerrainCommand, telling: Telling) -> Result<(), Fault> {
     match command {
-        TerrainCommand::Info(args) => info(args),
+        TerrainCommand::Info(args) => info(args, telling),
         TerrainCommand::Sample(args) => sample(args),
         TerrainCommand::Crop(args) => crop(args),
         TerrainCommand::Preview(args) => preview(args),
@@ -48,9 +50,11 @@ fn fault(error: ElevationError) -> Fault {
     }
 }
 
-fn info(args: &InfoArgs) -> Result<(), Fault> {
+fn info(args: &InfoArgs, telling: Telling) -> Result<(), Fault> {
     let mut file = open(&args.source)?;
-    let survey = file.survey().map_err(fault)?;
+    let work = Work::begin(telling, "reading heights", file.shape()[1] as u64);
+    let survey = file.survey_telling(|rows| work.reached(rows as u64)).map_err(fault)?;
+    drop(work);
     if args.json {
         print_line(json_of(&file, &survey))
     } else {

@@ -6,9 +6,11 @@ use selene_validation::{ComparedFigure, Comparison, Section, Sources, report};
 use serde::Serialize;
 
 use crate::args::ValidateArgs;
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// A comparison, as `--json` prints it.
 #[derive(Serialize)]
@@ -28,25 +30,39 @@ struct PrintedFigure {
     met: bool,
 }
 
-/// Makes all comparisons; tells the figures, or writes the page.
-pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Fault> {
+/// Makes all comparisons; tells the figures, and writes the page where one is asked for. Fails when a figure is not met.
+pub(crate) fn validate(args: &ValidateArgs, telling: Telling) -> Result<(), Fault> {
     let sources = sources(args)?;
-    if !args.json {
-        places::check_folder("--out", &args.out)?;
+    if let Some(folder) = &args.out {
+        places::check_folder("--out", folder)?;
     }
+    let work = Work::begin(telling, "comparisons", Comparison::ALL.len() as u64);
     let mut made = Vec::new();
     for comparison in Comparison::ALL {
-        eprintln!("{} …", comparison.title());
         let section = comparison.make(&sources);
         made.push((comparison, section.map_err(|e| Fault::run(format!("{}: {e}", comparison.title())))?));
+        work.step();
     }
+    drop(work);
     if args.json {
         let printed: Vec<_> = made.iter().map(printed).collect();
         print_line(serde_json::to_string_pretty(&printed).map_err(Fault::run)?);
-        return Ok(());
+    } else {
+        made.iter().for_each(tell);
     }
-    made.iter().for_each(tell);
-    report(&args.out, &made).map_err(Fault::run)
+    if let Some(folder) = &args.out {
+        report(folder, &made).map_err(Fault::run)?;
+        telling.note(places::whole(&folder.join("validation.md")).display());
+    }
+    all_met(&made)
+}
+
+/// Refuses figures that are not met.
+fn all_met(made: &[(Comparison, Section)]) -> Result<(), Fault> {
+    let figures = made.iter().flat_map(|(comparison, section)| section.figures.iter().map(move |of| (comparison, of)));
+    let unmet = figures.filter(|(_, figure)| !figure.is_met());
+    let told: Vec<_> = unmet.map(|(comparison, figure)| format!("{}: {}", comparison.title(), figure.name)).collect();
+    if told.is_empty() { Ok(()) } else { Err(Fault::run(format!("not met: {}", told.join("; ")))) }
 }
 
 fn sources(args: &ValidateArgs) -> Result<Sources, Fault> {

@@ -21,11 +21,13 @@ use crate::fault::Fault;
 use crate::flag::SetOnDrop;
 use crate::meter::Meter;
 use crate::output::print_line;
+use crate::progress::Progress;
 use crate::summary::bag_holds;
-use crate::{device, interrupt, places, progress, recording};
+use crate::telling::Telling;
+use crate::{device, interrupt, places, recording};
 
 /// Records what the scenario's sensors see of a recorded drive.
-pub(super) fn rerender(args: &BagRerenderArgs) -> Result<(), Fault> {
+pub(super) fn rerender(args: &BagRerenderArgs, telling: Telling) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let bag = open(&args.bag)?;
     let contents = bag.contents();
@@ -39,14 +41,15 @@ pub(super) fn rerender(args: &BagRerenderArgs) -> Result<(), Fault> {
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = BagRecorder::create(&args.out, RecordOptions::default());
     let recorder = recorder.map_err(|error| Fault::input(format!("--out {error}")))?;
-    eprintln!("{} · seen again, tracing on: {}", model.scenario().name, devices.usual().name());
+    telling.note(format_args!("{} · seen again, tracing on: {}", model.scenario().name, devices.usual().name()));
 
     let meter = Arc::new(Meter::new(Arc::new(recorder.clone())));
     let links =
         Links { public: Arc::clone(&meter) as _, internal: Arc::new(InProcess::new()), run: recorded.run().clone() };
     let (folders, told_until) = (places::allowed_folders(model.scenario()), recorded.told_until());
     let context = NodeContext { links, folders, told_until, model };
-    let retold = Drive { bag: &bag, recorded: &recorded, context: &context }.run(&meter, &contents, &devices, &stop);
+    let drive = Drive { bag: &bag, recorded: &recorded, context: &context, telling };
+    let retold = drive.run(&meter, &contents, &devices, &stop);
     let summary = recorder.finish();
     print_line(format_args!("  {:<17} {}", "bag", bag_holds(&summary)));
     let Retold { heartbeats, until } = retold?;
@@ -71,6 +74,7 @@ struct Drive<'a> {
     bag: &'a BagReader,
     recorded: &'a RecordedRun,
     context: &'a NodeContext,
+    telling: Telling,
 }
 
 impl Drive<'_> {
@@ -84,9 +88,10 @@ impl Drive<'_> {
     ) -> Result<Retold, Fault> {
         let (context, ended) = (self.context, AtomicBool::new(false));
         let until = contents.span_ns().and_then(|(_, last_ns)| i64::try_from(last_ns).ok()).map(SimTime::from_nanos);
+        let progress = Progress { meter, drive: None, duration: until, telling: self.telling };
         thread::scope(|scope| {
             let _ended = SetOnDrop::new(&ended);
-            scope.spawn(|| progress::show(meter, until, &ended));
+            scope.spawn(|| progress.show(&ended));
             let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
             let told = start(scope, stop, || retell(context, self.recorded, self.told(), &lockstep(), stop));
             let retold = joined(told);

@@ -10,15 +10,17 @@ use selene_vehicle::RoverModel;
 
 use super::{finite, soil, write_csv};
 use crate::args::SlopeArgs;
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// The files of a folder.
 const TABLE: &str = "slope.csv";
 const PLOT: &str = "slope.png";
 
-pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
+pub(super) fn slope(args: &SlopeArgs, telling: Telling) -> Result<(), Fault> {
     let rover = Arc::new(RoverModel::load(&args.rover).map_err(Fault::input)?);
     let rig = SlopeRig::new(rover, soil(&args.soil, false)?);
     let rig = SlopeRig {
@@ -33,7 +35,7 @@ pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
         places::check_writable("--out", &folder.join(TABLE), &CSV)?;
         places::check_writable("--out", &folder.join(PLOT), &PNG)?;
     }
-    let climbs = until_it_stalls(&rig, &args.slope.0)?;
+    let climbs = until_it_stalls(&rig, &args.slope.0, telling)?;
     let Some(folder) = &args.out else {
         print_line(csv(&climbs).trim_end());
         return Ok(());
@@ -44,10 +46,17 @@ pub(super) fn slope(args: &SlopeArgs) -> Result<(), Fault> {
 
 /// Slopes from the flattest to the first on which the rover stalls. All are driven at
 /// once: the cores have nothing else to do.
-fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64]) -> Result<Vec<Climb>, Fault> {
+fn until_it_stalls(rig: &SlopeRig, slopes_deg: &[f64], telling: Telling) -> Result<Vec<Climb>, Fault> {
     let mut slopes_deg = slopes_deg.to_vec();
     slopes_deg.sort_by(f64::total_cmp);
-    let climbs: Vec<_> = slopes_deg.par_iter().map(|&slope_deg| rig.climb(slope_deg)).collect();
+    let work = Work::begin(telling, "slopes", slopes_deg.len() as u64);
+    let climb = |&slope_deg: &f64| {
+        let climb = rig.climb(slope_deg);
+        work.step();
+        climb
+    };
+    let climbs: Vec<_> = slopes_deg.par_iter().map(climb).collect();
+    drop(work);
     let mut told = Vec::new();
     for climb in climbs {
         let climb = climb.map_err(fault)?;

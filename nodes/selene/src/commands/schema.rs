@@ -1,0 +1,128 @@
+//! `selene schema`: JSON Schemas of the files that people write, made from the types that read them. They say keys,
+//! types and what is needed; ranges and what must fit together, `selene check` tells.
+
+use schemars::{Schema, schema_for};
+use selene_base::output::{self, FileKind};
+use selene_sensors::SensorSpec;
+use selene_sim::ScenarioSpec;
+use selene_soil::SoilSpec;
+use selene_terrain::SiteSpec;
+use selene_vehicle::RoverSpec;
+use serde_json::{Map, Value};
+
+use crate::args::{SchemaArgs, SchemaKind};
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// A schema that was written before.
+const SCHEMA: FileKind = FileKind { name: "JSON Schema", is: is_schema };
+
+/// Prints schemas, or writes them.
+pub(crate) fn schema(args: &SchemaArgs) -> Result<(), Fault> {
+    let kinds = args.kind.as_ref().map_or(&SchemaKind::ALL[..], std::slice::from_ref);
+    if let Some(folder) = &args.out {
+        places::check_folder("--out", folder)?;
+        for kind in kinds {
+            let file = folder.join(format!("{}.json", kind.name()));
+            output::write_bytes(&file, &SCHEMA, text(*kind)?.as_bytes()).map_err(Fault::run)?;
+        }
+        return Ok(());
+    }
+    match args.kind {
+        Some(kind) => print_line(text(kind)?.trim_end()),
+        None => print_line(format_args!("{:#}", Value::from(all()))),
+    }
+    Ok(())
+}
+
+/// All schemas by the kind of file.
+fn all() -> Map<String, Value> {
+    SchemaKind::ALL.map(|kind| (kind.name().to_owned(), of(kind).to_value())).into_iter().collect()
+}
+
+/// The schema of a kind of file.
+pub(crate) fn of(kind: SchemaKind) -> Schema {
+    match kind {
+        SchemaKind::Scenario => schema_for!(ScenarioSpec),
+        SchemaKind::Rover => schema_for!(RoverSpec),
+        SchemaKind::Soil => schema_for!(SoilSpec),
+        SchemaKind::Sensor => schema_for!(SensorSpec),
+        SchemaKind::Site => schema_for!(SiteSpec),
+    }
+}
+
+fn text(kind: SchemaKind) -> Result<String, Fault> {
+    Ok(serde_json::to_string_pretty(&of(kind)).map_err(Fault::run)? + "\n")
+}
+
+fn is_schema(head: &[u8]) -> bool {
+    head.starts_with(b"{") && head.windows(11).any(|text| text == b"json-schema")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SchemaKind, Value, is_schema, of, text};
+    use std::path::{Path, PathBuf};
+
+    fn config() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config")
+    }
+
+    /// The schemas with their references followed, as far as keys of mappings go.
+    fn keys(kind: SchemaKind, path: &[&str]) -> Vec<String> {
+        let root = of(kind).to_value();
+        let mut at = &root;
+        for key in path {
+            at = followed(&root, &at["properties"][key]);
+        }
+        at["properties"].as_object().expect("a mapping").keys().cloned().collect()
+    }
+
+    /// What a schema, or the one of several that is no null, refers to.
+    fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+        let mut schema = schema["anyOf"].as_array().map_or(schema, |several| &several[0]);
+        while let Some(reference) = schema["$ref"].as_str() {
+            schema = root.pointer(reference.trim_start_matches('#')).expect("a definition");
+        }
+        schema
+    }
+
+    #[test]
+    fn schemas_have_the_keys_of_the_files_and_what_is_needed() {
+        assert!(keys(SchemaKind::Scenario, &["rover"]).contains(&"yaw_deg".to_owned()));
+        assert!(keys(SchemaKind::Soil, &["law"]).contains(&"slip_map".to_owned()));
+        assert!(keys(SchemaKind::Sensor, &["imu"]).contains(&"rate_hz".to_owned()));
+        let scenario = of(SchemaKind::Scenario).to_value();
+        assert_eq!(scenario["required"], serde_json::json!(["site"]));
+        assert_eq!(scenario["additionalProperties"], false);
+        let described = scenario["properties"]["gravity_m_s2"]["description"].as_str();
+        assert!(described.is_some_and(|text| text.contains("m/s²")), "{described:?}");
+        assert!(SchemaKind::ALL.iter().all(|kind| is_schema(text(*kind).expect("JSON").as_bytes())));
+    }
+
+    #[test]
+    fn every_top_level_key_of_the_configuration_is_in_its_schema() {
+        for kind in SchemaKind::ALL {
+            let known = keys(kind, &[]);
+            for entry in std::fs::read_dir(config().join(kind.name())).expect("a folder").flatten() {
+                let file = entry.path();
+                let Ok(text) = std::fs::read_to_string(&file) else { continue };
+                let keys = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic()));
+                for key in keys.filter_map(|line| line.split_once(':')) {
+                    assert!(known.iter().any(|known| known == key.0), "{}: {}", file.display(), key.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_shipped_schemas_are_those_of_the_types() {
+        for kind in SchemaKind::ALL {
+            let file = config().join("schema").join(format!("{}.json", kind.name()));
+            let shipped = std::fs::read_to_string(&file).unwrap_or_default();
+            let advice = "make it anew with `selene schema --out config/schema`";
+            assert!(shipped == text(kind).expect("JSON"), "{}: {advice}", file.display());
+        }
+    }
+}
