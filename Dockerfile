@@ -1,0 +1,16 @@
+# Selene in a container. Rays are traced on the CPU; topics leave over DDS with the host's network.
+#
+#   docker build -t selene .
+#   docker run --rm --network host -v "$PWD":/work --user "$(id -u):$(id -g)" selene run --for 20
+FROM rust:1.95-bookworm AS build
+WORKDIR /source
+COPY . .
+RUN cargo build --release --locked --package selene
+
+FROM debian:bookworm-slim
+COPY --from=build /source/target/release/selene /usr/bin/selene
+COPY config /usr/share/selene/config
+COPY urdf /usr/share/selene/urdf
+# Files are named relative to this folder, and pictures are written to its folder out/.
+WORKDIR /work
+ENTRYPOINT ["selene"]
