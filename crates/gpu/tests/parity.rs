@@ -13,8 +13,8 @@ use selene_base::Pose;
 use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
-    Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, HapkeParams, Lamp, Lens, LensModel, LightSampling,
-    Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
+    Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, Grain, HapkeParams, Heap, Lamp, Lens, LensModel,
+    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
 };
 use selene_terrain::{Clipmap, Edit, Node};
 
@@ -77,6 +77,25 @@ fn assert_same_picture(cpu: &CameraFrame, gpu: &CameraFrame) {
     println!("of {pixels} pixels {other_place} differ in place, {other_light} in light");
     let most = (EDGE_SHARE * pixels as f64) as usize;
     assert!(other_place <= most && other_light <= most, "of {pixels}: {other_place} in place, {other_light} in light");
+}
+
+#[test]
+fn grains_are_the_same_and_heaps_are_followed() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut scene = scene(&site());
+    let mut chance = stream(3, "grains");
+    let grain = |_| {
+        let [x, y, z] = [0, 1, 2].map(|_| chance.random::<f32>() - 0.5);
+        Grain { centre_m: [x, y, 0.4 * z], radius_m: 0.004 + 0.01 * chance.random::<f32>() }
+    };
+    let grains: Vec<_> = (0..20_000).map(grain).collect();
+    let material = Material::Hapke(HapkeParams::REGOLITH);
+    let world_from_heap = Pose::translation(0.0, 0.0, bumpy_height_m(0.0, 0.0) + 0.3);
+    let heap = |grains: &[Grain]| Heap { world_from_heap, grains: grains.into(), material };
+    for count in [20_000, 5_000, 0] {
+        scene.set_heaps(vec![heap(&grains[..count])]).expect("spheres");
+        assert_same_picture(&picture(&mut CpuTracer, &scene), &picture(&mut gpu, &scene));
+    }
 }
 
 #[test]

@@ -55,22 +55,23 @@ pub struct NodeRecord {
     pub leaf: u32,
 }
 
-/// A triangle: a corner and the two edges that leave it, counter-clockwise.
+/// A triangle: a corner and the two edges that leave it, counter-clockwise. Or a grain: a sphere
+/// about the corner.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct TriangleRecord {
-    /// The corner.
+    /// The corner; a sphere's centre.
     pub corner: [f32; 3],
-    /// Nothing.
-    pub pad0: u32,
+    /// 0 of a triangle; a sphere's radius, m.
+    pub radius: f32,
     /// To the second corner.
     pub edge1: [f32; 3],
     /// Nothing.
-    pub pad1: u32,
+    pub pad0: u32,
     /// To the third corner.
     pub edge2: [f32; 3],
     /// Nothing.
-    pub pad2: u32,
+    pub pad1: u32,
 }
 
 /// A mesh somewhere in the world.
@@ -344,7 +345,7 @@ pub struct Records<'a> {
     pub instance_nodes: &'a [NodeRecord],
     /// Trees over the triangles of each mesh.
     pub mesh_nodes: &'a [NodeRecord],
-    /// Triangles in the order of the trees' leaves.
+    /// Triangles and grains in the order of the trees' leaves.
     pub triangles: &'a [TriangleRecord],
     /// Instances.
     pub instances: &'a [InstanceRecord],

@@ -1,6 +1,6 @@
 //! What light can meet, as plain data: nested height levels, rocks and rover parts
-//! as instances of meshes, materials, the lights of the sky. Rocks stay where they are; what is
-//! added later may move. Tracers only read it; versions tell them what changed.
+//! as instances of meshes, heaps of grains, materials, the lights of the sky. Rocks and grains stay
+//! where they are; what is added later may move. Tracers only read it; versions tell them what changed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,6 +15,7 @@ use crate::boxes::Solid;
 use crate::changes;
 use crate::detail::Detail;
 use crate::dust::{Dust, Puff};
+use crate::grains::{Grain, Heap};
 use crate::kernel::FAR;
 use crate::kernel::surface::GROUND_CODE;
 use crate::lamp::{LAMPS_MAX, Lamp};
@@ -58,6 +59,12 @@ pub enum SceneError {
         /// How many corners there are.
         vertices: usize,
     },
+    /// A grain is not a sphere.
+    #[error("grains: centre and radius of grain {grain} must be finite, and its radius more than 0")]
+    Grain {
+        /// Its number in its heap.
+        grain: usize,
+    },
     /// The scene is full.
     #[error("scene: too many {what}: at most {most}")]
     Full {
@@ -84,8 +91,20 @@ pub struct InstanceId(usize);
 struct MeshEntry {
     first_node: u32,
     end_node: u32,
+    first_part: u32,
     bounds: Bounds,
 }
+
+/// Instances that were taken out of a scene.
+struct Instances {
+    records: Vec<InstanceRecord>,
+    bounds: Vec<Bounds>,
+    meshes: Vec<usize>,
+    labels: Vec<Label>,
+}
+
+/// How the tree of a mesh is made.
+type Build = fn(&[Bounds], usize, u32, u32) -> (Vec<NodeRecord>, Vec<u32>);
 
 /// Versions of what changes: a tracer that keeps copies compares them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,11 +138,16 @@ pub struct Scene {
     movables: Vec<[Pose; 2]>,
     /// How the movables move; empty while they rest.
     motions: Vec<MotionRecord>,
-    /// The rocks' tree, then the movables'.
+    /// The rocks' tree, then the heaps', then the movables'.
     instance_nodes: Vec<NodeRecord>,
     /// Instances and nodes that belong to rocks.
     rock_count: usize,
     rock_nodes: usize,
+    /// Heaps of grains; their instances come after the rocks, their meshes after all others.
+    heaps: Vec<Heap>,
+    /// Instances and nodes that belong to rocks and heaps.
+    still_count: usize,
+    still_nodes: usize,
     materials: Vec<MaterialRecord>,
     /// Each material's reflectance at `NEAR_INFRARED_NM`, which kernels need not know.
     near_infrared: Vec<[f32; 2]>,
@@ -161,6 +185,9 @@ impl Scene {
             instance_nodes: Vec::new(),
             rock_count: 0,
             rock_nodes: 0,
+            heaps: Vec::new(),
+            still_count: 0,
+            still_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
             near_infrared: materials.iter().map(near_infrared).collect(),
             lamps: Vec::new(),
@@ -177,6 +204,7 @@ impl Scene {
             scene.push_mesh(&Mesh { vertices: shape.vertices.clone(), triangles: shape.triangles.clone() });
         }
         scene.add_rocks(clipmap.rocks());
+        scene.add_heaps();
         scene
     }
 
@@ -185,27 +213,109 @@ impl Scene {
     pub fn set_ground(&mut self, clipmap: &Clipmap) {
         self.token = Arc::new(());
         self.pyramid.go_to(clipmap);
-        let movables = self.instances.split_off(self.rock_count);
-        let bounds = self.bounds.split_off(self.rock_count);
-        let meshes = self.instance_mesh.split_off(self.rock_count);
-        let labels = self.labels.split_off(self.rock_count);
-        self.instances.clear();
-        self.bounds.clear();
-        self.instance_mesh.clear();
-        self.labels.clear();
+        let movables = self.take_after(self.still_count);
+        self.take_after(0);
         self.add_rocks(clipmap.rocks());
-        let first = FIRST_CODE + self.rock_count as u32;
-        self.instances
-            .extend(movables.into_iter().zip(first..).map(|(movable, code)| InstanceRecord { code, ..movable }));
-        self.bounds.extend(bounds);
-        self.instance_mesh.extend(meshes);
-        self.labels.extend(labels);
+        self.add_heaps();
+        self.put_back(movables);
         // The scene's frame went along.
         self.place_lamps();
         self.dust = self.dust.placed(self.pyramid.middle_m);
         let moves: Vec<_> =
             self.movables.iter().copied().enumerate().map(|(i, poses)| (InstanceId(i), poses)).collect();
         self.sweep_instances(&moves);
+    }
+
+    /// Replaces all heaps of grains; a scene is made without any. All of a heap's tree is made anew.
+    ///
+    /// # Errors
+    /// When a grain is not a sphere or the scene is full; the scene is then as before.
+    pub fn set_heaps(&mut self, mut heaps: Vec<Heap>) -> Result<(), SceneError> {
+        heaps.retain(|heap| !heap.grains.is_empty());
+        heaps.iter().try_for_each(Heap::check)?;
+        let grains: usize = heaps.iter().map(|heap| heap.grains.len()).sum();
+        if self.solid_parts() + grains > TRIANGLES_MAX {
+            return Err(SceneError::Full { what: "triangles and grains", most: TRIANGLES_MAX });
+        }
+        let movables = self.take_after(self.still_count);
+        self.take_after(self.rock_count);
+        self.drop_heap_meshes();
+        self.heaps = heaps;
+        self.push_heap_meshes();
+        self.add_heaps();
+        self.put_back(movables);
+        self.rebuild_movables();
+        self.shapes_version += 1;
+        Ok(())
+    }
+
+    /// The heaps of grains.
+    #[must_use]
+    pub fn heaps(&self) -> &[Heap] {
+        &self.heaps
+    }
+
+    /// Triangles of all meshes but the heaps'.
+    fn solid_parts(&self) -> usize {
+        let first_heap = self.meshes.get(self.meshes.len() - self.heaps.len());
+        first_heap.map_or(self.triangles.len(), |mesh| mesh.first_part as usize)
+    }
+
+    fn drop_heap_meshes(&mut self) {
+        let first = self.meshes.len() - self.heaps.len();
+        if let Some(mesh) = self.meshes.get(first) {
+            self.mesh_nodes.truncate(mesh.first_node as usize);
+            self.triangles.truncate(mesh.first_part as usize);
+        }
+        self.meshes.truncate(first);
+    }
+
+    fn push_heap_meshes(&mut self) {
+        for heap in std::mem::take(&mut self.heaps) {
+            let bounds: Vec<_> = heap.grains.iter().map(Grain::bounds).collect();
+            let record = |grain: usize| heap.grains[grain].record();
+            self.push_parts(&bounds, tree::build_by_code, record);
+            self.heaps.push(heap);
+        }
+    }
+
+    /// Instances, boxes, meshes and labels from an instance on, taken out.
+    fn take_after(&mut self, first: usize) -> Instances {
+        Instances {
+            records: self.instances.split_off(first),
+            bounds: self.bounds.split_off(first),
+            meshes: self.instance_mesh.split_off(first),
+            labels: self.labels.split_off(first),
+        }
+    }
+
+    /// Puts instances back behind those that are there.
+    fn put_back(&mut self, taken: Instances) {
+        let first = FIRST_CODE + self.instances.len() as u32;
+        let coded = taken.records.into_iter().zip(first..);
+        self.instances.extend(coded.map(|(record, code)| InstanceRecord { code, ..record }));
+        self.bounds.extend(taken.bounds);
+        self.instance_mesh.extend(taken.meshes);
+        self.labels.extend(taken.labels);
+    }
+
+    fn add_heaps(&mut self) {
+        let first_mesh = self.meshes.len() - self.heaps.len();
+        for (mesh, heap) in (first_mesh..).zip(std::mem::take(&mut self.heaps)) {
+            let material = self.material_index(&heap.material);
+            self.push_instance(mesh, &heap.world_from_heap, 1.0, Label::GROUND, material);
+            // Images tell it as the ground.
+            if let Some(instance) = self.instances.last_mut() {
+                instance.code = GROUND_CODE;
+            }
+            self.heaps.push(heap);
+        }
+        self.still_count = self.instances.len();
+        self.instance_nodes.truncate(self.rock_nodes);
+        let heaps = &self.bounds[self.rock_count..];
+        let nodes = instance_tree(heaps, self.rock_nodes as u32, self.rock_count as u32);
+        self.instance_nodes.extend(nodes);
+        self.still_nodes = self.instance_nodes.len();
     }
 
     fn add_rocks(&mut self, rocks: &[Rock]) {
@@ -225,11 +335,20 @@ impl Scene {
     pub fn add_mesh(&mut self, mesh: &Mesh) -> Result<MeshId, SceneError> {
         mesh.check()?;
         if self.triangles.len() + mesh.triangles.len() > TRIANGLES_MAX {
-            return Err(SceneError::Full { what: "triangles", most: TRIANGLES_MAX });
+            return Err(SceneError::Full { what: "triangles and grains", most: TRIANGLES_MAX });
+        }
+        let id = MeshId(self.meshes.len() - self.heaps.len());
+        // Heaps' meshes stay behind all others.
+        let heaps = self.heaps.clone();
+        if !heaps.is_empty() {
+            self.set_heaps(Vec::new())?;
         }
         self.push_mesh(mesh);
+        if !heaps.is_empty() {
+            self.set_heaps(heaps)?;
+        }
         self.shapes_version += 1;
-        Ok(MeshId(self.meshes.len() - 1))
+        Ok(id)
     }
 
     /// Adds a movable instance of a mesh at `world_from_object`, which images tell by `label`.
@@ -250,7 +369,7 @@ impl Scene {
             return Err(SceneError::NumberTaken(label.number));
         }
         let material = self.material_index(material);
-        let id = self.instances.len() - self.rock_count;
+        let id = self.instances.len() - self.still_count;
         self.push_instance(mesh.0, world_from_object, 1.0, label, material);
         self.movable_of_number.insert(label.number, id);
         self.movables.push([*world_from_object; 2]);
@@ -260,10 +379,7 @@ impl Scene {
 
     /// Takes out all movables; meshes and materials stay.
     pub fn clear_movables(&mut self) {
-        self.instances.truncate(self.rock_count);
-        self.bounds.truncate(self.rock_count);
-        self.instance_mesh.truncate(self.rock_count);
-        self.labels.truncate(self.rock_count);
+        self.take_after(self.still_count);
         self.movables.clear();
         self.movable_of_number.clear();
         self.rebuild_movables();
@@ -284,7 +400,7 @@ impl Scene {
     /// to the second; see `Sweep`.
     pub fn sweep_instances(&mut self, moves: &[(InstanceId, [Pose; 2])]) {
         for (id, poses) in moves {
-            let at = self.rock_count + id.0;
+            let at = self.still_count + id.0;
             let mesh = &self.meshes[self.instance_mesh[at]];
             let scene_from_object = poses.map(|pose| moved(&pose, self.pyramid.middle_m));
             self.instances[at].object_from_world = affine_rows(&scene_from_object[0].inverse(), 1.0);
@@ -314,7 +430,7 @@ impl Scene {
     /// Which instance has it.
     fn instance_numbered(&self, number: u32) -> Option<usize> {
         if let Some(movable) = self.movable_numbered(number) {
-            return Some(self.rock_count + movable);
+            return Some(self.still_count + movable);
         }
         self.labels[..self.rock_count].binary_search_by_key(&number, |label| label.number).ok()
     }
@@ -339,7 +455,7 @@ impl Scene {
     #[must_use]
     pub fn solid(&self, number: u32) -> Option<Solid> {
         let at = self.instance_numbered(number)?;
-        let (world_from_object, scale) = match at.checked_sub(self.rock_count) {
+        let (world_from_object, scale) = match at.checked_sub(self.still_count) {
             Some(index) => (interpolate(&self.movables[index][0], &self.movables[index][1], 0.5), 1.0),
             None => self.world_from_rock(at),
         };
@@ -475,7 +591,7 @@ impl Scene {
             level_count: self.pyramid.levels.len() as u32,
             node_count: self.instance_nodes.len() as u32,
             lamp_count: self.lamp_records.len() as u32,
-            moving_from: if self.motions.is_empty() { u32::MAX } else { self.rock_count as u32 },
+            moving_from: if self.motions.is_empty() { u32::MAX } else { self.still_count as u32 },
             ..lights
         };
         self.detail.write(self.pyramid.spacing_m, self.pyramid.first_post, &mut globals);
@@ -518,12 +634,17 @@ impl Scene {
     fn push_mesh(&mut self, mesh: &Mesh) {
         let corners = |t: usize| mesh.corners(t);
         let bounds: Vec<_> = (0..mesh.triangles.len()).map(|t| Bounds::of_points(corners(t))).collect();
-        let first_node = self.mesh_nodes.len() as u32;
-        let (nodes, order) = tree::build(&bounds, LEAF_TRIANGLES, first_node, self.triangles.len() as u32);
+        self.push_parts(&bounds, tree::build, |t| triangle_record(corners(t)));
+    }
+
+    /// Adds a mesh of triangles or grains with these boxes.
+    fn push_parts(&mut self, bounds: &[Bounds], build: Build, record: impl Fn(usize) -> TriangleRecord) {
+        let [first_node, first_part] = [self.mesh_nodes.len() as u32, self.triangles.len() as u32];
+        let (nodes, order) = build(bounds, LEAF_TRIANGLES, first_node, first_part);
         self.mesh_nodes.extend(nodes);
-        self.triangles.extend(order.iter().map(|&t| triangle_record(corners(t as usize))));
+        self.triangles.extend(order.iter().map(|&part| record(part as usize)));
         let bounds = bounds.iter().fold(Bounds::NONE, |a, b| a.union(b));
-        self.meshes.push(MeshEntry { first_node, end_node: self.mesh_nodes.len() as u32, bounds });
+        self.meshes.push(MeshEntry { first_node, end_node: self.mesh_nodes.len() as u32, first_part, bounds });
     }
 
     fn push_instance(&mut self, mesh: usize, pose: &Pose, scale: f64, label: Label, material: u32) {
@@ -547,9 +668,9 @@ impl Scene {
             let middle_m = self.pyramid.middle_m;
             self.motions.extend(self.movables.iter().map(|poses| MotionRecord::between(poses, middle_m)));
         }
-        self.instance_nodes.truncate(self.rock_nodes);
-        let movable = &self.bounds[self.rock_count..];
-        let nodes = instance_tree(movable, self.rock_nodes as u32, self.rock_count as u32);
+        self.instance_nodes.truncate(self.still_nodes);
+        let movable = &self.bounds[self.still_count..];
+        let nodes = instance_tree(movable, self.still_nodes as u32, self.still_count as u32);
         self.instance_nodes.extend(nodes);
         self.instances_version += 1;
     }
@@ -588,7 +709,7 @@ fn instance_tree(bounds: &[Bounds], first_node: u32, first_instance: u32) -> Vec
 
 fn triangle_record([a, b, c]: [[f32; 3]; 3]) -> TriangleRecord {
     let edge = |to: [f32; 3]| std::array::from_fn(|i| to[i] - a[i]);
-    TriangleRecord { corner: a, pad0: 0, edge1: edge(b), pad1: 0, edge2: edge(c), pad2: 0 }
+    TriangleRecord { corner: a, radius: 0.0, edge1: edge(b), pad0: 0, edge2: edge(c), pad1: 0 }
 }
 
 fn object_rows(world_from_object: &Pose, scale: f64) -> [[f32; 4]; 3] {

@@ -1,5 +1,9 @@
 //! Building bounding volume hierarchies: split where the surface area heuristic is
-//! least along any axis (Wald 2007), written in depth-first order with escape links.
+//! least along any axis (Wald 2007), written in depth-first order with escape links. Those
+//! of very many items that change often are split where their Morton codes do (Lauterbach
+//! et al. 2009): such a tree is a little slower to walk and a hundred times as fast to make.
+
+use rayon::slice::ParallelSliceMut;
 
 use crate::record::NodeRecord;
 
@@ -134,9 +138,95 @@ impl Builder<'_> {
     }
 }
 
+/// As `build`, split where the highest bit of the items' Morton codes changes.
+pub(crate) fn build_by_code(
+    bounds: &[Bounds],
+    leaf_items: usize,
+    first_node: u32,
+    first_item: u32,
+) -> (Vec<NodeRecord>, Vec<u32>) {
+    let mut coded = codes(bounds);
+    // By code, then by number: the same tree for any number of threads.
+    coded.par_sort_unstable();
+    let mut nodes = Vec::with_capacity(2 * bounds.len().div_ceil(leaf_items.div_ceil(2).max(1)));
+    let numbers = Numbers { leaf_items, first_node, first_item };
+    if !coded.is_empty() {
+        add_coded(bounds, &coded, 0, numbers, &mut nodes);
+    }
+    (nodes, coded.into_iter().map(|(_, item)| item).collect())
+}
+
+/// Where the numbers of a tree begin, and how many items a leaf has at most.
+#[derive(Clone, Copy)]
+struct Numbers {
+    leaf_items: usize,
+    first_node: u32,
+    first_item: u32,
+}
+
+/// Adds the tree of some items, the first of which is the tree's item `before`; the box of all.
+fn add_coded(
+    bounds: &[Bounds],
+    coded: &[(u64, u32)],
+    before: usize,
+    numbers: Numbers,
+    nodes: &mut Vec<NodeRecord>,
+) -> Bounds {
+    let place = nodes.len();
+    nodes.push(NodeRecord { min: [0.0; 3], escape: 0, max: [0.0; 3], leaf: 0 });
+    let mut leaf = 0;
+    let all = if coded.len() <= numbers.leaf_items {
+        leaf = (numbers.first_item + before as u32) << 3 | coded.len() as u32;
+        coded.iter().fold(Bounds::NONE, |all, &(_, item)| all.union(&bounds[item as usize]))
+    } else {
+        let cut = highest_change(coded);
+        let low = add_coded(bounds, &coded[..cut], before, numbers, nodes);
+        low.union(&add_coded(bounds, &coded[cut..], before + cut, numbers, nodes))
+    };
+    let Bounds { min, max } = all.padded();
+    nodes[place] = NodeRecord { min, escape: numbers.first_node + nodes.len() as u32, max, leaf };
+    all
+}
+
+/// Where the highest bit changes in which items in order differ; their middle where none does.
+fn highest_change(coded: &[(u64, u32)]) -> usize {
+    let differ = coded[0].0 ^ coded[coded.len() - 1].0;
+    if differ == 0 {
+        return coded.len() / 2;
+    }
+    let bit = 1u64 << (63 - differ.leading_zeros());
+    coded.partition_point(|(code, _)| code & bit == 0)
+}
+
+/// The items' Morton codes, 21 bits an axis over the box of all centres, with their numbers.
+fn codes(bounds: &[Bounds]) -> Vec<(u64, u32)> {
+    let centre = |b: &Bounds| -> [f32; 3] { std::array::from_fn(|axis| 0.5 * b.centre2(axis)) };
+    let all = Bounds::of_points(bounds.iter().map(centre));
+    let steps = f64::from((1u32 << 21) - 1);
+    let code = |b: &Bounds| {
+        let place = centre(b);
+        (0..3).fold(0, |code, axis| {
+            let side = f64::from(all.max[axis] - all.min[axis]).max(f64::MIN_POSITIVE);
+            let share = f64::from(place[axis] - all.min[axis]) / side;
+            code | spread((share * steps) as u64) << axis
+        })
+    };
+    bounds.iter().zip(0..).map(|(b, item)| (code(b), item)).collect()
+}
+
+/// The lowest 21 bits with two zeros between each and the next.
+fn spread(x: u64) -> u64 {
+    let x = (x | x << 32) & 0x001f_0000_0000_ffff;
+    let x = (x | x << 16) & 0x001f_0000_ff00_00ff;
+    let x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
+    let x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
+    (x | x << 2) & 0x1249_2492_4924_9249
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, build};
+    use super::{Bounds, build, build_by_code, spread};
+    use crate::record::NodeRecord;
 
     #[test]
     fn every_item_is_in_exactly_one_leaf_and_inside_its_ancestors() {
@@ -146,8 +236,17 @@ mod tests {
                 Bounds { min: p, max: p.map(|x| x + 1.5) }
             })
             .collect();
-        let (nodes, order) = build(&bounds, 4, 1000, 500);
-        let mut sorted = order.clone();
+        let same = vec![Bounds { min: [1.0; 3], max: [2.0; 3] }; 100];
+        let builders = [build, build_by_code];
+        for (bounds, build) in [&bounds, &same].into_iter().flat_map(|b| builders.map(|build| (b, build))) {
+            let (nodes, order) = build(bounds, 4, 1000, 500);
+            holds_each_once(&nodes, &order);
+        }
+        assert_eq!(spread(0x1f_ffff), 0x1249_2492_4924_9249);
+    }
+
+    fn holds_each_once(nodes: &[NodeRecord], order: &[u32]) {
+        let mut sorted = order.to_vec();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..100).collect::<Vec<_>>());
         assert_eq!(nodes[0].escape as usize, 1000 + nodes.len());

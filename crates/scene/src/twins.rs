@@ -165,7 +165,7 @@ fn records() -> BTreeMap<String, Layout> {
     layouts! {
         LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, pad, mips }
         NodeRecord { min, escape, max, leaf }
-        TriangleRecord { corner, pad0, edge1, pad1, edge2, pad2 }
+        TriangleRecord { corner, radius, edge1, pad0, edge2, pad1 }
         InstanceRecord { object_from_world, first_node, end_node, material, code }
         MaterialRecord {
             kind, albedo, w, b, c, bs0, hs, k, tan_theta, chi, r0, metallic, tint, alpha, specular, pad,

@@ -5,6 +5,7 @@ mod child;
 mod console;
 mod convoy;
 mod free;
+mod grains;
 mod granular;
 mod hour;
 mod images;
@@ -82,6 +83,7 @@ enum Name {
     Image640x360P99S,
     CpuCamera640x360Fps,
     ImagePipelineOverTracing,
+    GrainsDrawnFps,
     LidarVlp16Rtf,
     LidarHdl32eRtf,
     LidarOs1FiveRaysOverOne,
@@ -126,6 +128,7 @@ const FIGURES: &[(Name, &str, &str, Asked)] = &[
     (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
     (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
+    (Name::GrainsDrawnFps, "grains_drawn_fps", "1/s", Asked::AtLeast(3.0)),
     (Name::LidarVlp16Rtf, "lidar_vlp16_rtf", "wall/simulated", Asked::AtMost(0.3)),
     (Name::LidarHdl32eRtf, "lidar_hdl32e_rtf", "wall/simulated", Asked::AtMost(0.7)),
     (Name::LidarOs1FiveRaysOverOne, "lidar_os1_five_rays_over_one", "", Asked::AtMost(5.0)),
@@ -252,6 +255,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Image640x360P99S => latency::p99_s(setting)?,
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
+        Name::GrainsDrawnFps => grains::frames_per_s()?,
         Name::LidarVlp16Rtf => lidar::vlp16_wall_over_simulated(setting)?,
         Name::LidarHdl32eRtf => lidar::hdl32e_wall_over_simulated(setting)?,
         Name::LidarOs1FiveRaysOverOne => lidar::five_rays_over_one(setting)?,

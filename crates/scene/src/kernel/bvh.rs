@@ -1,7 +1,9 @@
 //! A ray against the instances: a walk over the tree of instances and, in the
 //! frame of each that it meets, over its mesh's tree. Trees are in depth-first
 //! order with escape links, so no stack is needed. Triangles after Möller and
-//! Trumbore 1997, from both sides.
+//! Trumbore 1997, from both sides; grains are spheres, met from outside, by the
+//! distance of their centre from the ray, which keeps its digits however far they are
+//! (Haines, Günther and Akenine-Möller 2019).
 
 use nalgebra::Vector3;
 
@@ -172,12 +174,7 @@ fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
 pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     let mut hit = nearest;
     let instance = &records.instances[index as usize];
-    let moving = index >= records.globals.moving_from;
-    let ray = if moving {
-        object_ray(instance, &at_start(records, index, world_ray))
-    } else {
-        object_ray(instance, world_ray)
-    };
+    let ray = seen_by(records, index, world_ray);
     let inverse = inverse_direction(&ray);
     let mut node = instance.first_node;
     while node < instance.end_node {
@@ -188,7 +185,7 @@ pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nea
         }
         let low = n.leaf >> 3;
         for part in low..low + (n.leaf & 7) {
-            let t = meet_triangle(&records.triangles[part as usize], &ray);
+            let t = meet_part(&records.triangles[part as usize], &ray);
             if t < hit.t {
                 hit = Hit { t, instance: index, part };
                 if first {
@@ -199,6 +196,15 @@ pub(crate) fn trace_mesh(records: &Records<'_>, world_ray: &Ray, index: u32, nea
         node += 1;
     }
     hit
+}
+
+/// The ray in the frame of an instance, at the scene's share of the span.
+fn seen_by(records: &Records<'_>, index: u32, ray: &Ray) -> Ray {
+    let instance = &records.instances[index as usize];
+    if index >= records.globals.moving_from {
+        return object_ray(instance, &at_start(records, index, ray));
+    }
+    object_ray(instance, ray)
 }
 
 /// The ray as an instance that moves sees it from where it started.
@@ -234,6 +240,25 @@ pub(crate) fn meets_box(node: &NodeRecord, ray: &Ray, inverse: &Vector3<f32>, t_
     enter <= leave
 }
 
+/// t of the hit on a triangle or a grain, or `FAR`.
+fn meet_part(part: &TriangleRecord, ray: &Ray) -> f32 {
+    if part.radius > 0.0 { meet_grain(part, ray) } else { meet_triangle(part, ray) }
+}
+
+/// t where a ray from outside comes to a grain, or `FAR`.
+fn meet_grain(grain: &TriangleRecord, ray: &Ray) -> f32 {
+    let to_centre = Vector3::from(grain.corner) - ray.origin;
+    let inverse = 1.0 / ray.direction.dot(&ray.direction);
+    let middle = to_centre.dot(&ray.direction) * inverse;
+    let beside = ray.direction * middle - to_centre;
+    let within = grain.radius * grain.radius - beside.dot(&beside);
+    if within < 0.0 {
+        return FAR;
+    }
+    let t = middle - (within * inverse).sqrt();
+    if t > 0.0 { t } else { FAR }
+}
+
 /// t of the hit on a triangle, or `FAR`.
 fn meet_triangle(triangle: &TriangleRecord, ray: &Ray) -> f32 {
     let edge1 = Vector3::from(triangle.edge1);
@@ -252,11 +277,17 @@ fn meet_triangle(triangle: &TriangleRecord, ray: &Ray) -> f32 {
     if u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0 { t } else { FAR }
 }
 
-/// Unit normal of an instance's triangle in the world, outward.
+/// Unit normal in the world of what a ray has met of an instance, outward.
 #[must_use]
-pub fn triangle_normal(records: &Records<'_>, instance: u32, triangle: u32) -> Vector3<f32> {
-    let triangle = &records.triangles[triangle as usize];
-    let n = Vector3::from(triangle.edge1).cross(&Vector3::from(triangle.edge2));
+pub fn part_normal(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Vector3<f32> {
+    let instance = hit.instance;
+    let part = &records.triangles[hit.part as usize];
+    let n = if part.radius > 0.0 {
+        let seen = seen_by(records, instance, ray);
+        seen.origin + seen.direction * hit.t - Vector3::from(part.corner)
+    } else {
+        Vector3::from(part.edge1).cross(&Vector3::from(part.edge2))
+    };
     let rows = &records.instances[instance as usize].object_from_world;
     let column = |i: usize| rows[0][i] * n.x + rows[1][i] * n.y + rows[2][i] * n.z;
     let normal = Vector3::new(column(0), column(1), column(2)).normalize();

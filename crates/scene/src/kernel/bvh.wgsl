@@ -108,11 +108,7 @@ fn cone_meets_box(low: vec3<f32>, high: vec3<f32>, cone: Cone) -> bool {
 // Nearest hit on one instance before `nearest`, or `nearest` itself; with `first` the first found.
 fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
     var hit = nearest;
-    var seen = world_ray;
-    if index >= globals.moving_from {
-        seen = moved_back(motions[index - globals.moving_from], world_ray);
-    }
-    let ray = object_ray(index, seen);
+    let ray = seen_by(index, world_ray);
     let inverse = inverse_direction(ray);
     var node = instances[index].first_node;
     let end = instances[index].end_node;
@@ -124,7 +120,7 @@ fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
         let leaf = mesh_nodes[node].leaf;
         let low = leaf >> 3u;
         for (var part = low; part < low + (leaf & 7u); part++) {
-            let t = meet_triangle(part, ray);
+            let t = meet_part(part, ray);
             if t < hit.t {
                 hit = Hit(t, index, part);
                 if first {
@@ -135,6 +131,14 @@ fn trace_mesh(world_ray: Ray, index: u32, nearest: Hit, first: bool) -> Hit {
         node += 1u;
     }
     return hit;
+}
+
+// The ray in the frame of an instance, at the scene's share of the span.
+fn seen_by(index: u32, ray: Ray) -> Ray {
+    if index >= globals.moving_from {
+        return object_ray(index, moved_back(motions[index - globals.moving_from], ray));
+    }
+    return object_ray(index, ray);
 }
 
 // The ray in the instance's own frame; t is the same there.
@@ -165,6 +169,28 @@ fn meets_box(low: vec3<f32>, high: vec3<f32>, ray: Ray, inverse: vec3<f32>, t_ma
     return enter <= leave;
 }
 
+// t of the hit on a triangle or a grain, or FAR.
+fn meet_part(index: u32, ray: Ray) -> f32 {
+    if triangles[index].radius > 0.0 {
+        return meet_grain(index, ray);
+    }
+    return meet_triangle(index, ray);
+}
+
+// t where a ray from outside comes to a grain, or FAR.
+fn meet_grain(index: u32, ray: Ray) -> f32 {
+    let to_centre = triangles[index].corner - ray.origin;
+    let inverse = 1.0 / dot(ray.direction, ray.direction);
+    let middle = dot(to_centre, ray.direction) * inverse;
+    let beside = ray.direction * middle - to_centre;
+    let within = triangles[index].radius * triangles[index].radius - dot(beside, beside);
+    if within < 0.0 {
+        return FAR;
+    }
+    let t = middle - sqrt(within * inverse);
+    return select(FAR, t, t > 0.0);
+}
+
 // t of the hit on a triangle, or FAR.
 fn meet_triangle(index: u32, ray: Ray) -> f32 {
     let edge1 = triangles[index].edge1;
@@ -183,9 +209,14 @@ fn meet_triangle(index: u32, ray: Ray) -> f32 {
     return select(FAR, t, u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0);
 }
 
-// Unit normal of an instance's triangle in the world, outward.
-fn triangle_normal(instance: u32, triangle: u32) -> vec3<f32> {
-    let n = cross(triangles[triangle].edge1, triangles[triangle].edge2);
+// Unit normal in the world of what a ray has met of an instance, outward.
+fn part_normal(ray: Ray, hit: Hit) -> vec3<f32> {
+    let instance = hit.instance;
+    var n = cross(triangles[hit.part].edge1, triangles[hit.part].edge2);
+    if triangles[hit.part].radius > 0.0 {
+        let seen = seen_by(instance, ray);
+        n = seen.origin + seen.direction * hit.t - triangles[hit.part].corner;
+    }
     let rows = instances[instance].object_from_world;
     let normal = normalize(rows[0].xyz * n.x + rows[1].xyz * n.y + rows[2].xyz * n.z);
     if instance < globals.moving_from {

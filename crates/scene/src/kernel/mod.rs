@@ -37,7 +37,7 @@ pub struct Hit {
     pub t: f32,
     /// Index of the instance, or `GROUND`.
     pub instance: u32,
-    /// Index of the triangle or of the height level.
+    /// Index of the triangle or the grain, or of the height level.
     pub part: u32,
 }
 

@@ -20,11 +20,11 @@ struct Node {
 
 struct Triangle {
     corner: vec3<f32>,
-    pad0: u32,
+    radius: f32,
     edge1: vec3<f32>,
-    pad1: u32,
+    pad0: u32,
     edge2: vec3<f32>,
-    pad2: u32,
+    pad1: u32,
 }
 
 struct Instance {

@@ -5,7 +5,7 @@ use std::f32::consts::PI;
 
 use nalgebra::Vector3;
 
-use super::bvh::{any_instance, trace_instances, triangle_normal};
+use super::bvh::{any_instance, part_normal, trace_instances};
 use super::heights::{ground_normal, trace_heights};
 use super::{Bands, FAR, GROUND, HAPKE, Hit, LAMBERT, Ray, hapke, principled};
 use crate::record::{LevelRecord, MaterialRecord, Records};
@@ -71,7 +71,7 @@ pub fn surface_at(records: &Records<'_>, ray: &Ray, hit: &Hit) -> Surface {
         return on_ground(point, ground_normal(records, level, point.x, point.y), level);
     }
     let instance = &records.instances[hit.instance as usize];
-    let outward = triangle_normal(records, hit.instance, hit.part);
+    let outward = part_normal(records, ray, hit);
     let normal = if outward.dot(&ray.direction) > 0.0 { -outward } else { outward };
     Surface::new(point, normal, rounding(&point), instance.material, instance.code)
 }

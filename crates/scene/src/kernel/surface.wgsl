@@ -35,7 +35,7 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
         let normal = ground_normal(hit.part, point.x, point.y);
         return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0);
     }
-    let outward = triangle_normal(hit.instance, hit.part);
+    let outward = part_normal(ray, hit);
     let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
     let code = instances[hit.instance].code;
     return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0);

@@ -183,7 +183,7 @@ fn resting<S: Simd>(
         resume = (comes & !enters).select(Ints::splat(simd, node.escape as i32), resume);
         let low = node.leaf >> 3;
         for part in low..low + (node.leaf & 7) {
-            let t = meet_triangle(&records.triangles[part as usize], &rays);
+            let t = meet_part(&records.triangles[part as usize], &rays);
             let nearer = enters & t.below(hits.t);
             hits.t = nearer.select(t, hits.t);
             hits.instance = nearer.select(Ints::splat(simd, index as i32), hits.instance);
@@ -237,6 +237,24 @@ fn cones_meet_box<S: Simd>(simd: S, node: &NodeRecord, origin: &Vectors<S>, cone
         leave = leave.least(if cone.low[axis] > 0.0 { b } else { far });
     }
     enter.at_most(leave)
+}
+
+#[inline(always)]
+fn meet_part<S: Simd>(part: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
+    if part.radius > 0.0 { meet_grain(part, rays) } else { meet_triangle(part, rays) }
+}
+
+#[inline(always)]
+fn meet_grain<S: Simd>(grain: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
+    let [zero, one] = [rays.origin[0].like(0.0), rays.origin[0].like(1.0)];
+    let to_centre = [0, 1, 2].map(|axis| zero.like(grain.corner[axis]) - rays.origin[axis]);
+    let inverse = one / dot(rays.direction, rays.direction);
+    let middle = dot(to_centre, rays.direction) * inverse;
+    let beside = [0, 1, 2].map(|axis| rays.direction[axis] * middle - to_centre[axis]);
+    let within = zero.like(grain.radius * grain.radius) - dot(beside, beside);
+    let t = middle - (within * inverse).most(zero).root();
+    let met = zero.at_most(within) & zero.below(t);
+    met.select(t, zero.like(FAR))
 }
 
 #[inline(always)]

@@ -18,6 +18,7 @@ mod tests {
     use super::ground::{ground_normals, trace_heights};
     use super::instances::{Hits, any_instance, cones_meet_instances, trace_instances};
     use super::lanes::{LANES, Rays, all, bits_of, floats, ints, mask, vector_of, vectors};
+    use crate::grains::{Grain, Heap};
     use crate::kernel::bvh::{self, Bundle};
     use crate::kernel::{FAR, GROUND, Hit, Ray, hapke, heights};
     use crate::light::Sun;
@@ -58,7 +59,20 @@ mod tests {
             let label = Class::Rover.numbered(0xF000_0000 + number);
             scene.add_instance(ball, &pose, label, &Material::Lambert { albedo: 0.4 }).expect("room");
         }
+        scene.set_heaps(vec![heap()]).expect("spheres");
         scene
+    }
+
+    /// Grains in the middle, some of which hide balls.
+    fn heap() -> Heap {
+        let grain = |i: u16| {
+            let turn = 2.4 * f32::from(i);
+            let far = 0.12 * f32::from(i).sqrt();
+            let centre_m = [far * turn.cos(), far * turn.sin(), 0.6 + 0.3 * (3.0 * turn).sin()];
+            Grain { centre_m, radius_m: 0.05 + 0.01 * f32::from(i % 7) }
+        };
+        let material = Material::Hapke(HapkeParams::REGOLITH);
+        Heap { world_from_heap: Pose::translation(0.2, -0.1, 0.4), grains: (0..400).map(grain).collect(), material }
     }
 
     /// Eight rays that leave nearly one place nearly one way; every third packet from beyond all ground.

@@ -8,6 +8,7 @@ mod detail;
 mod dust;
 mod earthlight;
 mod gnomon;
+mod grains;
 mod ground_materials;
 mod hapke;
 mod heights;
