@@ -94,14 +94,36 @@ impl Checkpoint {
     /// # Errors
     /// When it cannot be read, is damaged, cut off, of another version or of another world.
     pub fn load(path: &Path, of: &Fingerprint) -> Result<Self, CheckpointError> {
+        Self::of_saved(read(path)?, path, of)
+    }
+
+    fn of_saved(saved: Saved, path: &Path, of: &Fingerprint) -> Result<Self, CheckpointError> {
         let refuse = |what: String| Err(CheckpointError::Refused { path: path.to_owned(), what });
-        match read(path)? {
+        match saved {
             Saved::Ground { .. } => refuse("holds driven ground alone; --ruts takes it".to_owned()),
             Saved::World { of: theirs, checkpoint } => match of.difference(&theirs) {
                 Some(difference) => refuse(format!("is of another run: {difference}")),
                 None => Ok(*checkpoint),
             },
         }
+    }
+
+    /// The same of bytes that `to_bytes` gave or a file holds; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As `load`.
+    pub fn from_bytes(bytes: &[u8], name: &Path, of: &Fingerprint) -> Result<Self, CheckpointError> {
+        Self::of_saved(unpack(bytes, name)?, name, of)
+    }
+
+    /// The bytes of its file.
+    ///
+    /// # Errors
+    /// When something that was added has a path that is not UTF-8.
+    pub fn to_bytes(&self, of: &Fingerprint) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        pack(&Saved::World { of: of.clone(), checkpoint: Box::new(self.clone()) }, &mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes it.
@@ -160,21 +182,30 @@ fn write(path: &Path, saved: &Saved) -> Result<(), CheckpointError> {
 }
 
 fn write_to(path: &Path, saved: &Saved) -> io::Result<()> {
-    let bytes = postcard::to_allocvec(saved).map_err(io::Error::other)?;
     let mut file = File::create(path)?;
-    file.write_all(&MAGIC)?;
-    file.write_all(&VERSION.to_le_bytes())?;
-    let mut packed = ZlibEncoder::new(&mut file, Compression::fast());
-    packed.write_all(&bytes)?;
-    packed.finish()?;
+    pack(saved, &mut file)?;
     file.sync_all()
 }
 
+fn pack(saved: &Saved, to: &mut impl Write) -> io::Result<()> {
+    let bytes = postcard::to_allocvec(saved).map_err(io::Error::other)?;
+    to.write_all(&MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    let mut packed = ZlibEncoder::new(to, Compression::fast());
+    packed.write_all(&bytes)?;
+    packed.finish()?;
+    Ok(())
+}
+
 fn read(path: &Path) -> Result<Saved, CheckpointError> {
+    unpack(open_regular(path)?, path)
+}
+
+/// What `from` holds; `path` is named in errors.
+fn unpack(mut from: impl Read, path: &Path) -> Result<Saved, CheckpointError> {
     let refuse = |what: String| CheckpointError::Refused { path: path.to_owned(), what };
-    let mut file = open_regular(path)?;
     let mut head = [0; 12];
-    file.read_exact(&mut head).map_err(|_| refuse("is no saved state: it has fewer than 12 bytes".to_owned()))?;
+    from.read_exact(&mut head).map_err(|_| refuse("is no saved state: it has fewer than 12 bytes".to_owned()))?;
     let (magic, version) = head.split_at(MAGIC.len());
     if magic != MAGIC {
         return Err(refuse("is no saved state: it does not begin with SELSTATE".to_owned()));
@@ -187,7 +218,7 @@ fn read(path: &Path) -> Result<Saved, CheckpointError> {
     }
     let mut bytes = Vec::new();
     let cut = |error| refuse(format!("is cut off or damaged ({error}); take an earlier one"));
-    ZlibDecoder::new(file).take(BYTES_MAX).read_to_end(&mut bytes).map_err(cut)?;
+    ZlibDecoder::new(from).take(BYTES_MAX).read_to_end(&mut bytes).map_err(cut)?;
     postcard::from_bytes(&bytes).map_err(|error| refuse(format!("is damaged: {error}; take an earlier one")))
 }
 
@@ -244,6 +275,19 @@ mod tests {
         assert!(Checkpoint::load(&file, &of).expect("loads") == saved);
         let ground = DrivenGround::load(&file, &ground_print_of(&model)).expect("loads");
         assert!(ground == DrivenGround::of(&saved.state));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_file_and_come_back() {
+        let (folder, model) = (folder("bytes"), model(YARD));
+        let (file, saved, of) = (folder.join("x.state"), checkpoint(&model), print_of(&model));
+        saved.save(&file, &of).expect("saved");
+        let bytes = saved.to_bytes(&of).expect("packed");
+        assert_eq!(fs::read(&file).expect("there"), bytes);
+        assert!(Checkpoint::from_bytes(&bytes, Path::new("bytes"), &of).expect("loads") == saved);
+        let told = refusal(Checkpoint::from_bytes(&bytes[..bytes.len() / 2], Path::new("bytes"), &of));
+        assert!(told.contains("bytes: is cut off or damaged"), "{told}");
         fs::remove_dir_all(&folder).expect("removed");
     }
 

@@ -367,6 +367,19 @@ impl RoverModel {
         summed_mass_kg(&self.links)
     }
 
+    /// Makes every link `factor` times as heavy, its shape as it is: inertia grows likewise. A factor that is not
+    /// above zero and finite is refused; whether it was taken.
+    pub fn scale_mass(&mut self, factor: f64) -> bool {
+        let is_sound = factor.is_finite() && factor > 0.0;
+        if is_sound {
+            for inertial in self.links.iter_mut().filter_map(|link| link.inertial.as_mut()) {
+                inertial.mass_kg *= factor;
+                inertial.inertia_kg_m2 *= factor;
+            }
+        }
+        is_sound
+    }
+
     /// Height of the base link's origin over flat ground that the wheels just
     /// touch, suspension at rest, m.
     #[must_use]

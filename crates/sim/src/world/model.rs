@@ -13,8 +13,8 @@ use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia,
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
 
 use crate::driving::{Driver, RouteFollower, RouteProgress};
+use crate::scenario::{FIRST_LAID, from_site, laid};
 use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, ScenarioError, Start};
-use crate::scenario::{from_site, laid};
 use crate::wheels::wheel_shapes;
 use crate::world::entity::EntityId;
 use crate::world::granular::{self, PartShape};
@@ -95,8 +95,31 @@ impl Model {
         Ok(Self { windows, ..Self::of(scenario, Arc::new(terrain), loose) })
     }
 
+    /// The same ground, with another variant of its scenario on it: other starts, soils, gravity, masses or laid
+    /// rocks. The ground and the rocks that are loose of it are those of this model, which are made once.
+    ///
+    /// # Errors
+    /// When a loose rock cannot be laid, or a granular window does not fit.
+    pub fn with_scenario(&self, scenario: Arc<Scenario>) -> Result<Self, ScenarioError> {
+        let mut loose: Vec<_> = self.loose.iter().filter(|rock| rock.id < FIRST_LAID).cloned().collect();
+        loose.extend(laid(&scenario, &self.terrain, &Ruts::default())?);
+        let windows = granular::windows(&scenario, &self.terrain)?;
+        let (terrain, solids) = (Arc::clone(&self.terrain), Arc::clone(&self.rock_solids));
+        Ok(Self { windows, ..Self::with(scenario, terrain, solids, loose) })
+    }
+
     /// Without granular windows.
     fn of(scenario: Arc<Scenario>, terrain: Arc<Terrain>, loose: Vec<LooseRockSetup>) -> Self {
+        let solids = Arc::new(RockSolids::new(terrain.shapes()));
+        Self::with(scenario, terrain, solids, loose)
+    }
+
+    fn with(
+        scenario: Arc<Scenario>,
+        terrain: Arc<Terrain>,
+        rock_solids: Arc<RockSolids>,
+        loose: Vec<LooseRockSetup>,
+    ) -> Self {
         terrain.expect_viewers(scenario.rovers.len());
         let numbers = (1..).map(EntityId);
         let rovers = scenario.rovers.iter().map(|setup| Arc::new(RoverKind::new(setup.clone())));
@@ -105,7 +128,7 @@ impl Model {
         let objects = (first_object.0..).map(EntityId).zip(objects);
         let objects = objects.map(|(id, setup)| (id, Arc::new(ObjectKind::new(id, setup, &terrain, &Ruts::default()))));
         let mut model = Self {
-            rock_solids: Arc::new(RockSolids::new(terrain.shapes())),
+            rock_solids,
             rovers: numbers.zip(rovers).collect(),
             objects: objects.collect(),
             rocks: BTreeMap::new(),

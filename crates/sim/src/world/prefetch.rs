@@ -28,6 +28,7 @@ const WAITING_MAX: usize = 64;
 /// Makes ground ahead of rovers.
 #[derive(Debug, Default)]
 pub(crate) struct Prefetch {
+    is_off: bool,
     maker: Option<Maker>,
     /// Where each rover was when ground was last made for it, m.
     last_m: BTreeMap<EntityId, [f64; 2]>,
@@ -41,8 +42,16 @@ struct Maker {
 }
 
 impl Prefetch {
+    /// Makes nothing: ground is made when a wheel comes to it.
+    pub(crate) fn off() -> Self {
+        Self { is_off: true, ..Self::default() }
+    }
+
     /// Has ground made where rovers drive to.
     pub(crate) fn look_ahead(&mut self, model: &Model, state: &State) {
+        if self.is_off {
+            return;
+        }
         for (id, of) in &state.rovers {
             let (at, velocity) = (of.body.world_from_base.translation, of.body.base_twist.linear);
             let is_near = |was: &[f64; 2]| (at.x - was[0]).hypot(at.y - was[1]) < AGAIN_M;

@@ -389,6 +389,13 @@ fn is_stepped_here(of: &Members, share: &Share) -> bool {
 }
 
 impl Scratch {
+    /// Working memory without threads of its own, for many worlds in one process: ground is made when a wheel comes
+    /// to it and not ahead.
+    #[must_use]
+    pub fn without_prefetch() -> Self {
+        Self { prefetch: Prefetch::off(), ..Self::default() }
+    }
+
     /// Forgets the rovers: their numbers may be those of others from now on.
     pub(crate) fn forget_rovers(&mut self) {
         self.rovers.clear();

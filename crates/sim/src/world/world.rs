@@ -138,6 +138,22 @@ impl World {
         Self { model, state, scratch, commands: Vec::new(), share: None, epoch: 0, untold, first }
     }
 
+    /// Another world in the same state, which goes its own way from here on. What does not change is shared. Commands
+    /// that wait go with it; other processes do not.
+    #[must_use]
+    pub fn branch(&self) -> Self {
+        Self {
+            model: Arc::clone(&self.model),
+            state: self.state.clone(),
+            scratch: Scratch::default(),
+            commands: self.commands.clone(),
+            share: None,
+            epoch: self.epoch,
+            untold: self.untold.clone(),
+            first: self.first.clone(),
+        }
+    }
+
     /// Goes back to where it began.
     pub fn reset(&mut self) {
         let (model, state, untold) = self.first.clone();
