@@ -9,7 +9,7 @@ use std::process::Command;
 use selene_tests::root;
 
 /// Each library and the libraries it may name.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("base", &[]),
     ("dem", &["base"]),
     ("sky", &["base"]),
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("sensors", &["base", "dem", "sky", "scene"]),
     ("sim", &["base", "sky", "terrain", "crm", "soil", "vehicle", "sensors"]),
     ("observe", &["base", "dem", "sky", "terrain", "vehicle", "scene", "sensors", "sim"]),
+    ("learn", &["base", "terrain", "soil", "vehicle", "sim"]),
     ("ros", &["base"]),
 ];
 /// Packages that only the command line and tests may name: what they are of use for is done by hand.
@@ -132,6 +133,22 @@ fn only_ros_names_ros_and_only_gpu_names_wgpu() {
             assert!(!is_ros || package.name == "selene-ros", "{} must not name {dependency}", package.name);
             assert!(dependency != "wgpu" || package.name == "selene-gpu", "{} must not name wgpu", package.name);
         }
+    }
+}
+
+/// What Python sees is the simulation itself: neither messages nor nodes, and nobody else names Python.
+#[test]
+fn only_the_python_module_names_python_and_it_names_no_ros() {
+    for package in packages().values() {
+        for dependency in &package.dependencies {
+            let is_python = ["pyo3", "numpy"].contains(&dependency.as_str());
+            assert!(!is_python || package.name == "selene-python", "{} must not name {dependency}", package.name);
+        }
+    }
+    let python = &packages()["selene-python"];
+    let libraries = ["base", "learn", "observe", "sensors", "sim", "vehicle"];
+    for dependency in python.dependencies.iter().filter_map(|name| name.strip_prefix("selene-")) {
+        assert!(libraries.contains(&dependency), "selene-python must not name selene-{dependency}");
     }
 }
 

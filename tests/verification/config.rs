@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use selene_base::SimTime;
 use selene_base::input::{load_yaml, parse_yaml};
+use selene_learn::Course;
 use selene_sensors::SensorSpec;
 use selene_sim::{LoadOptions, Model, Scenario, ScenarioError};
 use selene_sky::{Ephemeris, Kernels, SiteSky};
@@ -38,6 +39,7 @@ fn every_file_of_config_loads() {
     files("rover").iter().for_each(|file| drop(RoverModel::load(file).unwrap_or_else(|e| told(&e))));
     let options = LoadOptions::default();
     files("scenario").iter().for_each(|file| drop(Scenario::load(file, &options).unwrap_or_else(|e| told(&e))));
+    files("learning").iter().for_each(|file| drop(Course::load(file, &options).unwrap_or_else(|e| told(&e))));
 }
 
 #[test]

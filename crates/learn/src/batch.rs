@@ -1,0 +1,435 @@
+//! Many environments of one course, stepped at once over the cores. Environments share the course and its ground and
+//! nothing else, so that neither their number nor that of threads changes what happens in one of them.
+//!
+//! When all learners of an environment have ended, it begins anew as [`Autoreset`] says, which are the modes of
+//! Gymnasium 1.x.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::course::Course;
+use crate::environment::Environment;
+use crate::task::End;
+use crate::{ACTION_WIDTH, LearnError};
+
+/// When an environment whose episode has ended begins the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Autoreset {
+    /// With the step after, whose action counts for nothing and whose reward is 0.
+    NextStep,
+    /// With the step that ended it: what was observed last is told beside.
+    SameStep,
+    /// When it is told to; a step before that is refused.
+    Disabled,
+}
+
+/// Environments and how they begin anew.
+#[derive(Debug)]
+pub struct Batch {
+    course: Arc<Course>,
+    autoreset: Autoreset,
+    pool: Option<ThreadPool>,
+    places: Vec<Place>,
+}
+
+/// One environment in its place.
+#[derive(Debug)]
+struct Place {
+    environment: Environment,
+    /// What it observed last, a row for each learner.
+    observations: Vec<f32>,
+    /// Whether its episode has ended.
+    ended: bool,
+}
+
+/// What a step led to: rows by environment, and by learner within it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// What is observed, row by row.
+    pub observations: Vec<f32>,
+    /// The reward of each learner.
+    pub rewards: Vec<f64>,
+    /// Whether its episode ended by the task.
+    pub terminated: Vec<bool>,
+    /// Whether it ended by its length.
+    pub truncated: Vec<bool>,
+    /// How it ended, where it did by the task.
+    pub ends: Vec<Option<End>>,
+    /// What was observed last in environments that began anew in this same step, with their numbers.
+    pub last_observations: Vec<(usize, Vec<f32>)>,
+}
+
+/// The same of one environment.
+struct Part {
+    rewards: Vec<f64>,
+    ends: Vec<Option<End>>,
+    truncated: bool,
+    last_observations: Option<Vec<f32>>,
+}
+
+impl Batch {
+    /// `count` environments of a course; environment `i` has the seed `seed + i`. They are stepped by `threads`
+    /// threads, or by those that the process has for such work.
+    ///
+    /// # Errors
+    /// When a drawn world cannot begin, or threads cannot be started.
+    pub fn new(
+        course: Arc<Course>,
+        count: usize,
+        seed: u64,
+        autoreset: Autoreset,
+        threads: Option<usize>,
+    ) -> Result<Self, LearnError> {
+        let pool = threads.map(|count| ThreadPoolBuilder::new().num_threads(count).build()).transpose()?;
+        course.model().terrain().expect_viewers(count.saturating_mul(course.learners().len()));
+        let place = |i: u64| Place::new(Environment::new(Arc::clone(&course), seed.wrapping_add(i))?);
+        let places = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(place).collect::<Vec<_>>());
+        let places = places.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { course, autoreset, pool, places })
+    }
+
+    /// The course.
+    #[must_use]
+    pub fn course(&self) -> &Arc<Course> {
+        &self.course
+    }
+
+    /// How many environments there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// An environment, by its number.
+    #[must_use]
+    pub fn environment(&self, index: usize) -> Option<&Environment> {
+        self.places.get(index).map(|place| &place.environment)
+    }
+
+    /// Begins anew where `chosen` says: with a seed its first episode, without one the next.
+    ///
+    /// # Errors
+    /// When there are not as many seeds or choices as environments, or a drawn world cannot begin.
+    pub fn reset(&mut self, seeds: &[Option<u64>], chosen: &[bool]) -> Result<(), LearnError> {
+        for (what, count) in [("seeds", seeds.len()), ("choices of environments", chosen.len())] {
+            check_count(what, count, self.places.len())?;
+        }
+        let Self { places, pool, .. } = self;
+        let reset = |((place, seed), chosen): ((&mut Place, &Option<u64>), &bool)| match (chosen, seed) {
+            (false, _) => Ok(()),
+            (true, Some(seed)) => place.environment.reseed(*seed).map(|()| place.begin()),
+            (true, None) => place.environment.next_episode().map(|()| place.begin()),
+        };
+        let all = || places.par_iter_mut().zip(seeds).zip(chosen).map(reset).collect::<Vec<_>>();
+        on(pool.as_ref(), all).into_iter().collect()
+    }
+
+    /// What is observed now, row by row.
+    #[must_use]
+    pub fn observations(&self) -> Vec<f32> {
+        self.places.iter().flat_map(|place| &place.observations).copied().collect()
+    }
+
+    /// Takes an action for each learner of each environment and goes on by the course's `control_s`.
+    ///
+    /// # Errors
+    /// When an action is missing, NaN or beyond 1, an environment has ended and does not begin anew by itself (nothing
+    /// is stepped then), or a world cannot go on: the first such environment is told.
+    pub fn step(&mut self, actions: &[f32]) -> Result<Step, LearnError> {
+        let width = ACTION_WIDTH * self.course.learners().len();
+        check_count("numbers of actions", actions.len(), width * self.places.len())?;
+        check_actions(actions)?;
+        let ended = self.places.iter().position(|place| place.ended);
+        if let Some(index) = ended.filter(|_| self.autoreset == Autoreset::Disabled) {
+            return Err(LearnError::Ended { index });
+        }
+        let autoreset = self.autoreset;
+        let Self { places, pool, .. } = self;
+        let step = |(place, actions): (&mut Place, &[f32])| place.step(actions, autoreset);
+        let all = || places.par_iter_mut().zip(actions.par_chunks(width)).map(step).collect::<Vec<_>>();
+        let parts = on(pool.as_ref(), all).into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(self.joined(parts))
+    }
+
+    fn joined(&self, parts: Vec<Part>) -> Step {
+        let mut step = Step { observations: self.observations(), ..Step::default() };
+        for (index, part) in parts.into_iter().enumerate() {
+            step.rewards.extend(part.rewards);
+            step.terminated.extend(part.ends.iter().map(Option::is_some));
+            step.truncated.extend(part.ends.iter().map(|end| part.truncated && end.is_none()));
+            step.ends.extend(part.ends);
+            step.last_observations.extend(part.last_observations.map(|last| (index, last)));
+        }
+        step
+    }
+
+    /// A hash over the states of all environments.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut hasher = Xxh3::new();
+        self.places.iter().for_each(|place| hasher.update(&place.environment.state().hash().to_le_bytes()));
+        hasher.digest()
+    }
+}
+
+impl Place {
+    fn new(environment: Environment) -> Result<Self, LearnError> {
+        let mut place = Self { environment, observations: Vec::new(), ended: false };
+        place.begin();
+        Ok(place)
+    }
+
+    fn begin(&mut self) {
+        (self.observations, self.ended) = (self.environment.observe(), false);
+    }
+
+    fn step(&mut self, actions: &[f32], autoreset: Autoreset) -> Result<Part, LearnError> {
+        if self.ended {
+            self.environment.next_episode()?;
+            self.begin();
+            let count = actions.len() / ACTION_WIDTH;
+            let (rewards, ends) = (vec![0.0; count], vec![None; count]);
+            return Ok(Part { rewards, ends, truncated: false, last_observations: None });
+        }
+        let rewards = self.environment.step(actions)?;
+        let ends: Vec<_> = self.environment.ends().collect();
+        let truncated = self.environment.is_out_of_time();
+        self.observations = self.environment.observe();
+        self.ended = truncated || ends.iter().all(Option::is_some);
+        let mut last_observations = None;
+        if self.ended && autoreset == Autoreset::SameStep {
+            last_observations = Some(std::mem::take(&mut self.observations));
+            self.environment.next_episode()?;
+            self.begin();
+        }
+        Ok(Part { rewards, ends, truncated, last_observations })
+    }
+}
+
+/// Does work on a pool, or on the process's own.
+fn on<T: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
+}
+
+fn check_count(what: &'static str, count: usize, wanted: usize) -> Result<(), LearnError> {
+    if count == wanted { Ok(()) } else { Err(LearnError::Count { what, count, wanted }) }
+}
+
+fn check_actions(actions: &[f32]) -> Result<(), LearnError> {
+    match actions.iter().position(|value| !(-1.0..=1.0).contains(value)) {
+        None => Ok(()),
+        Some(at) => {
+            let part = if at % ACTION_WIDTH == 0 { "forward speed" } else { "turn rate" };
+            Err(LearnError::Action { row: at / ACTION_WIDTH, part, value: actions[at] })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Autoreset, Batch, Step};
+    use crate::{Course, End, LearnError};
+    use selene_sim::LoadOptions;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    fn file(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../config/learning/{name}.yaml"))
+    }
+
+    fn course(name: &str) -> Arc<Course> {
+        Arc::new(Course::load(&file(name), &LoadOptions::default()).expect(name))
+    }
+
+    /// A course whose file is changed, with whole paths in it, in a folder of its own.
+    fn changed(name: &str, from: &str, to: &str) -> Result<Course, LearnError> {
+        let text = std::fs::read_to_string(file(name)).expect("there");
+        assert!(text.contains(from), "{from}");
+        let config = file(name).ancestors().nth(2).expect("config").canonicalize().expect("there");
+        let text = text.replace("../", &format!("{}/", config.display())).replace(from, to);
+        let path = std::env::temp_dir().join(format!("selene-{name}-{}-{to:?}.yaml", std::process::id()));
+        let path = PathBuf::from(path.to_string_lossy().replace([' ', '"', ':', '[', ']', ','], "_"));
+        std::fs::write(&path, text).expect("written");
+        let course = Course::load(&path, &LoadOptions::default());
+        std::fs::remove_file(&path).expect("removed");
+        course
+    }
+
+    fn batch(course: &Arc<Course>, count: usize, autoreset: Autoreset, threads: usize) -> Batch {
+        Batch::new(Arc::clone(course), count, 7, autoreset, Some(threads)).expect("begins")
+    }
+
+    /// Actions that differ from row to row.
+    fn actions(rows: usize) -> Vec<f32> {
+        (0..rows).flat_map(|row| [1.0, 0.3 - 0.1 * row as f32]).collect()
+    }
+
+    #[test]
+    fn neither_their_number_nor_that_of_threads_changes_an_environment() {
+        let course = course("obstacle_field");
+        let (mut many, mut few) =
+            (batch(&course, 3, Autoreset::NextStep, 2), batch(&course, 3, Autoreset::NextStep, 1));
+        let mut alone = Batch::new(Arc::clone(&course), 1, 9, Autoreset::NextStep, None).expect("begins");
+        let rows = actions(3);
+        for _ in 0..20 {
+            let step = many.step(&rows).expect("goes on");
+            assert_eq!(step, few.step(&rows).expect("goes on"));
+            let width = step.observations.len() / 3;
+            let last = alone.step(&rows[4..]).expect("goes on");
+            assert_eq!(step.observations[2 * width..], last.observations);
+        }
+        assert_eq!(many.hash(), few.hash());
+        let of_last = many.environment(2).expect("there").state().hash();
+        assert_eq!(of_last, alone.environment(0).expect("there").state().hash());
+        assert_ne!(of_last, many.environment(1).expect("there").state().hash());
+    }
+
+    #[test]
+    fn a_seed_begins_the_same_episodes_again() {
+        let course = course("waypoint");
+        let mut batch = batch(&course, 2, Autoreset::NextStep, 2);
+        let first = batch.observations();
+        batch.step(&actions(2)).expect("goes on");
+        batch.reset(&[None; 2], &[true; 2]).expect("begins");
+        let second = batch.observations();
+        assert_ne!(first, second);
+        batch.reset(&[Some(7), Some(8)], &[true; 2]).expect("begins");
+        assert_eq!(batch.observations(), first);
+        batch.reset(&[None; 2], &[true, false]).expect("begins");
+        let width = first.len() / 2;
+        assert_eq!(batch.observations()[..width], second[..width]);
+        assert_eq!(batch.observations()[width..], first[width..]);
+    }
+
+    /// Steps until an episode has ended; the step that ended it.
+    fn end(batch: &mut Batch) -> Step {
+        let rows = actions(batch.count());
+        for _ in 0..1000 {
+            let step = batch.step(&rows).expect("goes on");
+            if step.truncated.iter().chain(&step.terminated).any(|ended| *ended) {
+                return step;
+            }
+        }
+        panic!("no episode ended");
+    }
+
+    #[test]
+    fn episodes_begin_anew_as_the_mode_says() {
+        let short = Arc::new(changed("waypoint", "episode_s: 40", "episode_s: 0.2").expect("good"));
+        let mut next = batch(&short, 1, Autoreset::NextStep, 1);
+        let last = end(&mut next);
+        assert_eq!((&last.truncated[..], &last.terminated[..]), (&[true][..], &[false][..]));
+        let anew = next.step(&actions(1)).expect("goes on");
+        assert_eq!((anew.rewards[0], anew.truncated[0]), (0.0, false));
+        assert_eq!(next.environment(0).expect("there").state().sequence, 0);
+
+        let mut same = batch(&short, 1, Autoreset::SameStep, 1);
+        let both = end(&mut same);
+        assert_eq!(both.last_observations, [(0, last.observations)]);
+        assert_eq!(both.observations, anew.observations);
+
+        let mut disabled = batch(&short, 1, Autoreset::Disabled, 1);
+        end(&mut disabled);
+        assert!(matches!(disabled.step(&actions(1)), Err(LearnError::Ended { index: 0 })));
+        disabled.reset(&[None], &[true]).expect("begins");
+        assert!(disabled.step(&actions(1)).is_ok());
+    }
+
+    #[test]
+    fn driving_at_the_goal_arrives_and_pays() {
+        let near = changed("waypoint", "distance_m: [3, 6]", "distance_m: [2, 2]").expect("good");
+        let mut batch = batch(&Arc::new(near), 1, Autoreset::Disabled, 1);
+        let (mut paid, mut row) = (0.0, batch.observations());
+        for _ in 0..400 {
+            let turn = (row[1].atan2(row[0]) * 2.0).clamp(-1.0, 1.0);
+            let forward = if turn.abs() < 0.9 { 0.5 } else { 0.0 };
+            let step = batch.step(&[forward, turn]).expect("goes on");
+            paid += step.rewards[0];
+            row = step.observations;
+            if step.terminated[0] {
+                assert_eq!(step.ends, [Some(End::Arrived)]);
+                // 10 for the end, 2 m less 0.4 m of the way, less 0.05 a second.
+                assert!(paid > 10.5 && paid < 12.0, "{paid}");
+                return;
+            }
+        }
+        panic!("did not arrive: {row:?}");
+    }
+
+    #[test]
+    fn rocks_are_seen_by_rays_as_far_as_the_course_says() {
+        let course = course("obstacle_field");
+        let mut batch = batch(&course, 8, Autoreset::Disabled, 2);
+        let names = course.spec().task.observation_names();
+        let first = names.iter().position(|name| name == "clear_0_m").expect("there");
+        let seen = batch.observations();
+        let clear: Vec<_> = seen.chunks(names.len()).flat_map(|row| &row[first..]).copied().collect();
+        assert!(clear.iter().any(|clear_m| *clear_m < 5.0) && clear.iter().all(|clear_m| *clear_m <= 6.0));
+        assert_eq!(clear.len(), 8 * 16);
+        assert!(batch.step(&[0.0; 16]).is_ok());
+    }
+
+    #[test]
+    fn actions_that_cannot_be_meant_are_refused_and_nothing_moves() {
+        let mut batch = batch(&course("waypoint"), 2, Autoreset::NextStep, 1);
+        let before = batch.hash();
+        for (actions, told) in [
+            (vec![0.0, 0.0, f32::NAN, 0.0], "action 1: forward speed is NaN; must be -1 to 1"),
+            (vec![0.0, 1.5, 0.0, 0.0], "action 0: turn rate is 1.5; must be -1 to 1"),
+            (vec![0.0; 3], "numbers of actions: 3 are given; must be 4"),
+        ] {
+            assert_eq!(batch.step(&actions).expect_err(told).to_string(), told);
+        }
+        assert_eq!(batch.hash(), before);
+        assert!(batch.reset(&[None], &[true; 2]).is_err());
+    }
+
+    #[test]
+    fn what_is_randomised_differs_from_episode_to_episode_and_stays_within_bounds() {
+        let course = course("obstacle_field");
+        let batch = batch(&course, 6, Autoreset::NextStep, 2);
+        let of = |i: usize| batch.environment(i).expect("there").model();
+        let gravities: Vec<_> = (0..6).map(|i| of(i).scenario().gravity_m_s2).collect();
+        assert!(gravities.iter().all(|g| (1.58..=1.66).contains(g)), "{gravities:?}");
+        let masses: Vec<_> = (0..6).map(|i| of(i).scenario().rovers[0].model.mass_kg()).collect();
+        let plain_kg = course.model().scenario().rovers[0].model.mass_kg();
+        assert!(masses.iter().all(|kg| (0.9..=1.1).contains(&(kg / plain_kg))), "{masses:?}");
+        for all in [gravities, masses] {
+            assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn courses_that_cannot_be_are_refused_with_file_and_line() {
+        for (name, from, to, parts) in [
+            ("waypoint", "distance_m: [3, 6]", "distance_m: [6, 3]", ["line ", "[6, 3]"]),
+            ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "0.01"]),
+            ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
+            ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),
+            ("obstacle_field", "soil/rigid.yaml", "soil/granite.yaml", ["granite.yaml", "cannot be read"]),
+            ("convoy_follower", "leader: leader", "leader: nobody", ["'nobody' is no rover", "leader, follower"]),
+        ] {
+            let told = changed(name, from, to).expect_err(to).to_string();
+            assert!(parts.iter().all(|part| told.contains(part)), "{to}: {told}");
+        }
+    }
+
+    #[test]
+    fn every_course_begins_and_goes_on() {
+        for (name, rows) in [("slope_climb", 1), ("convoy_follower", 1), ("two_waypoints", 2)] {
+            let course = course(name);
+            assert_eq!(course.learners().len(), rows, "{name}");
+            let mut batch = batch(&course, 1, Autoreset::NextStep, 1);
+            let first = batch.observations();
+            assert_eq!(first.len(), rows * course.spec().task.observation_names().len(), "{name}");
+            let step = batch.step(&actions(rows)).expect(name);
+            assert!(step.observations.iter().all(|value| value.is_finite()) && step.observations != first, "{name}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A course: the file that says on which scenario what is learned. Rovers with a route are driven by it; all others
+//! learn.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use garde::Validate;
+use selene_base::input::{self, within};
+use selene_base::random::{RngExt, Stream};
+use selene_base::{InputError, SimTime};
+use selene_sim::{EntityId, LoadOptions, Model, Scenario, Start};
+use selene_soil::SoilSpec;
+use selene_terrain::{GroundPatch, Ruts};
+use serde::Deserialize;
+
+use crate::LearnError;
+use crate::draws::Draws;
+use crate::field;
+use crate::randomise::RandomiseSpec;
+use crate::task::{FollowSpec, SlopeClimbSpec, Task};
+
+/// A course's file.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct CourseSpec {
+    /// What it is called.
+    #[garde(length(min = 1, max = 100))]
+    pub name: String,
+    /// The scenario's file, relative to this one.
+    #[garde(skip)]
+    pub scenario: PathBuf,
+    /// Time between two actions, s, 0.001 to 0.5: a whole number of the scenario's heartbeats. Commands hold for 0.5 s.
+    #[garde(custom(within(0.001, 0.5)))]
+    pub control_s: f64,
+    /// How long an episode lasts at most, s, 0.01 to 86400.
+    #[garde(custom(within(0.01, 86_400.0)))]
+    pub episode_s: f64,
+    /// What is to be done.
+    #[garde(dive)]
+    pub task: Task,
+    /// What is drawn anew for each episode.
+    #[garde(dive)]
+    #[serde(default)]
+    pub randomise: RandomiseSpec,
+}
+
+/// A course with everything that it names, loaded and checked. Its ground is made once for all environments.
+#[derive(Clone, Debug)]
+pub struct Course {
+    spec: CourseSpec,
+    model: Arc<Model>,
+    learners: Vec<EntityId>,
+    soils: Vec<SoilSpec>,
+    heartbeats: u32,
+    steps_max: u64,
+}
+
+/// What a learner's goal is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Goal {
+    /// A place on the ground, map frame, m.
+    Place([f64; 3]),
+    /// Another rover.
+    Rover(EntityId),
+}
+
+/// Where an episode's learners start, and what they drive to.
+type Places = Vec<(Start, Goal)>;
+
+impl Course {
+    /// Reads a course and all that it names, and makes its ground.
+    ///
+    /// # Errors
+    /// With file, line, value and what is allowed.
+    pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, LearnError> {
+        let spec: CourseSpec = input::load_yaml(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let scenario = Scenario::load(&folder.join(&spec.scenario), options)?;
+        let heartbeats = heartbeats(&spec, &scenario, path)?;
+        spec.refuse_unfit(&scenario, path)?;
+        let soils = spec.randomise.load_soils(folder)?;
+        let model = Model::new(Arc::new(scenario))?;
+        let learns = |id: &EntityId| model.rovers().get(id).is_some_and(|kind| kind.setup().route.is_none());
+        let learners: Vec<_> = model.rovers().keys().copied().filter(learns).collect();
+        if learners.is_empty() {
+            let what = "scenario: every rover has a route, so that none learns: leave the route of one out";
+            return Err(InputError::content(path, what).into());
+        }
+        let [episode, control] = [spec.episode_s, spec.control_s].map(SimTime::from_secs_f64);
+        let begun = u64::from(episode % control > SimTime::ZERO);
+        let steps_max = (episode / control) as u64 + begun;
+        Ok(Self { spec, model: Arc::new(model), learners, soils, heartbeats, steps_max })
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn spec(&self) -> &CourseSpec {
+        &self.spec
+    }
+
+    /// The scenario's world as its files say.
+    #[must_use]
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The rovers that learn, in the order of actions and observations.
+    #[must_use]
+    pub fn learners(&self) -> &[EntityId] {
+        &self.learners
+    }
+
+    /// Names of the rovers that learn.
+    #[must_use]
+    pub fn learner_names(&self) -> Vec<String> {
+        let name = |id: &EntityId| self.model.rovers().get(id).map(|kind| kind.setup().name.clone());
+        self.learners.iter().filter_map(name).collect()
+    }
+
+    /// Heartbeats of one step.
+    pub(crate) fn heartbeats(&self) -> u32 {
+        self.heartbeats
+    }
+
+    /// Steps of one episode at most.
+    #[must_use]
+    pub fn steps_max(&self) -> u64 {
+        self.steps_max
+    }
+
+    /// The world of an episode, with where its learners start and what they drive to.
+    pub(crate) fn draw(&self, draws: Draws) -> Result<(Model, Places), LearnError> {
+        let mut scenario = Scenario::clone(self.model.scenario());
+        self.spec.randomise.change(&mut scenario, &self.soils, draws)?;
+        let places = self.places(draws);
+        for (id, (start, _)) in self.learners.iter().zip(&places) {
+            if let Some(rover) = scenario.rovers.get_mut(id.0 as usize - 1) {
+                rover.start = *start;
+            }
+        }
+        if let Some(rocks) = &self.spec.randomise.rocks {
+            let field = field::draw(rocks, self.middle_m(&places), &self.kept_free_m(&places), draws);
+            scenario.loose_rocks.extend(field.iter().map(field::Disc::rock));
+        }
+        Ok((self.model.with_scenario(Arc::new(scenario))?, places))
+    }
+
+    /// How much later the Sun stands where it stands than the scenario says.
+    pub(crate) fn sun_later(&self, draws: Draws) -> Option<SimTime> {
+        let hours = draws.number("sun_later_h", self.spec.randomise.sun_later_h.as_ref());
+        hours.map(|hours| SimTime::from_secs_f64(3600.0 * hours))
+    }
+
+    fn places(&self, draws: Draws) -> Places {
+        let mut places = Places::new();
+        for (i, id) in self.learners.iter().enumerate() {
+            let mut stream = draws.stream(&format!("task/{i}"));
+            let here = self.model.rovers().get(id).map(|kind| kind.setup().start).unwrap_or_default();
+            let place = match &self.spec.task {
+                Task::Waypoint(spec) => self.toward(here, spec.distance_m, &mut stream),
+                Task::ObstacleField(spec) => self.toward(here, spec.distance_m, &mut stream),
+                Task::SlopeClimb(spec) => self.uphill(spec, &mut stream),
+                Task::Follow(spec) => self.behind(spec, i, &places, &mut stream),
+            };
+            places.push(place);
+        }
+        places
+    }
+
+    /// From the scenario's start, at any heading, to a goal in any direction.
+    fn toward(&self, here: Start, distance_m: [f64; 2], stream: &mut Stream) -> (Start, Goal) {
+        let goal_m = around([here.x_m, here.y_m], distance_m, stream);
+        (Start { yaw_rad: heading_rad(stream), ..here }, self.on_ground(goal_m))
+    }
+
+    fn uphill(&self, spec: &SlopeClimbSpec, stream: &mut Stream) -> (Start, Goal) {
+        let [x_m, y_m] = around(spec.summit_m, spec.start_m, stream);
+        (Start { x_m, y_m, z_m: 0.0, yaw_rad: heading_rad(stream) }, self.on_ground(spec.summit_m))
+    }
+
+    /// Behind the leader, or behind the follower before.
+    fn behind(&self, spec: &FollowSpec, i: usize, before: &Places, stream: &mut Stream) -> (Start, Goal) {
+        let leader = self.model.rover_named(&spec.leader).unwrap_or_default();
+        let of_leader = || self.model.rovers().get(&leader).map(|kind| kind.setup().start).unwrap_or_default();
+        let (ahead, goal) = match before.last() {
+            Some((start, _)) => (*start, self.learners[i - 1]),
+            None => (of_leader(), leader),
+        };
+        let gap_m = drawn(spec.start_gap_m, stream);
+        let (sin, cos) = ahead.yaw_rad.sin_cos();
+        (Start { x_m: ahead.x_m - gap_m * cos, y_m: ahead.y_m - gap_m * sin, ..ahead }, Goal::Rover(goal))
+    }
+
+    fn on_ground(&self, [x, y]: [f64; 2]) -> Goal {
+        let terrain = self.model.terrain();
+        let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
+        Goal::Place([x, y, patch.height_m(x, y).unwrap_or(0.0)])
+    }
+
+    /// The middle between the first learner's start and its goal, m.
+    fn middle_m(&self, places: &Places) -> [f64; 2] {
+        match places.first() {
+            Some((start, Goal::Place([x, y, _]))) => [0.5 * (start.x_m + x), 0.5 * (start.y_m + y)],
+            Some((start, Goal::Rover(_))) => [start.x_m, start.y_m],
+            None => [0.0; 2],
+        }
+    }
+
+    /// Starts of all rovers, and goals.
+    fn kept_free_m(&self, places: &Places) -> Vec<[f64; 2]> {
+        let driven = self.model.rovers().iter().filter(|(id, _)| !self.learners.contains(id));
+        let driven = driven.map(|(_, kind)| [kind.setup().start.x_m, kind.setup().start.y_m]);
+        let starts = places.iter().map(|(start, _)| [start.x_m, start.y_m]);
+        let goals = places.iter().filter_map(|(_, goal)| match goal {
+            Goal::Place([x, y, _]) => Some([*x, *y]),
+            Goal::Rover(_) => None,
+        });
+        driven.chain(starts).chain(goals).collect()
+    }
+}
+
+impl CourseSpec {
+    /// Refuses a task that the scenario cannot have.
+    fn refuse_unfit(&self, scenario: &Scenario, path: &Path) -> Result<(), InputError> {
+        match &self.task {
+            Task::ObstacleField(_) if self.randomise.rocks.is_none() => {
+                Err(InputError::content(path, "task: obstacle_field needs `rocks` under `randomise`"))
+            }
+            Task::Follow(FollowSpec { leader, .. }) => match scenario.rover(leader) {
+                Some(rover) if rover.route.is_some() => Ok(()),
+                Some(_) => Err(InputError::content(path, format!("task: leader '{leader}' has no route to drive"))),
+                None => {
+                    let names: Vec<_> = scenario.rovers.iter().map(|rover| rover.name.as_str()).collect();
+                    let names = names.join(", ");
+                    Err(InputError::content(path, format!("task: leader '{leader}' is no rover; there are {names}")))
+                }
+            },
+            Task::Waypoint(_) | Task::ObstacleField(_) | Task::SlopeClimb(_) => Ok(()),
+        }
+    }
+}
+
+/// Heartbeats between two actions.
+fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32, InputError> {
+    let control = SimTime::from_secs_f64(spec.control_s);
+    let heartbeat = scenario.heartbeat;
+    if control >= heartbeat && control % heartbeat == SimTime::ZERO {
+        return Ok((control / heartbeat) as u32);
+    }
+    let what = format!(
+        "control_s: value {} is not allowed: must be a whole number of the scenario's heartbeats of {} s",
+        spec.control_s,
+        heartbeat.secs_f64()
+    );
+    Err(InputError::content(path, what))
+}
+
+fn drawn([low, high]: [f64; 2], stream: &mut Stream) -> f64 {
+    low + (high - low) * stream.random_range(0.0..1.0_f64)
+}
+
+fn heading_rad(stream: &mut Stream) -> f64 {
+    stream.random_range(-std::f64::consts::PI..std::f64::consts::PI)
+}
+
+/// A place at a drawn distance and bearing, m.
+fn around([x, y]: [f64; 2], distance_m: [f64; 2], stream: &mut Stream) -> [f64; 2] {
+    let (distance_m, bearing_rad) = (drawn(distance_m, stream), heading_rad(stream));
+    [x + distance_m * bearing_rad.cos(), y + distance_m * bearing_rad.sin()]
+}

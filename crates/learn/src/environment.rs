@@ -1,0 +1,172 @@
+//! One world to learn in: episode after episode on a course.
+
+use std::sync::Arc;
+
+use selene_base::random::Stream;
+use selene_sim::{Inputs, Model, Scratch, Snapshot, State, WorldError};
+
+use crate::agent::{Agent, Noise, rocks_of};
+use crate::course::Course;
+use crate::draws::Draws;
+use crate::task::{End, Quantity};
+use crate::{ACTION_WIDTH, LearnError};
+
+/// One world to learn in.
+#[derive(Debug)]
+pub struct Environment {
+    course: Arc<Course>,
+    observed: Vec<(String, Quantity)>,
+    draws: Draws,
+    model: Arc<Model>,
+    state: State,
+    scratch: Scratch,
+    now: Snapshot,
+    agents: Vec<Agent>,
+    noise: Noise,
+    noise_stream: Stream,
+    steps: u64,
+}
+
+impl Environment {
+    /// The first episode of an environment.
+    ///
+    /// # Errors
+    /// When a drawn world cannot begin.
+    pub fn new(course: Arc<Course>, seed: u64) -> Result<Self, LearnError> {
+        let draws = Draws { seed, episode: 0 };
+        let mut environment = Self {
+            observed: course.spec().task.observed(),
+            draws,
+            model: Arc::clone(course.model()),
+            state: begin(course.model(), draws)?.0,
+            scratch: Scratch::without_prefetch(),
+            now: Snapshot::default(),
+            agents: Vec::new(),
+            noise: Noise::default(),
+            noise_stream: draws.stream("noise"),
+            steps: 0,
+            course,
+        };
+        environment.begin_episode()?;
+        Ok(environment)
+    }
+
+    /// Begins the first episode of another seed.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn reseed(&mut self, seed: u64) -> Result<(), LearnError> {
+        self.draws = Draws { seed, episode: 0 };
+        self.begin_episode()
+    }
+
+    /// Begins the next episode.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn next_episode(&mut self) -> Result<(), LearnError> {
+        self.draws.episode += 1;
+        self.begin_episode()
+    }
+
+    fn begin_episode(&mut self) -> Result<(), LearnError> {
+        let draws = self.draws;
+        let (model, places) = self.course.draw(draws)?;
+        let (mut state, edits) = begin(&model, draws)?;
+        state.sky_offset = self.course.sun_later(draws).unwrap_or(state.sky_offset);
+        self.scratch = Scratch::without_prefetch();
+        let first = model.first_snapshot(&mut state, &mut self.scratch, edits);
+        self.now = first.map_err(|source| world_error(draws, source))?;
+        let learners = self.course.learners().iter().zip(&places);
+        self.agents = learners.map(|(id, (_, goal))| Agent::new(*id, *goal, &model, &self.now)).collect();
+        (self.model, self.state, self.steps) = (Arc::new(model), state, 0);
+        self.noise = self.draw_noise();
+        self.noise_stream = draws.stream("noise");
+        Ok(())
+    }
+
+    fn draw_noise(&self) -> Noise {
+        let spec = &self.course.spec().randomise.noise;
+        let sigma = |key, of: &Option<_>| self.draws.number(key, of.as_ref()).unwrap_or(0.0);
+        Noise {
+            distance_m: sigma("noise/distance_m", &spec.distance_m),
+            speed: sigma("noise/speed", &spec.speed),
+            attitude_rad: sigma("noise/attitude_rad", &spec.attitude_rad),
+        }
+    }
+
+    /// Takes an action for each learner and goes on by the course's `control_s`; the reward of each.
+    ///
+    /// # Errors
+    /// When the world cannot go on.
+    pub fn step(&mut self, actions: &[f32]) -> Result<Vec<f64>, LearnError> {
+        let pairs = self.agents.iter_mut().zip(actions.chunks_exact(ACTION_WIDTH));
+        let commands: Vec<_> = pairs.map(|(agent, action)| agent.act(action)).collect();
+        for heartbeat in 0..self.course.heartbeats() {
+            let commands = if heartbeat == 0 { &commands[..] } else { &[] };
+            let next = self.model.step(&mut self.state, &Inputs { commands, share: None }, &mut self.scratch);
+            self.now = next.map_err(|source| world_error(self.draws, source))?;
+        }
+        self.steps += 1;
+        let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
+        let step_s = self.course.spec().control_s;
+        Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s)).collect())
+    }
+
+    /// What the learners observe, one row after the other. Each call draws noise of its own.
+    pub fn observe(&mut self) -> Vec<f32> {
+        let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
+        let mut all = Vec::with_capacity(self.agents.len() * self.observed.len());
+        let mut values = Vec::with_capacity(self.observed.len());
+        for agent in &self.agents {
+            values.clear();
+            agent.observe(task, &self.now, &rocks, &mut values);
+            self.noise.add(&mut values, &self.observed, &mut self.noise_stream);
+            all.extend(values.iter().map(|value| *value as f32));
+        }
+        all
+    }
+
+    /// How the episode of each learner ended, if it has.
+    pub fn ends(&self) -> impl Iterator<Item = Option<End>> + '_ {
+        self.agents.iter().map(Agent::end)
+    }
+
+    /// Whether the episode is as long as the course allows.
+    #[must_use]
+    pub fn is_out_of_time(&self) -> bool {
+        self.steps >= self.course.steps_max()
+    }
+
+    /// The environment's seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.draws.seed
+    }
+
+    /// Number of the episode, from 0.
+    #[must_use]
+    pub fn episode(&self) -> u64 {
+        self.draws.episode
+    }
+
+    /// What does not change in this episode.
+    #[must_use]
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// What does.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+fn begin(model: &Model, draws: Draws) -> Result<(State, Vec<selene_terrain::Edit>), LearnError> {
+    model.start(None).map_err(|source| world_error(draws, source))
+}
+
+fn world_error(Draws { seed, episode }: Draws, source: WorldError) -> LearnError {
+    LearnError::World { seed, episode, source: Box::new(source) }
+}

@@ -1,0 +1,346 @@
+//! What a rover is to do, what it is paid for, and when its episode ends. All tasks have a goal: a place, or another
+//! rover. On the way a rover is paid for the metres that it comes nearer, less a little for each second; a convoy's
+//! follower is paid for each second at the right distance. An end has its own reward.
+
+use garde::Validate;
+use selene_base::input::{finite_array, positive, within};
+use selene_base::{NotOneOf, one_of};
+use selene_sim::RoverSnapshot;
+use serde::Deserialize;
+
+/// Cost of a second on the way, m.
+const COST_M_PER_S: f64 = 0.05;
+/// Steepest that a rover may lean, cosine: 60 degrees.
+const TIPPED_COS: f64 = 0.5;
+/// Rays that look for rocks.
+pub(crate) const RAYS: usize = 16;
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "TaskKeys")]
+pub enum Task {
+    /// Drive to a place.
+    Waypoint(WaypointSpec),
+    /// Drive to a place between rocks.
+    ObstacleField(ObstacleFieldSpec),
+    /// Drive up a hill.
+    SlopeClimb(SlopeClimbSpec),
+    /// Follow another rover.
+    Follow(FollowSpec),
+}
+
+/// The task as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskKeys {
+    waypoint: Option<WaypointSpec>,
+    obstacle_field: Option<ObstacleFieldSpec>,
+    slope_climb: Option<SlopeClimbSpec>,
+    follow: Option<FollowSpec>,
+}
+
+impl TryFrom<TaskKeys> for Task {
+    type Error = NotOneOf;
+
+    fn try_from(keys: TaskKeys) -> Result<Self, NotOneOf> {
+        one_of([
+            ("waypoint", keys.waypoint.map(Self::Waypoint)),
+            ("obstacle_field", keys.obstacle_field.map(Self::ObstacleField)),
+            ("slope_climb", keys.slope_climb.map(Self::SlopeClimb)),
+            ("follow", keys.follow.map(Self::Follow)),
+        ])
+    }
+}
+
+/// Paths as in the file, so that a refusal finds its line.
+impl Validate for Task {
+    type Context = ();
+
+    fn validate_into(&self, (): &(), mut parent: &mut dyn FnMut() -> garde::Path, report: &mut garde::Report) {
+        let key = self.key();
+        let mut path = garde::util::nested_path!(parent, key);
+        match self {
+            Self::Waypoint(spec) => spec.validate_into(&(), &mut path, report),
+            Self::ObstacleField(spec) => spec.validate_into(&(), &mut path, report),
+            Self::SlopeClimb(spec) => spec.validate_into(&(), &mut path, report),
+            Self::Follow(spec) => spec.validate_into(&(), &mut path, report),
+        }
+    }
+}
+
+/// A place to drive to, from the scenario's start and any heading.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct WaypointSpec {
+    /// Least and greatest distance of the goal, m, to 1000: drawn with its bearing.
+    #[garde(custom(rising_distances))]
+    pub distance_m: [f64; 2],
+    /// The goal is reached this near it, m.
+    #[garde(custom(within(0.01, 100.0)))]
+    pub within_m: f64,
+}
+
+/// The same among the rocks of `randomise`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct ObstacleFieldSpec {
+    /// Least and greatest distance of the goal, m, to 1000: drawn with its bearing.
+    #[garde(custom(rising_distances))]
+    pub distance_m: [f64; 2],
+    /// The goal is reached this near it, m.
+    #[garde(custom(within(0.01, 100.0)))]
+    pub within_m: f64,
+    /// How far rocks are seen, m.
+    #[garde(custom(within(0.1, 100.0)))]
+    pub sight_m: f64,
+}
+
+/// A summit to drive up to, from any side.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct SlopeClimbSpec {
+    /// The summit on the map, m.
+    #[garde(custom(finite_array))]
+    pub summit_m: [f64; 2],
+    /// Least and greatest distance of the start from it, m, to 1000: drawn with its bearing.
+    #[garde(custom(rising_distances))]
+    pub start_m: [f64; 2],
+    /// The summit is reached this near it, m.
+    #[garde(custom(within(0.01, 100.0)))]
+    pub within_m: f64,
+    /// Mean slip of the wheels from which on a rover counts as stuck, 0.5 to 1.
+    #[garde(custom(within(0.5, 1.0)))]
+    pub stuck_slip: f64,
+    /// How long it must slip like that, s.
+    #[garde(custom(positive))]
+    pub stuck_s: f64,
+}
+
+/// A rover to follow. Several followers follow one another.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct FollowSpec {
+    /// The scenario's rover that leads: it has a route.
+    #[garde(length(min = 1))]
+    pub leader: String,
+    /// The distance to keep, m.
+    #[garde(custom(within(0.5, 100.0)))]
+    pub gap_m: f64,
+    /// Least and greatest distance at the start, m.
+    #[garde(custom(rising_distances))]
+    pub start_gap_m: [f64; 2],
+    /// Nearer than this it has hit the one ahead, m.
+    #[garde(custom(within(0.1, self.gap_m)))]
+    pub hit_m: f64,
+    /// Farther than this it has lost the one ahead, m.
+    #[garde(custom(within(self.gap_m, 1000.0)))]
+    pub lost_m: f64,
+}
+
+fn rising_distances(distances_m: &[f64; 2], (): &()) -> garde::Result {
+    let [low, high] = *distances_m;
+    if low > 0.0 && low <= high && high <= 1000.0 {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value [{low}, {high}] is not allowed: must be more than 0, in order, to 1000")))
+}
+
+/// How an episode ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At the goal.
+    Arrived,
+    /// Leaning too far.
+    Tipped,
+    /// Touching a rock or the rover ahead.
+    Hit,
+    /// Slipping on the spot.
+    Stuck,
+    /// Too far behind.
+    Lost,
+}
+
+impl End {
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::Tipped => "tipped",
+            Self::Hit => "hit",
+            Self::Stuck => "stuck",
+            Self::Lost => "lost",
+        }
+    }
+
+    fn reward(self) -> f64 {
+        match self {
+            Self::Arrived => 10.0,
+            Self::Tipped | Self::Hit | Self::Stuck | Self::Lost => -10.0,
+        }
+    }
+}
+
+/// What a kind of observation is, for noise on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    Distance,
+    Speed,
+    Attitude,
+    /// What is known without measuring, or has no noise here.
+    Exact,
+}
+
+/// What all tasks observe.
+const STATE: [(&str, Quantity); 12] = [
+    ("goal_forward_m", Quantity::Distance),
+    ("goal_left_m", Quantity::Distance),
+    ("goal_up_m", Quantity::Distance),
+    ("forward_m_s", Quantity::Speed),
+    ("left_m_s", Quantity::Speed),
+    ("turn_rad_s", Quantity::Speed),
+    ("roll_rad", Quantity::Attitude),
+    ("pitch_rad", Quantity::Attitude),
+    ("slip", Quantity::Exact),
+    ("sinkage_m", Quantity::Exact),
+    ("action_forward", Quantity::Exact),
+    ("action_turn", Quantity::Exact),
+];
+
+/// What a step of a rover led to, for its judgement.
+pub(crate) struct Way<'a> {
+    pub(crate) rover: &'a RoverSnapshot,
+    /// Distance from the goal before and after the step, m.
+    pub(crate) distances_m: [f64; 2],
+    /// Distance from the nearest rock to the circle about the wheels, m; negative inside.
+    pub(crate) clearance_m: f64,
+    /// How long it has slipped as if stuck, s.
+    pub(crate) slipping_s: f64,
+    /// Length of the step, s.
+    pub(crate) step_s: f64,
+}
+
+impl Task {
+    /// Its key in a course's file.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Waypoint(_) => "waypoint",
+            Self::ObstacleField(_) => "obstacle_field",
+            Self::SlopeClimb(_) => "slope_climb",
+            Self::Follow(_) => "follow",
+        }
+    }
+
+    /// What one rover observes, in order, units in names. The goal is seen from the rover, along its heading and
+    /// level; slip is the mean over wheels, sinkage the greatest; the action is the last one. Ray `clear_K_m` looks
+    /// `K` sixteenths of a turn counter-clockwise from ahead.
+    #[must_use]
+    pub fn observation_names(&self) -> Vec<String> {
+        self.observed().into_iter().map(|(name, _)| name).collect()
+    }
+
+    pub(crate) fn observed(&self) -> Vec<(String, Quantity)> {
+        let state = STATE.iter().map(|(name, quantity)| ((*name).to_owned(), *quantity));
+        match self {
+            Self::Waypoint(_) | Self::SlopeClimb(_) => state.collect(),
+            Self::ObstacleField(_) => {
+                state.chain((0..RAYS).map(|ray| (format!("clear_{ray}_m"), Quantity::Distance))).collect()
+            }
+            Self::Follow(_) => {
+                let ahead = ["ahead_forward_m_s", "ahead_left_m_s"].map(|name| (name.to_owned(), Quantity::Speed));
+                state.chain(ahead).collect()
+            }
+        }
+    }
+
+    /// The mean slip from which on a rover slips as if stuck.
+    pub(crate) fn stuck_slip(&self) -> f64 {
+        match self {
+            Self::SlopeClimb(spec) => spec.stuck_slip,
+            Self::Waypoint(_) | Self::ObstacleField(_) | Self::Follow(_) => f64::INFINITY,
+        }
+    }
+
+    /// The reward of a step, and how the episode ended with it, if it did.
+    pub(crate) fn judge(&self, way: &Way<'_>) -> (f64, Option<End>) {
+        let end = self.end(way);
+        let [before_m, now_m] = way.distances_m;
+        let on_the_way = match self {
+            Self::Follow(spec) => way.step_s * (1.0 - (now_m - spec.gap_m).abs() / spec.gap_m).max(-1.0),
+            Self::Waypoint(_) | Self::ObstacleField(_) | Self::SlopeClimb(_) => {
+                before_m - now_m - COST_M_PER_S * way.step_s
+            }
+        };
+        (on_the_way + end.map_or(0.0, End::reward), end)
+    }
+
+    fn end(&self, way: &Way<'_>) -> Option<End> {
+        let up = way.rover.world_from_base().rotation * nalgebra::Vector3::z();
+        let now_m = way.distances_m[1];
+        let ends = match self {
+            Self::Waypoint(spec) => vec![(now_m <= spec.within_m, End::Arrived)],
+            Self::ObstacleField(spec) => {
+                vec![(way.clearance_m <= 0.0, End::Hit), (now_m <= spec.within_m, End::Arrived)]
+            }
+            Self::SlopeClimb(spec) => {
+                vec![(now_m <= spec.within_m, End::Arrived), (way.slipping_s >= spec.stuck_s, End::Stuck)]
+            }
+            Self::Follow(spec) => vec![(now_m <= spec.hit_m, End::Hit), (now_m >= spec.lost_m, End::Lost)],
+        };
+        let tipped = (up.z < TIPPED_COS, End::Tipped);
+        std::iter::once(tipped).chain(ends).find(|(is_so, _)| *is_so).map(|(_, end)| end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, Way};
+    use nalgebra::UnitQuaternion;
+    use selene_base::Pose;
+    use selene_sim::RoverSnapshot;
+
+    fn leaning(degrees: f64) -> RoverSnapshot {
+        let turn = UnitQuaternion::from_euler_angles(degrees.to_radians(), 0.0, 0.0);
+        let world_from_links = vec![Pose::from_parts(Default::default(), turn)];
+        RoverSnapshot { world_from_links, ..RoverSnapshot::default() }
+    }
+
+    fn way(rover: &RoverSnapshot, distances_m: [f64; 2]) -> Way<'_> {
+        Way { rover, distances_m, clearance_m: 1.0, slipping_s: 0.0, step_s: 0.05 }
+    }
+
+    #[test]
+    fn a_hit_or_a_fall_costs_ten_and_ends_the_episode() {
+        let task = Task::ObstacleField(ObstacleFieldSpec { distance_m: [6.0, 9.0], within_m: 0.5, sight_m: 6.0 });
+        let (level, tipped) = (leaning(0.0), leaning(61.0));
+        let (reward, end) = task.judge(&way(&level, [3.0, 2.95]));
+        assert!((reward - (0.05 - 0.05 * 0.05)).abs() < 1e-12 && end.is_none(), "{reward} {end:?}");
+        let (reward, end) = task.judge(&Way { clearance_m: -0.01, ..way(&level, [3.0, 3.0]) });
+        assert!(reward < -10.0 && end == Some(End::Hit), "{reward} {end:?}");
+        assert_eq!(task.judge(&way(&tipped, [3.0, 3.0])).1, Some(End::Tipped));
+        assert_eq!(task.judge(&way(&leaning(59.0), [3.0, 3.0])).1, None);
+        assert_eq!(task.judge(&way(&level, [0.6, 0.5])).1, Some(End::Arrived));
+    }
+
+    #[test]
+    fn slipping_on_the_spot_ends_a_climb() {
+        let spec =
+            SlopeClimbSpec { summit_m: [0.0; 2], start_m: [16.0, 20.0], within_m: 2.0, stuck_slip: 0.8, stuck_s: 3.0 };
+        let (task, level) = (Task::SlopeClimb(spec), leaning(0.0));
+        assert_eq!(task.judge(&Way { slipping_s: 2.9, ..way(&level, [9.0, 9.0]) }).1, None);
+        assert_eq!(task.judge(&Way { slipping_s: 3.0, ..way(&level, [9.0, 9.0]) }).1, Some(End::Stuck));
+    }
+
+    #[test]
+    fn a_follower_is_paid_most_at_its_gap() {
+        let (gap_m, start_gap_m) = (2.5, [2.0, 4.0]);
+        let spec = FollowSpec { leader: "leader".to_owned(), gap_m, start_gap_m, hit_m: 1.2, lost_m: 10.0 };
+        let (task, level) = (Task::Follow(spec), leaning(0.0));
+        let paid = |now_m| task.judge(&way(&level, [now_m, now_m]));
+        assert_eq!(paid(2.5), (0.05, None));
+        assert!(paid(3.0).0 < paid(2.6).0 && paid(2.0).0 < paid(2.4).0);
+        assert!((paid(9.0).0 + 0.05).abs() < 1e-12, "{}", paid(9.0).0);
+        assert_eq!((paid(1.2).1, paid(10.0).1), (Some(End::Hit), Some(End::Lost)));
+    }
+}
