@@ -1,0 +1,101 @@
+"""One environment, as Gymnasium has it, and the names under which environments are registered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from selene._native import Environments
+
+REGISTERED = {
+    "Selene/Waypoint-v0": "waypoint",
+    "Selene/ObstacleField-v0": "obstacle_field",
+    "Selene/SlopeClimb-v0": "slope_climb",
+    "Selene/ConvoyFollower-v0": "convoy_follower",
+}
+
+
+def register() -> None:
+    """Registers the environments with Gymnasium; those that are there already stay."""
+    for name, course in REGISTERED.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="selene.environments:RoverEnv",
+                vector_entry_point="selene.vector:RoverVectorEnv",
+                kwargs={"course": course},
+            )
+
+
+def observation_space(worlds: Environments) -> gymnasium.spaces.Box:
+    """What one rover observes: SI units, so that there are no bounds."""
+    return gymnasium.spaces.Box(-np.inf, np.inf, (len(worlds.observation_names),), np.float32)
+
+
+def action_space(worlds: Environments) -> gymnasium.spaces.Box:
+    """What one rover does: forward speed and turn rate as parts of its greatest."""
+    return gymnasium.spaces.Box(-1.0, 1.0, (worlds.action_width,), np.float32)
+
+
+class RoverEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+    """One rover on a course. An episode's world is drawn by the environment's seed and the number of the episode."""
+
+    metadata = {"render_modes": ["rgb_array"]}
+
+    def __init__(self, course: str = "waypoint", *, data: str | None = None, render_mode: str | None = None) -> None:
+        """`course` is the file of a course, or the name of one that is shipped; `data` the folder of elevation data."""
+        self._worlds = Environments(course, 1, autoreset="disabled", data=data)
+        if len(self._worlds.learners) != 1:
+            raise ValueError(f"course {course}: {len(self._worlds.learners)} rovers learn; see selene.parallel")
+        self.observation_space = observation_space(self._worlds)
+        self.action_space = action_space(self._worlds)
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / self._worlds.control_s)}
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode: '{render_mode}' is not allowed: must be rgb_array or None")
+        self.render_mode = render_mode
+        self._is_seeded = False
+
+    @property
+    def observation_names(self) -> list[str]:
+        """What is observed, in order, with units."""
+        return self._worlds.observation_names
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
+        super().reset(seed=seed)
+        if seed is None and not self._is_seeded:
+            seed = int(self.np_random.integers(2**63))
+        self._is_seeded = True
+        return self._worlds.reset([seed])[0], {}
+
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Goes on by the course's `control_s`. How an episode ended is `info["end"]`."""
+        row = np.asarray(action, np.float32)
+        if row.shape != self.action_space.shape:
+            raise ValueError(f"action: shape {row.shape} is not allowed: must be {self.action_space.shape}")
+        step = self._worlds.step(row[np.newaxis])
+        info = {"end": step["ends"][0]} if "ends" in step else {}
+        return (
+            step["observations"][0],
+            float(step["rewards"][0]),
+            bool(step["terminated"][0]),
+            bool(step["truncated"][0]),
+            info,
+        )
+
+    def state_hash(self) -> int:
+        """The hash of the world's state."""
+        return self._worlds.state_hash_of(0)
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """What the rover's camera would take now."""
+        return self._worlds.render() if self.render_mode == "rgb_array" else None
+
+    def close(self) -> None:
+        """Gives the world back; a step afterwards is refused."""
+        self._worlds.close()

@@ -1,0 +1,93 @@
+"""Several rovers in one world, as PettingZoo's parallel API has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from selene._native import Environments
+from selene.environments import action_space, observation_space
+
+
+class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+    """The rovers of a course that learn, called as in its scenario. One whose episode has ended stands where it is."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "name": "selene_rovers_v0", "is_parallelizable": True}
+
+    def __init__(
+        self, course: str = "two_waypoints", *, data: str | None = None, render_mode: str | None = None
+    ) -> None:
+        """`course` is the file of a course, or the name of one that is shipped; `data` the folder of elevation data."""
+        self._worlds = Environments(course, 1, autoreset="disabled", data=data)
+        self.possible_agents = self._worlds.learners
+        self.agents: list[str] = []
+        self.render_mode = render_mode
+        self.observation_spaces = {agent: observation_space(self._worlds) for agent in self.possible_agents}
+        self.action_spaces = {agent: action_space(self._worlds) for agent in self.possible_agents}
+        self._is_seeded = False
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space[NDArray[np.float32]]:
+        """What a rover observes."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Space[NDArray[np.float32]]:
+        """What a rover does."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
+        """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
+        if seed is None and not self._is_seeded:
+            seed = int(np.random.default_rng().integers(2**63))
+        self._is_seeded = True
+        rows = self._worlds.reset([seed])
+        self.agents = list(self.possible_agents)
+        return dict(zip(self.agents, rows, strict=True)), {agent: {} for agent in self.agents}
+
+    def step(
+        self, actions: dict[str, NDArray[np.float32]]
+    ) -> tuple[
+        dict[str, NDArray[np.float32]],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Goes on by the course's `control_s`; rovers without an action stand."""
+        step = self._worlds.step(self._rows(actions))
+        ends = step.get("ends", [None] * len(self.possible_agents))
+        live = [(i, agent) for i, agent in enumerate(self.possible_agents) if agent in self.agents]
+        told = (
+            {agent: step["observations"][i] for i, agent in live},
+            {agent: float(step["rewards"][i]) for i, agent in live},
+            {agent: bool(step["terminated"][i]) for i, agent in live},
+            {agent: bool(step["truncated"][i]) for i, agent in live},
+            {agent: {} if ends[i] is None else {"end": ends[i]} for i, agent in live},
+        )
+        self.agents = [agent for i, agent in live if not (step["terminated"][i] or step["truncated"][i])]
+        return told
+
+    def _rows(self, actions: dict[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+        unknown = set(actions) - set(self.possible_agents)
+        if unknown:
+            raise ValueError(f"actions: {sorted(unknown)} are no rovers that learn: {self.possible_agents}")
+        rows = np.zeros((len(self.possible_agents), self._worlds.action_width), np.float32)
+        for i, agent in enumerate(self.possible_agents):
+            action = np.asarray(actions.get(agent, rows[i]), np.float32)
+            if action.shape != rows[i].shape:
+                raise ValueError(f"action of {agent}: shape {action.shape} is not allowed: must be {rows[i].shape}")
+            rows[i] = action
+        return rows
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """What the first rover's camera would take now."""
+        return self._worlds.render() if self.render_mode == "rgb_array" else None
+
+    def close(self) -> None:
+        """Gives the world back; a step afterwards is refused."""
+        self._worlds.close()

@@ -1,0 +1,90 @@
+//! Arrays of NumPy that own what Rust made: nothing is copied. Bytes of images and clouds are viewed as the numbers
+//! that they are.
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use selene_base::{Pose, Twist};
+use selene_observe::{FieldType, Image, PointCloud};
+
+use crate::fault;
+
+/// Numbers.
+pub(crate) fn numbers<'py, T: numpy::Element>(py: Python<'py>, values: Vec<T>) -> Bound<'py, PyArray1<T>> {
+    values.into_pyarray(py)
+}
+
+/// Rows of `width` numbers.
+pub(crate) fn rows<'py, T: numpy::Element>(
+    py: Python<'py>,
+    values: Vec<T>,
+    width: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let count = values.len().checked_div(width).unwrap_or(0);
+    Ok(values.into_pyarray(py).reshape([count, width])?.into_any())
+}
+
+/// An image as (rows, columns) or (rows, columns, channels) numbers of its encoding.
+pub(crate) fn image<'py>(py: Python<'py>, image: Image) -> PyResult<Bound<'py, PyAny>> {
+    let (number, channels) = layout(image.encoding)
+        .ok_or_else(|| fault::error(&format!("an image has the encoding {}, which is unknown here", image.encoding)))?;
+    let (height, width) = (image.height as usize, image.width as usize);
+    let bytes = image.data.into_pyarray(py);
+    let all = bytes.call_method1("view", (number,))?;
+    match channels {
+        1 => all.call_method1("reshape", (height, width)),
+        several => all.call_method1("reshape", (height, width, several)),
+    }
+}
+
+/// The type of an encoding's numbers, as NumPy has it, and how many a pixel has.
+fn layout(encoding: &str) -> Option<(&'static str, usize)> {
+    match encoding {
+        "mono8" => Some(("u1", 1)),
+        "rgb8" => Some(("u1", 3)),
+        "mono16" | "16UC1" => Some(("<u2", 1)),
+        "rgb16" => Some(("<u2", 3)),
+        "32SC1" => Some(("<u4", 1)),
+        "32FC1" => Some(("<f4", 1)),
+        "32FC2" => Some(("<f4", 2)),
+        "32FC3" => Some(("<f4", 3)),
+        mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Some(("<u2", 1)),
+        mosaic if mosaic.starts_with("bayer_") => Some(("u1", 1)),
+        _ => None,
+    }
+}
+
+/// A point cloud as an array of records.
+pub(crate) fn cloud<'py>(py: Python<'py>, cloud: PointCloud) -> PyResult<Bound<'py, PyAny>> {
+    let format = |kind| match kind {
+        FieldType::U8 => "u1",
+        FieldType::U16 => "<u2",
+        FieldType::U32 => "<u4",
+        FieldType::F32 => "<f4",
+    };
+    let dtype = PyDict::new(py);
+    dtype.set_item("names", cloud.fields.iter().map(|field| field.name).collect::<Vec<_>>())?;
+    dtype.set_item("formats", cloud.fields.iter().map(|field| format(field.kind)).collect::<Vec<_>>())?;
+    dtype.set_item("offsets", cloud.fields.iter().map(|field| field.offset).collect::<Vec<_>>())?;
+    dtype.set_item("itemsize", cloud.point_bytes)?;
+    let dtype = py.import("numpy")?.call_method1("dtype", (dtype,))?;
+    cloud.data.into_pyarray(py).call_method1("view", (dtype,))
+}
+
+/// A pose's place, m, and attitude as x, y, z, w.
+pub(crate) fn put_pose(to: &Bound<'_, PyDict>, pose: &Pose) -> PyResult<()> {
+    let (py, at, q) = (to.py(), pose.translation.vector, pose.rotation.coords);
+    to.set_item("position_m", numbers(py, vec![at.x, at.y, at.z]))?;
+    to.set_item("orientation_xyzw", numbers(py, vec![q.x, q.y, q.z, q.w]))
+}
+
+/// A twist's two halves.
+pub(crate) fn put_twist(to: &Bound<'_, PyDict>, twist: &Twist) -> PyResult<()> {
+    to.set_item("velocity_m_s", vector(to.py(), &twist.linear))?;
+    to.set_item("angular_velocity_rad_s", vector(to.py(), &twist.angular))
+}
+
+/// Three numbers.
+pub(crate) fn vector<'py>(py: Python<'py>, of: &nalgebra::Vector3<f64>) -> Bound<'py, PyArray1<f64>> {
+    numbers(py, vec![of.x, of.y, of.z])
+}

@@ -1,0 +1,215 @@
+//! What sensors give, as dictionaries of Python: numbers, names and arrays, SI units, in the sensor's own frame where
+//! nothing else is said. Which keys each kind has is in `_native.pyi`.
+
+use nalgebra::{Matrix3, UnitQuaternion};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use selene_base::SimTime;
+use selene_observe::{
+    CameraCalibration, CameraSample, DepthSample, JointSample, LidarSample, Measured, Ranged, RangingSample, Reading,
+};
+use selene_sensors::{BatteryHealth, BatteryReading, Fix};
+
+use crate::arrays::{cloud, image, numbers, put_pose, rows, vector};
+
+/// What a sensor gave.
+#[derive(Clone, Debug)]
+pub(crate) enum Datum {
+    Reading(Reading),
+    Image(Box<CameraSample>),
+    Scan(LidarSample),
+    Ranged(RangingSample),
+}
+
+/// A datum as a dictionary. Images and clouds are moved into their arrays.
+pub(crate) fn tell(py: Python<'_>, datum: Datum) -> PyResult<Bound<'_, PyDict>> {
+    match datum {
+        Datum::Reading(of) => {
+            let to = begun(py, &of.frame, of.stamp, of.index)?;
+            tell_measured(&to, &of.measured)?;
+            if let Some(truth) = &of.truth {
+                let of_truth = PyDict::new(py);
+                tell_measured(&of_truth, truth)?;
+                to.set_item("truth", of_truth)?;
+            }
+            Ok(to)
+        }
+        Datum::Image(of) => tell_image(py, *of),
+        Datum::Scan(of) => tell_scan(py, of),
+        Datum::Ranged(of) => {
+            let to = begun(py, &of.frame, of.stamp, of.index)?;
+            tell_ranged(&to, of.measured)?;
+            if let Some(truth) = of.truth {
+                let of_truth = PyDict::new(py);
+                tell_ranged(&of_truth, truth)?;
+                to.set_item("truth", of_truth)?;
+            }
+            Ok(to)
+        }
+    }
+}
+
+/// What all data have.
+fn begun<'py>(py: Python<'py>, frame: &str, stamp: SimTime, index: u64) -> PyResult<Bound<'py, PyDict>> {
+    let to = PyDict::new(py);
+    to.set_item("frame", frame)?;
+    to.set_item("time_s", stamp.secs_f64())?;
+    to.set_item("stamp_ns", stamp.nanos())?;
+    to.set_item("index", index)?;
+    Ok(to)
+}
+
+fn tell_image(py: Python<'_>, of: CameraSample) -> PyResult<Bound<'_, PyDict>> {
+    let to = begun(py, &of.frame, of.stamp, of.index)?;
+    to.set_item("encoding", of.image.encoding)?;
+    to.set_item("image", image(py, of.image)?)?;
+    to.set_item("exposure_s", of.exposure_s)?;
+    to.set_item("gain", of.gain)?;
+    put_calibration(&to, of.calibration)?;
+    if let Some(rectified) = of.rectified {
+        to.set_item("rectified", image(py, rectified)?)?;
+    }
+    for (truth, of) in of.truth {
+        let name = truth.topic().split('/').next().unwrap_or_default();
+        to.set_item(name, image(py, of)?)?;
+    }
+    Ok(to)
+}
+
+fn put_calibration(to: &Bound<'_, PyDict>, of: CameraCalibration) -> PyResult<()> {
+    let py = to.py();
+    to.set_item("distortion_model", of.distortion_model)?;
+    to.set_item("d", numbers(py, of.d))?;
+    to.set_item("k", rows(py, of.k.to_vec(), 3)?)?;
+    to.set_item("r", rows(py, of.r.to_vec(), 3)?)?;
+    to.set_item("p", rows(py, of.p.to_vec(), 4)?)
+}
+
+fn tell_scan(py: Python<'_>, of: LidarSample) -> PyResult<Bound<'_, PyDict>> {
+    let to = begun(py, &of.frame, of.stamp, of.index)?;
+    to.set_item("points", cloud(py, of.cloud)?)?;
+    if let Some([range_m, intensity]) = of.images {
+        to.set_item("range_m", image(py, range_m)?)?;
+        to.set_item("intensity", image(py, intensity)?)?;
+    }
+    if let Some(planar) = of.planar {
+        to.set_item("planar_azimuths_rad", planar.azimuths_rad)?;
+        to.set_item("planar_range_m", numbers(py, planar.range_m))?;
+        to.set_item("planar_intensity", numbers(py, planar.intensity))?;
+    }
+    Ok(to)
+}
+
+fn tell_ranged(to: &Bound<'_, PyDict>, of: Ranged) -> PyResult<()> {
+    let py = to.py();
+    match of {
+        Ranged::Radar(of) => {
+            let row =
+                |of: &selene_sensors::RadarReturn| [of.range_m, of.azimuth_rad, of.elevation_rad, of.speed_m_s, of.snr];
+            to.set_item("returns", rows(py, of.returns.iter().flat_map(row).collect(), 5)?)
+        }
+        Ranged::Depth(of) => tell_depth(to, *of),
+        Ranged::Range(of) => {
+            to.set_item("range_m", of.range_m)?;
+            to.set_item("limits_m", of.limits_m)?;
+            to.set_item("field_of_view_rad", of.field_of_view_rad)?;
+            to.set_item("variance_m2", of.variance_m2)
+        }
+    }
+}
+
+fn tell_depth(to: &Bound<'_, PyDict>, of: DepthSample) -> PyResult<()> {
+    let py = to.py();
+    to.set_item("depth_m", image(py, of.depth)?)?;
+    to.set_item("amplitude", image(py, of.amplitude)?)?;
+    to.set_item("intensity", image(py, of.intensity)?)?;
+    if let Some(points) = of.cloud {
+        to.set_item("points", cloud(py, points)?)?;
+    }
+    put_calibration(to, of.calibration)
+}
+
+fn tell_measured(to: &Bound<'_, PyDict>, of: &Measured) -> PyResult<()> {
+    let py = to.py();
+    match of {
+        Measured::Nothing => to.set_item("nothing", true),
+        Measured::Imu(of) => {
+            to.set_item("angular_velocity_rad_s", vector(py, &of.angular_velocity_rad_s))?;
+            to.set_item("linear_acceleration_m_s2", vector(py, &of.linear_acceleration_m_s2))?;
+            to.set_item("orientation_xyzw", of.attitude.map(|attitude| xyzw(py, &attitude)))
+        }
+        Measured::Fix(of) => tell_fix(to, of),
+        Measured::MagneticField(of) => to.set_item("field_t", vector(py, &of.field_t)),
+        Measured::Tilt(of) => {
+            to.set_item("roll_rad", of.roll_rad)?;
+            to.set_item("pitch_rad", of.pitch_rad)
+        }
+        Measured::Joints(of) => tell_joints(to, of),
+        Measured::Odometry(of) => {
+            to.set_item("odom_frame", &of.odom_frame)?;
+            to.set_item("base_frame", &of.base_frame)?;
+            put_pose(to, &of.reading.odom_from_base)?;
+            to.set_item("twist", vector(py, &of.reading.twist))?;
+            to.set_item("pose_covariance", matrix(py, &of.reading.pose_covariance)?)?;
+            to.set_item("twist_covariance", matrix(py, &of.reading.twist_covariance)?)
+        }
+        Measured::Battery(of) => tell_battery(to, of),
+        Measured::Temperature(of) => {
+            to.set_item("celsius", of.celsius)?;
+            to.set_item("variance_k2", of.variance_k2)
+        }
+        Measured::SunDirection(of) => to.set_item("sun_direction", vector(py, of)),
+        Measured::StarAttitude(of) => {
+            to.set_item("icrf_from_sensor_xyzw", xyzw(py, &of.icrf_from_sensor))?;
+            to.set_item("map_from_sensor_xyzw", xyzw(py, &of.map_from_sensor))
+        }
+        Measured::Contact(of) => {
+            to.set_item("in_contact", of.in_contact)?;
+            to.set_item("load_n", of.load_n)
+        }
+        Measured::Load(of) => {
+            to.set_item("force_n", vector(py, &of.force))?;
+            to.set_item("torque_nm", vector(py, &of.torque))
+        }
+    }
+}
+
+fn tell_joints(to: &Bound<'_, PyDict>, of: &JointSample) -> PyResult<()> {
+    let py = to.py();
+    to.set_item("names", of.names.clone())?;
+    to.set_item("position_rad", numbers(py, of.position.clone()))?;
+    to.set_item("velocity_rad_s", numbers(py, of.velocity.clone()))?;
+    to.set_item("effort_nm", numbers(py, of.effort.clone()))
+}
+
+fn tell_battery(to: &Bound<'_, PyDict>, of: &BatteryReading) -> PyResult<()> {
+    let health = match of.health {
+        BatteryHealth::Good => "good",
+        BatteryHealth::Overloaded => "overloaded",
+        BatteryHealth::Empty => "empty",
+    };
+    to.set_item("voltage_v", of.voltage_v)?;
+    to.set_item("current_a", of.current_a)?;
+    to.set_item("charge_ah", of.charge_ah)?;
+    to.set_item("capacity_ah", of.capacity_ah)?;
+    to.set_item("energy_j", of.energy_j)?;
+    to.set_item("health", health)
+}
+
+fn tell_fix(to: &Bound<'_, PyDict>, of: &Fix) -> PyResult<()> {
+    let py = to.py();
+    let place = of.place.map(|at| numbers(py, vec![at.latitude_deg, at.longitude_deg, at.altitude_m]));
+    to.set_item("latitude_longitude_altitude", place)?;
+    to.set_item("covariance_m2", rows(py, of.covariance_m2.to_vec(), 3)?)?;
+    to.set_item("velocity_m_s", of.velocity_m_s.map(|velocity| vector(py, &velocity)))
+}
+
+fn xyzw<'py>(py: Python<'py>, of: &UnitQuaternion<f64>) -> Bound<'py, numpy::PyArray1<f64>> {
+    let q = of.coords;
+    numbers(py, vec![q.x, q.y, q.z, q.w])
+}
+
+fn matrix<'py>(py: Python<'py>, of: &Matrix3<f64>) -> PyResult<Bound<'py, PyAny>> {
+    // By columns in nalgebra, by rows here.
+    rows(py, of.transpose().as_slice().to_vec(), 3)
+}

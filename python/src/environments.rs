@@ -1,0 +1,191 @@
+//! Many environments of one course.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use selene_learn::{ACTION_WIDTH, Autoreset, Batch, Course, Step};
+use selene_sim::{AllowedFolders, LoadOptions, World as SimWorld};
+
+use crate::arrays::{numbers, rows};
+use crate::{fault, world};
+
+/// Environments that are stepped at once.
+#[pyclass(module = "selene")]
+pub(crate) struct Environments {
+    batch: Option<Batch>,
+    course: Arc<Course>,
+}
+
+#[pymethods]
+impl Environments {
+    #[new]
+    #[pyo3(signature = (course, count=1, *, seed=0, autoreset="next_step", threads=None, data=None))]
+    fn new(
+        py: Python<'_>,
+        course: PathBuf,
+        count: usize,
+        seed: u64,
+        autoreset: &str,
+        threads: Option<usize>,
+        data: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let autoreset = match autoreset {
+            "next_step" => Autoreset::NextStep,
+            "same_step" => Autoreset::SameStep,
+            "disabled" => Autoreset::Disabled,
+            other => {
+                return Err(fault::value(format!("autoreset: '{other}' is none of next_step, same_step, disabled")));
+            }
+        };
+        if count == 0 || threads == Some(0) {
+            return Err(fault::value("count and threads must be 1 or more"));
+        }
+        let file = world::shipped(py, "course", course)?;
+        let options = LoadOptions { data_dir: data, ..LoadOptions::default() };
+        let begin = || {
+            let course = Arc::new(Course::load(&file, &options)?);
+            Ok((Batch::new(Arc::clone(&course), count, seed, autoreset, threads)?, course))
+        };
+        let (batch, course) = py.detach(begin).map_err(|what| fault::of_learning(&what))?;
+        Ok(Self { batch: Some(batch), course })
+    }
+
+    /// How many environments there are.
+    #[getter]
+    fn count(&self) -> usize {
+        self.batch.as_ref().map_or(0, Batch::count)
+    }
+
+    /// Names of the rovers that learn in each.
+    #[getter]
+    fn learners(&self) -> Vec<String> {
+        self.course.learner_names()
+    }
+
+    /// Names of what one rover observes, in order, with units.
+    #[getter]
+    fn observation_names(&self) -> Vec<String> {
+        self.course.spec().task.observation_names()
+    }
+
+    /// Numbers of one rover's action: forward speed and turn rate as parts of the greatest, -1 to 1.
+    #[getter]
+    fn action_width(&self) -> usize {
+        ACTION_WIDTH
+    }
+
+    /// Steps of an episode at most.
+    #[getter]
+    fn steps_max(&self) -> u64 {
+        self.course.steps_max()
+    }
+
+    /// Time between two actions, s.
+    #[getter]
+    fn control_s(&self) -> f64 {
+        self.course.spec().control_s
+    }
+
+    /// Begins anew where `chosen` says (everywhere without it), with seeds where they are given; what is observed.
+    #[pyo3(signature = (seeds=None, chosen=None))]
+    fn reset<'py>(
+        &mut self,
+        py: Python<'py>,
+        seeds: Option<Vec<Option<u64>>>,
+        chosen: Option<Vec<bool>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let batch = open(&mut self.batch)?;
+        let seeds = seeds.unwrap_or_else(|| vec![None; batch.count()]);
+        let chosen = chosen.unwrap_or_else(|| vec![true; batch.count()]);
+        py.detach(|| batch.reset(&seeds, &chosen)).map_err(|what| fault::of_learning(&what))?;
+        let observations = batch.observations();
+        self.observed(py, observations)
+    }
+
+    /// Takes an action of each rover, a row each, and goes on by `control_s`.
+    fn step<'py>(&mut self, py: Python<'py>, actions: PyReadonlyArray2<'py, f32>) -> PyResult<Bound<'py, PyDict>> {
+        let batch = open(&mut self.batch)?;
+        let wanted = [batch.count() * self.course.learners().len(), ACTION_WIDTH];
+        if actions.shape() != wanted {
+            return Err(fault::value(format!(
+                "actions: shape {:?} is not allowed: must be {wanted:?}",
+                actions.shape()
+            )));
+        }
+        let actions: Vec<f32> = actions.as_array().iter().copied().collect();
+        let step = py.detach(|| batch.step(&actions)).map_err(|what| fault::of_learning(&what))?;
+        self.stepped(py, step)
+    }
+
+    /// A hash over the states of all environments.
+    fn state_hash(&self) -> PyResult<u64> {
+        self.batch.as_ref().map(Batch::hash).ok_or_else(closed)
+    }
+
+    /// The state of one environment as a hash: that which a `World` in this state has.
+    #[pyo3(signature = (index=0))]
+    fn state_hash_of(&self, index: usize) -> PyResult<u64> {
+        let batch = self.batch.as_ref().ok_or_else(closed)?;
+        let environment = batch.environment(index).ok_or_else(|| no_such(index, batch.count()))?;
+        Ok(environment.state().hash())
+    }
+
+    /// What the camera of a rover that learns would take now in one environment, (rows, columns, 3) of 8 bits.
+    #[pyo3(signature = (index=0, learner=0))]
+    fn render<'py>(&self, py: Python<'py>, index: usize, learner: usize) -> PyResult<Bound<'py, PyAny>> {
+        let batch = self.batch.as_ref().ok_or_else(closed)?;
+        let environment = batch.environment(index).ok_or_else(|| no_such(index, batch.count()))?;
+        let rover = self.course.learners().get(learner).copied();
+        let rover = rover.ok_or_else(|| no_such(learner, self.course.learners().len()))?;
+        let (model, state) = (environment.model(), environment.state().clone());
+        let resumed = py.detach(|| SimWorld::resume(model, state, &AllowedFolders::default()));
+        world::render(py, &resumed.map_err(|what| fault::error(&what))?, rover, None)
+    }
+
+    /// Gives the worlds back; whatever is asked afterwards is refused.
+    fn close(&mut self, py: Python<'_>) {
+        let batch = self.batch.take();
+        py.detach(|| drop(batch));
+    }
+}
+
+impl Environments {
+    fn observed<'py>(&self, py: Python<'py>, values: Vec<f32>) -> PyResult<Bound<'py, PyAny>> {
+        rows(py, values, self.course.spec().task.observation_names().len())
+    }
+
+    fn stepped<'py>(&self, py: Python<'py>, step: Step) -> PyResult<Bound<'py, PyDict>> {
+        let to = PyDict::new(py);
+        to.set_item("observations", self.observed(py, step.observations)?)?;
+        to.set_item("rewards", numbers(py, step.rewards))?;
+        to.set_item("terminated", numbers(py, step.terminated))?;
+        to.set_item("truncated", numbers(py, step.truncated))?;
+        if step.ends.iter().any(Option::is_some) {
+            let ends = step.ends.iter().map(|end| end.map(selene_learn::End::name));
+            to.set_item("ends", ends.collect::<Vec<_>>())?;
+        }
+        if !step.last_observations.is_empty() {
+            let last = PyDict::new(py);
+            for (index, values) in step.last_observations {
+                last.set_item(index, self.observed(py, values)?)?;
+            }
+            to.set_item("last_observations", last)?;
+        }
+        Ok(to)
+    }
+}
+
+fn open(batch: &mut Option<Batch>) -> PyResult<&mut Batch> {
+    batch.as_mut().ok_or_else(closed)
+}
+
+fn closed() -> PyErr {
+    fault::error(&"the environments are closed: make new ones")
+}
+
+fn no_such(index: usize, count: usize) -> PyErr {
+    fault::value(format!("{index}: there are {count}, counted from 0"))
+}

@@ -1,0 +1,68 @@
+//! What is refused, as exceptions of Python: `selene.Error` with `file` and `line`, or `ValueError` for an argument.
+//! Errors of all crates begin with their file and name the line in their text (`FILE: … line N …`, or `FILE:N: …`):
+//! both are taken from there, so that every kind of error has them.
+
+use std::fmt::Display;
+
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::{PyErr, create_exception};
+use selene_learn::LearnError;
+
+create_exception!(
+    selene,
+    Error,
+    PyException,
+    "Selene cannot do what is asked. `file` and `line` say where in an input file the reason is; None where it is in none."
+);
+
+/// An exception of what went wrong.
+pub(crate) fn error(what: &dyn Display) -> PyErr {
+    let text = what.to_string();
+    let (file, line) = place(&text);
+    Python::attach(|py| {
+        let error = Error::new_err(text);
+        let value = error.value(py);
+        let told = value.setattr("file", file).and_then(|()| value.setattr("line", line));
+        told.map_or_else(|other| other, |()| error)
+    })
+}
+
+/// An exception of an argument.
+pub(crate) fn value(what: impl Display) -> PyErr {
+    PyValueError::new_err(what.to_string())
+}
+
+/// An exception of an environment.
+pub(crate) fn of_learning(what: &LearnError) -> PyErr {
+    match what {
+        LearnError::Action { .. } | LearnError::Count { .. } => value(what),
+        LearnError::Input(_)
+        | LearnError::Scenario(_)
+        | LearnError::World { .. }
+        | LearnError::Soil(_)
+        | LearnError::Ended { .. }
+        | LearnError::Threads(_) => error(what),
+    }
+}
+
+/// The file that a text begins with, and the line that it names.
+fn place(text: &str) -> (Option<String>, Option<u32>) {
+    let named = text.split(": ").next().unwrap_or_default();
+    let (file, after_colon) = match named.rsplit_once(':') {
+        Some((file, line)) if line.parse::<u32>().is_ok() => (file, line.parse().ok()),
+        _ => (named, None),
+    };
+    let looks_like_a_file = !file.contains(['\n', '(']) && std::path::Path::new(file).extension().is_some();
+    if !looks_like_a_file {
+        return (None, None);
+    }
+    (Some(file.to_owned()), after_colon.or_else(|| line_in(&text[named.len()..])))
+}
+
+/// The number after the word `line`.
+fn line_in(text: &str) -> Option<u32> {
+    let after = text.split("line ").skip(1);
+    let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok());
+    after.filter_map(number).next()
+}

@@ -1,0 +1,74 @@
+//! Pictures for people: what a camera would take now, in 8-bit red, green and blue.
+
+use selene_base::SimTime;
+use selene_observe::{Device, Devices, Feed, Image, ObserveError, RoverCameras};
+use selene_sensors::{CameraSpec, Sample};
+use selene_sim::{EntityId, World, WorldError};
+
+/// Why there is no picture.
+#[derive(Debug)]
+pub(crate) enum NoPicture {
+    /// There is no such camera.
+    Camera(String),
+    /// The world cannot go on.
+    World(WorldError),
+    /// Nothing can be traced.
+    Observe(ObserveError),
+}
+
+impl std::fmt::Display for NoPicture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Camera(what) => f.write_str(what),
+            Self::World(error) => error.fmt(f),
+            Self::Observe(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The image that a rover's camera takes when its shutter opens now. The world is not touched: a branch of it goes on
+/// until the exposure has ended. Without a name, the rover's first camera.
+pub(crate) fn take(world: &World, rover: EntityId, camera: Option<&str>) -> Result<Image, NoPicture> {
+    let spec = camera_spec(world, rover, camera).map_err(NoPicture::Camera)?;
+    let mut branch = world.branch();
+    let mut feed = Feed::begin(&mut branch).map_err(NoPicture::World)?;
+    let devices = Devices::from(Device::cpu());
+    let ruts = &branch.state().ruts;
+    let cameras = RoverCameras::new(branch.model(), rover, feed.last(), ruts, &devices, &Default::default());
+    let mut cameras = cameras.map_err(NoPicture::Observe)?;
+    let opens = spec.shutter(spec.exposure_max_s()).opens_before();
+    let sample = Sample { index: branch.state().sequence, instant: branch.time() + opens };
+    let ends = cameras.exposed_at(&spec.name, sample).max(branch.time() + SimTime::from_nanos(1));
+    while branch.time() < ends {
+        let interval = feed.heartbeat(&mut branch).map_err(NoPicture::World)?;
+        cameras.see(&interval).map_err(NoPicture::Observe)?;
+    }
+    Ok(cameras.expose(&spec.name, sample).map_err(NoPicture::Observe)?.image)
+}
+
+fn camera_spec(world: &World, rover: EntityId, name: Option<&str>) -> Result<CameraSpec, String> {
+    let kind = world.model().rovers().get(&rover);
+    let setup = kind.map(|kind| kind.setup()).ok_or_else(|| format!("there is no rover {rover}"))?;
+    let found = setup.cameras().find(|camera| name.is_none_or(|name| camera.spec.name == name));
+    found.map(|camera| camera.spec.clone()).ok_or_else(|| {
+        let known: Vec<_> = setup.cameras().map(|camera| camera.spec.name.as_str()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        format!("camera '{}': rover {} has {known}", name.unwrap_or("any"), setup.name)
+    })
+}
+
+/// Red, green and blue of each pixel, row by row; none of an encoding that is no picture. Of 16 bits the upper 8 are
+/// taken; a mosaic is grey, as it is.
+pub(crate) fn coloured(image: &Image) -> Option<Vec<u8>> {
+    let upper = |data: &[u8]| data.chunks_exact(2).map(|pair| pair[1]).collect::<Vec<_>>();
+    let grey = |levels: &[u8]| levels.iter().flat_map(|level| [*level; 3]).collect::<Vec<_>>();
+    match image.encoding {
+        "rgb8" => Some(image.data.clone()),
+        "rgb16" => Some(upper(&image.data)),
+        "mono8" => Some(grey(&image.data)),
+        "mono16" => Some(grey(&upper(&image.data))),
+        mosaic if mosaic.starts_with("bayer_") && mosaic.ends_with("16") => Some(grey(&upper(&image.data))),
+        mosaic if mosaic.starts_with("bayer_") => Some(grey(&image.data)),
+        _ => None,
+    }
+}

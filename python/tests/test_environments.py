@@ -1,0 +1,205 @@
+"""Environments: Gymnasium's and PettingZoo's own checks, autoreset, chance, what is refused."""
+
+import os
+
+import gymnasium
+import numpy as np
+import pytest
+import selene
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from pettingzoo.test import parallel_api_test, parallel_seed_test
+from selene.environments import REGISTERED
+from selene.parallel import RoversEnv
+
+NAMES = sorted(REGISTERED)
+# Observations are in SI units and have no bounds.
+UNBOUNDED = pytest.mark.filterwarnings("ignore:.*infinity.*")
+
+
+@UNBOUNDED
+@pytest.mark.parametrize("name", NAMES)
+def test_gymnasium_finds_nothing_wrong(name):
+    env = gymnasium.make(name)
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+@UNBOUNDED
+def test_stable_baselines_finds_nothing_wrong():
+    try:
+        from stable_baselines3.common.env_checker import check_env as check
+    except ImportError:
+        # Its PyTorch is larger than all the rest of this suite.
+        pytest.skip("stable-baselines3 is not installed")
+    for name in NAMES:
+        check(gymnasium.make(name).unwrapped)
+
+
+def test_pettingzoo_finds_nothing_wrong():
+    env = RoversEnv()
+    parallel_api_test(env, num_cycles=200)
+    parallel_seed_test(RoversEnv, num_cycles=20)
+
+
+def actions(count: int, step: int) -> np.ndarray:
+    return np.random.default_rng([step]).uniform(-1, 1, (8, 2)).astype(np.float32)[:count]
+
+
+@pytest.mark.parametrize("name", ["Selene/Waypoint-v0", "Selene/ObstacleField-v0"])
+def test_neither_number_nor_threads_change_a_trajectory(name):
+    told = []
+    for count, threads in [(4, 1), (4, 2), (2, 3), (4, None)]:
+        envs = gymnasium.make_vec(name, num_envs=count, threads=threads)
+        rows = [envs.reset(seed=3)[0]]
+        rows += [envs.step(actions(count, step))[0] for step in range(20)]
+        told.append((np.stack(rows)[:, :2], envs.unwrapped.state_hash() if count == 4 else None))
+        envs.close()
+    assert all(np.array_equal(rows, told[0][0]) for rows, _ in told)
+    assert len({hash for _, hash in told if hash is not None}) == 1
+    alone = gymnasium.make(name)
+    first, _ = alone.reset(seed=4)
+    assert np.array_equal(first, told[0][0][0, 1])
+    for step in range(20):
+        row, *_ = alone.step(actions(2, step)[1])
+        assert np.array_equal(row, told[0][0][step + 1, 1])
+
+
+def test_the_native_vector_environment_is_that_of_gymnasium_s_own():
+    native = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=3)
+    assert type(native.unwrapped).__name__ == "RoverVectorEnv"
+    sync = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=3, vectorization_mode="sync")
+    assert np.array_equal(native.reset(seed=7)[0], sync.reset(seed=7)[0])
+    for step in range(10):
+        ours, theirs = native.step(actions(3, step)), sync.step(actions(3, step))
+        for one, other in zip(ours[:4], theirs[:4], strict=True):
+            assert np.array_equal(one, other)
+    assert native.observation_space == sync.observation_space
+    assert native.single_action_space == sync.single_action_space
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_episodes_begin_anew_as_gymnasium_s_own_do(changed, mode):
+    # Two environments of one step, then one of another length would need another course: both end at once.
+    course = changed("learning/waypoint.yaml", "episode_s: 40", "episode_s: 0.15")
+    ours = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2, course=course, autoreset_mode=mode)
+    theirs = gymnasium.make_vec(
+        "Selene/Waypoint-v0",
+        num_envs=2,
+        course=course,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": mode},
+    )
+    assert ours.metadata["autoreset_mode"] is mode
+    assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    for step in range(3 if mode is AutoresetMode.DISABLED else 8):
+        one, other = ours.step(actions(2, step)), theirs.step(actions(2, step))
+        for mine, its in zip(one[:4], other[:4], strict=True):
+            assert np.array_equal(mine, its), step
+        assert ("final_obs" in one[4]) == ("final_obs" in other[4])
+        if "final_obs" in one[4]:
+            for mine, its in zip(one[4]["final_obs"], other[4]["final_obs"], strict=True):
+                assert np.array_equal(mine, its)
+    if mode is AutoresetMode.DISABLED:
+        with pytest.raises(selene.Error, match="environment 0 has ended"):
+            ours.step(actions(2, 0))
+        mask = {"reset_mask": np.array([True, True])}
+        assert np.array_equal(ours.reset(options=dict(mask))[0], theirs.reset(options=dict(mask))[0])
+
+
+def test_an_end_is_told(changed):
+    course = changed("learning/waypoint.yaml", "within_m: 0.4", "within_m: 50")
+    env = gymnasium.make("Selene/Waypoint-v0", course=course)
+    env.reset(seed=1)
+    _, reward, terminated, truncated, info = env.step(np.zeros(2, np.float32))
+    assert terminated and not truncated and info["end"] == "arrived" and reward > 9
+
+
+def test_actions_that_cannot_be_meant_are_refused():
+    env = gymnasium.make("Selene/Waypoint-v0").unwrapped
+    env.reset(seed=1)
+    before = env.state_hash()
+    for action in [[0.0], [0.0, 0.0, 0.0], [np.nan, 0.0], [0.0, 1.5], [np.inf, 0.0]]:
+        with pytest.raises(ValueError):
+            env.step(np.array(action, np.float32))
+    assert env.state_hash() == before
+    envs = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2)
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match="shape"):
+        envs.step(np.zeros((3, 2), np.float32))
+
+
+def test_a_closed_environment_is_not_stepped():
+    env = gymnasium.make("Selene/Waypoint-v0").unwrapped
+    env.reset(seed=1)
+    env.close()
+    with pytest.raises(selene.Error, match="closed"):
+        env.step(np.zeros(2, np.float32))
+    envs = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=2)
+    envs.reset(seed=1)
+    envs.close()
+    with pytest.raises(selene.Error, match="closed"):
+        envs.step(np.zeros((2, 2), np.float32))
+
+
+def test_a_course_that_cannot_be_says_its_line(changed):
+    course = changed("learning/obstacle_field.yaml", "low: 1.58, high: 1.66", "low: 0, high: 1.66")
+    with pytest.raises(selene.Error) as told:
+        gymnasium.make("Selene/ObstacleField-v0", course=course)
+    assert told.value.file == course and told.value.line == 10
+    assert "0.1 to 30" in str(told.value)
+
+
+def test_what_is_randomised_makes_episodes_differ():
+    env = gymnasium.make("Selene/SlopeClimb-v0").unwrapped
+    starts = [env.reset(seed=seed)[0] for seed in range(4)]
+    assert len({row.tobytes() for row in starts}) == 4
+    again, _ = env.reset(seed=2)
+    assert np.array_equal(again, starts[2])
+
+
+def test_a_picture_is_what_the_rover_sees():
+    env = gymnasium.make("Selene/Waypoint-v0", render_mode="rgb_array").unwrapped
+    env.reset(seed=1)
+    picture = env.render()
+    assert picture.dtype == np.uint8 and picture.shape == (512, 640, 3) and picture.std() > 1
+    with pytest.raises(ValueError, match="render_mode"):
+        gymnasium.make("Selene/Waypoint-v0", render_mode="human")
+
+
+def test_several_rovers_share_one_world():
+    env = RoversEnv()
+    rows, _ = env.reset(seed=1)
+    assert env.possible_agents == ["ex1_a", "ex1_b"] == list(rows)
+    for _ in range(10):
+        rows, *_ = env.step({"ex1_a": np.array([0.5, 0.0], np.float32)})
+    forward = env._worlds.observation_names.index("forward_m_s")
+    assert rows["ex1_a"][forward] > 0.3 and abs(rows["ex1_b"][forward]) < 0.05
+    with pytest.raises(ValueError, match="no rovers that learn"):
+        env.step({"ex1_c": np.zeros(2, np.float32)})
+    with pytest.raises(ValueError, match="rovers learn"):
+        gymnasium.make("Selene/Waypoint-v0", course="two_waypoints")
+
+
+def test_resets_of_environments_leave_memory_flat():
+    from test_world import resident_kb
+
+    count = 10_000 if os.environ.get("SELENE_LONG_RUNS") else 1_000
+    env = gymnasium.make("Selene/ObstacleField-v0").unwrapped
+    env.reset(seed=1)
+
+    def some(resets: int) -> int:
+        for _ in range(resets):
+            env.reset()
+            env.step(np.array([1.0, 0.0], np.float32))
+        return resident_kb()
+
+    first = some(count // 5)
+    assert some(count) - first < 8_000
+
+
+def test_steps_a_second_are_measured():
+    from selene.bench import measure
+
+    steps_per_s, share = measure("waypoint", 4, 0.2)
+    assert steps_per_s > 0 and 0.0 <= share < 1.0

@@ -1,0 +1,17 @@
+"""The tutorial's code runs as it stands, block after block, and its assertions hold."""
+
+import re
+
+from conftest import ROOT
+
+
+def test_the_tutorial_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/python.md").read_text()
+    blocks = [(match.start(), match.group(1)) for match in re.finditer(r"```python\n(.*?)```", text, re.DOTALL)]
+    assert len(blocks) > 5
+    names: dict[str, object] = {}
+    for start, block in blocks:
+        # Lines of errors are those of the page.
+        line = text.count("\n", 0, start) + 1
+        exec(compile("\n" * line + block, "docs/python.md", "exec"), names)

@@ -1,0 +1,198 @@
+"""Worlds: stepping, commands, sensors, saving; what is refused."""
+
+import gc
+import os
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+import selene
+from conftest import ROOT
+
+PLAIN = "learning_plain"
+
+
+@pytest.fixture(scope="module")
+def plain():
+    world = selene.World(PLAIN)
+    yield world
+
+
+def test_a_scenario_is_found_by_name_and_by_path_and_they_are_the_same(plain):
+    assert PLAIN in selene.scenarios()
+    by_path = selene.World(ROOT / "config/scenario/learning_plain.yaml")
+    plain.reset()
+    assert by_path.state_hash() == plain.state_hash()
+    assert by_path.rovers == ["ex1"] and by_path.sensors() == ["ex1_camera"]
+
+
+@pytest.mark.parametrize("instruments", [True, False])
+def test_a_world_has_the_hash_that_the_program_prints(program, instruments):
+    file = str(ROOT / "config/scenario/sorato.yaml")
+    printed = subprocess.run([program, "hash", file, "--for", "0.5"], check=True, capture_output=True, text=True)
+    world = selene.World(file, instruments=instruments)
+    assert world.step(0.5) == pytest.approx(0.5)
+    assert f"{world.state_hash():016x}" == printed.stdout.strip()
+
+
+def test_a_driven_rover_moves_and_its_wheels_are_told(plain):
+    plain.reset()
+    start = plain.rover()
+    for _ in range(10):
+        plain.drive(0.5)
+        plain.step(0.2)
+    now = plain.rover()
+    way = now["position_m"] - start["position_m"]
+    assert 0.5 < way[0] < 1.1 and abs(way[1]) < 0.1
+    assert now["velocity_m_s"][0] == pytest.approx(0.5, abs=0.1)
+    assert np.linalg.norm(now["orientation_xyzw"]) == pytest.approx(1.0)
+    for key in ["slip", "sinkage_m", "wheel_torque_nm", "wheel_rate_rad_s"]:
+        assert now[key].shape == (4,) and np.isfinite(now[key]).all()
+    assert now["wheel_force_n"].shape == (4, 3)
+    # Together wheels carry the rover: 21.63 kg at 1.62 m/s2.
+    assert now["wheel_force_n"][:, 2].sum() == pytest.approx(21.63 * 1.62, rel=0.1)
+
+
+def test_one_joint_turns_at_its_set_point(plain):
+    plain.reset()
+    joint = plain.joints()[0]
+    plain.set_joint(joint, 1.0)
+    plain.step(0.4)
+    assert plain.rover()["wheel_rate_rad_s"][0] == pytest.approx(1.0, abs=0.2)
+
+
+def test_sensors_give_arrays_and_a_datum_is_the_same_until_the_next():
+    world = selene.World("instruments")
+    assert world.read("imu") is None
+    world.step(0.5)
+    imu = world.read("imu")
+    # At rest an accelerometer measures the ground's push: 1.62 m/s2 upward.
+    assert np.linalg.norm(imu["linear_acceleration_m_s2"]) == pytest.approx(1.62, abs=0.3)
+    assert imu["angular_velocity_rad_s"].shape == (3,)
+    assert world.read("imu") is imu
+    world.step(0.5)
+    later = world.read("imu")
+    assert later["index"] > imu["index"] and later["time_s"] > imu["time_s"]
+    kinds = [world.read(name) for name in world.sensors()]
+    assert sum(datum is not None for datum in kinds) > 5
+
+
+def test_a_picture_leaves_the_world_as_it_is(plain):
+    plain.reset()
+    before = plain.state_hash()
+    picture = plain.render()
+    assert picture.dtype == np.uint8 and picture.shape == (512, 640, 3) and picture.std() > 1.0
+    assert np.array_equal(plain.render("ex1_camera"), picture) and plain.state_hash() == before
+
+
+def test_a_camera_image_comes_at_the_camera_s_rate(changed):
+    small = changed("sensor/ex1_camera.yaml", "width: 640\n  height: 512", "width: 80\n  height: 64")
+    file = changed("scenario/learning_plain.yaml", f"{ROOT}/config/sensor/ex1_camera.yaml", small)
+    world = selene.World(file, cameras=True)
+    world.step(0.5)
+    datum = world.read("ex1_camera")
+    assert datum["image"].shape == (64, 80) and datum["image"].dtype == np.uint16
+    assert datum["encoding"] == "bayer_rggb16" and datum["k"].shape == (3, 3)
+    assert datum["depth"].shape == (64, 80) and datum["depth"].dtype == np.float32
+    assert not datum["image"].flags.owndata  # a view of the bytes that the camera made
+    assert datum["time_s"] == pytest.approx(0.4)
+
+
+def test_a_saved_state_goes_on_as_the_run_that_it_is_of(plain):
+    plain.reset()
+    plain.drive(0.5, 0.3)
+    plain.step(0.1)
+    saved = plain.save()
+    twin = plain.clone()
+    plain.step(0.3)
+    other = selene.World(PLAIN)
+    other.restore(saved)
+    other.step(0.3)
+    twin.step(0.3)
+    assert other.state_hash() == plain.state_hash() == twin.state_hash()
+    with pytest.raises(selene.Error, match="damaged"):
+        other.restore(saved[: len(saved) // 2])
+    assert other.state_hash() == plain.state_hash()
+
+
+def test_a_reset_begins_the_same_world_and_another_seed_another_one(plain):
+    plain.reset()
+    first = plain.state_hash()
+    plain.step(0.1)
+    assert plain.state_hash() != first
+    plain.reset()
+    assert plain.state_hash() == first
+    other = selene.World(PLAIN, seed=5)
+    plain.reset(seed=5)
+    assert plain.seed == 5 and plain.state_hash() == other.state_hash() != first
+    plain.reset(seed=1)
+    assert plain.state_hash() == first
+
+
+def test_what_is_refused_says_file_and_line(changed, tmp_path):
+    with pytest.raises(selene.Error) as told:
+        selene.World(changed("scenario/learning_plain.yaml", "gravity_m_s2: 1.62", "gravity_m_s2: 99"))
+    assert told.value.file == str(tmp_path / "learning_plain.yaml") and told.value.line == 5
+    assert "99" in str(told.value) and "0 to 30" in str(told.value)
+    with pytest.raises(selene.Error, match="neither a file nor one of config/scenario: .*polar") as told:
+        selene.World("nowhere")
+    assert told.value.file == "nowhere" and told.value.line is None
+
+
+def test_arguments_that_cannot_be_meant_are_refused_and_the_world_stays(plain):
+    plain.reset()
+    before = plain.rover()["position_m"]
+    for wrong in [
+        lambda: plain.step(0.0123),
+        lambda: plain.step(float("nan")),
+        lambda: plain.step(-1.0),
+        lambda: plain.step(0.1, heartbeats=3),
+        lambda: plain.drive(float("nan")),
+        lambda: plain.drive(0.1, rover="nobody"),
+        lambda: plain.set_joint("elbow", 0.0),
+        lambda: plain.read("nose"),
+        lambda: plain.render("nose"),
+    ]:
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(ValueError, match="takes no commands; those that do are"):
+        plain.set_joint("elbow", 0.0)
+    assert plain.time == 0.0 and np.array_equal(plain.rover()["position_m"], before)
+
+
+def test_other_threads_run_while_a_world_is_stepped(plain):
+    plain.reset()
+    ticks, done = [0], threading.Event()
+
+    def tick():
+        while not done.wait(0.001):
+            ticks[0] += 1
+
+    other = threading.Thread(target=tick)
+    other.start()
+    plain.step(10.0)
+    done.set()
+    other.join()
+    assert ticks[0] > 5
+
+
+def resident_kb() -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def test_resets_leave_memory_flat():
+    count = 10_000 if os.environ.get("SELENE_LONG_RUNS") else 1_000
+    world = selene.World(PLAIN)
+
+    def some(resets: int) -> int:
+        for _ in range(resets):
+            world.reset()
+            world.drive(0.5)
+            world.step(heartbeats=2)
+        gc.collect()
+        return resident_kb()
+
+    first = some(count // 5)
+    assert some(count) - first < 8_000
