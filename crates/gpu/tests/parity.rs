@@ -14,7 +14,8 @@ use selene_base::random::{RngExt, stream};
 use selene_gpu::GpuTracer;
 use selene_scene::{
     Beam, CameraFrame, CameraView, Class, CpuTracer, Detail, Earth, Grain, HapkeParams, Heap, Lamp, Lens, LensModel,
-    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame, primitives,
+    LightSampling, Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame,
+    primitives,
 };
 use selene_terrain::{Clipmap, Edit, Node};
 
