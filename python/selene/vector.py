@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from selene._native import Environments, StepResult
+from selene._native import Environments
 from selene.environments import action_space, observation_space
+
+if TYPE_CHECKING:
+    from selene._native import StepResult
 
 _MODES = {
     AutoresetMode.NEXT_STEP: "next_step",

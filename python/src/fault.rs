@@ -3,6 +3,7 @@
 //! both are taken from there, so that every kind of error has them.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -53,8 +54,8 @@ fn place(text: &str) -> (Option<String>, Option<u32>) {
         Some((file, line)) if line.parse::<u32>().is_ok() => (file, line.parse().ok()),
         _ => (named, None),
     };
-    let looks_like_a_file = !file.contains(['\n', '(']) && std::path::Path::new(file).extension().is_some();
-    if !looks_like_a_file {
+    let suffix = Path::new(file).extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+    if suffix.is_empty() || !suffix.chars().all(|c| c.is_ascii_alphanumeric()) {
         return (None, None);
     }
     (Some(file.to_owned()), after_colon.or_else(|| line_in(&text[named.len()..])))

@@ -110,9 +110,15 @@ impl World {
     fn reset(&mut self, py: Python<'_>, seed: Option<u64>) -> PyResult<()> {
         let wanted = whole(&mut self.observers).wanted();
         if seed.is_none_or(|seed| seed == self.model.scenario().seed) {
-            self.world.reset();
-            let observers = py.detach(|| Observers::begin(&mut self.world, wanted))?;
-            self.observers = Mutex::new(observers);
+            // Not `World::reset`: one that was restored goes back to where it was restored.
+            let begin = || -> PyResult<_> {
+                let world = SimWorld::begin(Arc::clone(&self.model), None);
+                let mut world = world.map_err(|what| fault::error(&what))?;
+                let observers = Observers::begin(&mut world, wanted)?;
+                Ok((world, observers))
+            };
+            let (world, observers) = py.detach(begin)?;
+            (self.world, self.observers) = (world, Mutex::new(observers));
             return Ok(());
         }
         let (file, data) = (self.file.clone(), self.data.clone());

@@ -64,15 +64,15 @@ def test_one_joint_turns_at_its_set_point(plain):
 
 def test_sensors_give_arrays_and_a_datum_is_the_same_until_the_next():
     world = selene.World("instruments")
-    assert world.read("imu") is None
+    assert world.read("adis16495") is None
     world.step(0.5)
-    imu = world.read("imu")
+    imu = world.read("adis16495")
     # At rest an accelerometer measures the ground's push: 1.62 m/s2 upward.
     assert np.linalg.norm(imu["linear_acceleration_m_s2"]) == pytest.approx(1.62, abs=0.3)
     assert imu["angular_velocity_rad_s"].shape == (3,)
-    assert world.read("imu") is imu
+    assert world.read("adis16495") is imu
     world.step(0.5)
-    later = world.read("imu")
+    later = world.read("adis16495")
     assert later["index"] > imu["index"] and later["time_s"] > imu["time_s"]
     kinds = [world.read(name) for name in world.sensors()]
     assert sum(datum is not None for datum in kinds) > 5

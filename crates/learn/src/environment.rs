@@ -1,5 +1,6 @@
 //! One world to learn in: episode after episode on a course.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use selene_base::random::Stream;
@@ -24,6 +25,9 @@ pub struct Environment {
     agents: Vec<Agent>,
     noise: Noise,
     noise_stream: Stream,
+    /// What was observed last, the oldest first: as much as it is late, and the row of now.
+    observed_lately: VecDeque<Vec<f32>>,
+    delay_steps: usize,
     steps: u64,
 }
 
@@ -44,6 +48,8 @@ impl Environment {
             agents: Vec::new(),
             noise: Noise::default(),
             noise_stream: draws.stream("noise"),
+            observed_lately: VecDeque::new(),
+            delay_steps: 0,
             steps: 0,
             course,
         };
@@ -82,6 +88,9 @@ impl Environment {
         (self.model, self.state, self.steps) = (Arc::new(model), state, 0);
         self.noise = self.draw_noise();
         self.noise_stream = draws.stream("noise");
+        let delay_s = draws.number("delay_s", self.course.spec().randomise.delay_s.as_ref()).unwrap_or(0.0);
+        self.delay_steps = (delay_s / self.course.spec().control_s).round() as usize;
+        self.observed_lately.clear();
         Ok(())
     }
 
@@ -113,8 +122,18 @@ impl Environment {
         Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s)).collect())
     }
 
-    /// What the learners observe, one row after the other. Each call draws noise of its own.
+    /// What the learners observe, one row after the other, as late as the episode has it. To be called once a step:
+    /// each call draws noise of its own.
     pub fn observe(&mut self) -> Vec<f32> {
+        let now = self.observe_now();
+        self.observed_lately.push_back(now);
+        if self.observed_lately.len() > self.delay_steps + 1 {
+            self.observed_lately.pop_front();
+        }
+        self.observed_lately.front().cloned().unwrap_or_default()
+    }
+
+    fn observe_now(&mut self) -> Vec<f32> {
         let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
         let mut all = Vec::with_capacity(self.agents.len() * self.observed.len());
         let mut values = Vec::with_capacity(self.observed.len());

@@ -50,6 +50,9 @@ pub struct RandomiseSpec {
     /// White noise on observations.
     #[garde(dive)]
     pub noise: NoiseSpec,
+    /// How late what is observed is, s, 0 to 5; rounded to steps. Until then the start is observed.
+    #[garde(inner(custom(drawn_within(0.0, 5.0))))]
+    pub delay_s: Option<Distribution>,
 }
 
 /// Rocks that are laid on the ground. They are loose: what is heavy enough stays where it is.
