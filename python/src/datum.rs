@@ -15,7 +15,7 @@ use crate::arrays::{cloud, image, numbers, put_pose, rows, vector};
 /// What a sensor gave.
 #[derive(Clone, Debug)]
 pub(crate) enum Datum {
-    Reading(Reading),
+    Reading(Box<Reading>),
     Image(Box<CameraSample>),
     Scan(LidarSample),
     Ranged(RangingSample),

@@ -41,7 +41,7 @@ pub(crate) struct Observers {
 /// The latest datum of a sensor.
 enum Latest {
     /// Nobody has read it.
-    Unread(Datum),
+    Unread(Box<Datum>),
     /// As it was told: arrays own their numbers from then on.
     Told(Py<PyDict>),
 }
@@ -122,17 +122,17 @@ impl Observers {
         if let Some((instruments, sky)) = &mut self.instruments {
             let readings = instruments.take(interval).into_iter();
             let readings = readings.chain(sky.take(interval).map_err(Halt::Observe)?);
-            self.latest.extend(readings.map(|of| (of.sensor.clone(), Latest::Unread(Datum::Reading(of)))));
+            self.latest.extend(readings.map(|of| (of.sensor.clone(), unread(Datum::Reading(Box::new(of))))));
         }
         if let Some(cameras) = &mut self.cameras {
             let images = cameras.take(interval).map_err(Halt::Observe)?.into_iter();
-            self.latest.extend(images.map(|of| (of.sensor.clone(), Latest::Unread(Datum::Image(Box::new(of))))));
+            self.latest.extend(images.map(|of| (of.sensor.clone(), unread(Datum::Image(Box::new(of))))));
         }
         if let Some((lidars, ranging)) = &mut self.lidars {
             let scans = lidars.take(interval).map_err(Halt::Observe)?.into_iter();
-            self.latest.extend(scans.map(|of| (of.sensor.clone(), Latest::Unread(Datum::Scan(of)))));
+            self.latest.extend(scans.map(|of| (of.sensor.clone(), unread(Datum::Scan(of)))));
             let ranged = ranging.take(interval).map_err(Halt::Observe)?.into_iter();
-            self.latest.extend(ranged.map(|of| (of.sensor.clone(), Latest::Unread(Datum::Ranged(of)))));
+            self.latest.extend(ranged.map(|of| (of.sensor.clone(), unread(Datum::Ranged(of)))));
         }
         Ok(())
     }
@@ -142,9 +142,13 @@ impl Observers {
         let told = match self.latest.remove(sensor) {
             None => return Ok(None),
             Some(Latest::Told(told)) => told.into_bound(py),
-            Some(Latest::Unread(datum)) => datum::tell(py, datum)?,
+            Some(Latest::Unread(datum)) => datum::tell(py, *datum)?,
         };
         self.latest.insert(sensor.clone(), Latest::Told(told.clone().unbind()));
         Ok(Some(told))
     }
+}
+
+fn unread(datum: Datum) -> Latest {
+    Latest::Unread(Box::new(datum))
 }

@@ -85,7 +85,7 @@ impl Batch {
     ) -> Result<Self, LearnError> {
         let pool = threads.map(|count| ThreadPoolBuilder::new().num_threads(count).build()).transpose()?;
         course.model().terrain().expect_viewers(count.saturating_mul(course.learners().len()));
-        let place = |i: u64| Place::new(Environment::new(Arc::clone(&course), seed.wrapping_add(i))?);
+        let place = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).map(Place::new);
         let places = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(place).collect::<Vec<_>>());
         let places = places.into_iter().collect::<Result<_, _>>()?;
         Ok(Self { course, autoreset, pool, places })
@@ -176,10 +176,10 @@ impl Batch {
 }
 
 impl Place {
-    fn new(environment: Environment) -> Result<Self, LearnError> {
+    fn new(environment: Environment) -> Self {
         let mut place = Self { environment, observations: Vec::new(), ended: false };
         place.begin();
-        Ok(place)
+        place
     }
 
     fn begin(&mut self) {
