@@ -3,11 +3,12 @@
 //! a triaxial test: `μ = 2√3 sin φ/(3 − sin φ)` there, and `μ = sin φ` in plane strain.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::within;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of granular soil, as the key `crm` of a soil's file has them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct CrmSpec {
     /// Bulk density ρ of soil at rest, kg/m³: 100 to 10000.
@@ -43,7 +44,7 @@ pub struct CrmSpec {
 
 /// Published parameter sets of Chrono's demos (projectchrono, uwsbel/sbel-reproducibility).
 /// All have μs = μ2; grains of 5 mm are ours where the demo's is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// VIPER on soil; points 30 mm apart.

@@ -17,6 +17,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 use garde::Validate;
 use nalgebra::{Rotation3, Unit, Vector3};
 use rand_distr::{Distribution, StandardNormal};
+use schemars::JsonSchema;
 use selene_base::SimTime;
 use selene_base::input::within;
 use selene_base::random::{RngExt, Stream};
@@ -42,7 +43,7 @@ const HALVINGS: usize = 32;
 const UG_PER_KG: f64 = 1e9;
 
 /// The key `dust` of a soil file.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields, default)]
 pub struct DustSpec {
     /// Share of the dragged soil that leaves the ground, 0 to 1.

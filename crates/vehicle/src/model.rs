@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use nalgebra::Vector3;
+use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::input::{parse_yaml, read_bytes};
 use selene_base::{InputError, Pose};
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Component, Path, PathBuf};
 
+use selene_base::input::is_file;
+
 /// Folders of ROS packages.
 #[derive(Clone, Debug, Default)]
 pub struct Packages {
@@ -53,7 +55,7 @@ impl Packages {
             }
             None => (folder_of(urdf).join(name), "give a path beside the URDF, or package://NAME/…"),
         };
-        if file.is_file() { Ok(file) } else { Err(format!("is not a file at {}; {told}", file.display())) }
+        if is_file(&file) { Ok(file) } else { Err(format!("is not a file at {}; {told}", file.display())) }
     }
 
     fn in_package(&self, rest: &str, urdf: &Path) -> Result<PathBuf, String> {
@@ -95,7 +97,7 @@ fn above(package: &str, urdf: &Path) -> Option<PathBuf> {
     let urdf = urdf.canonicalize().ok()?;
     let folders = urdf.ancestors().skip(1);
     let mut candidates = folders.flat_map(|folder| [folder.to_owned(), folder.join(package)]);
-    candidates.find(|folder| folder.ends_with(package) && folder.join("package.xml").is_file())
+    candidates.find(|folder| folder.ends_with(package) && is_file(&folder.join("package.xml")))
 }
 
 fn folder_of(file: &Path) -> &Path {

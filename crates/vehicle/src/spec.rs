@@ -158,7 +158,7 @@ pub struct WheelSpec {
 }
 
 /// What turns a wheel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WheelRole {
     /// Its motor; its brake holds it where it should stand.
@@ -169,7 +169,7 @@ pub enum WheelRole {
 }
 
 /// Friction of a link's collision shapes on the ground.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct FrictionSpec {
     /// The link.

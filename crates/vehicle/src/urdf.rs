@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use nalgebra::{Matrix3, Unit, UnitQuaternion, Vector3};
 use roxmltree::{Document, Node};
 use selene_base::Pose;
-use selene_base::input::is_file;
 
 use crate::VehicleError;
 use crate::mesh;

@@ -387,7 +387,9 @@ mod tests {
     fn the_way_adds_up_and_only_turning_wheels_slip() {
         let mut rover =
             KeptRover { stills: Series::new(2), path: Series::new(2), wheels: Series::new(2), at_m: None, way_m: 0.0 };
-        [[5.0, 5.0], [8.0, 9.0], [8.0, 8.0]].map(|at_m| rover.moved_to(at_m, 0.0));
+        for at_m in [[5.0, 5.0], [8.0, 9.0], [8.0, 8.0]] {
+            rover.moved_to(at_m, 0.0);
+        }
         assert_eq!(rover.way_m, 6.0);
         assert_eq!(mean_slip(&[[-0.2, 0.0, 1.0], [0.4, 0.0, -1.0], [0.9, 0.0, 0.001]]), Some((0.2 + 0.4) / 2.0));
         assert_eq!(mean_slip(&[[0.9, 0.0, 0.0]]), None);

@@ -45,8 +45,8 @@ enum Console {
 
 /// By what part a run takes longer while ten pages look at it.
 pub(crate) fn console_cost(run: &mut Option<ChildRun>, setting: &Setting) -> Result<f64, BenchError> {
-    let alone = run_once(run, setting)?.real_time_factor();
-    Ok(measure(setting, Console::Watched)?.real_time_factor() / alone - 1.0)
+    let alone = run_once(run, setting)?.wall_over_simulated();
+    Ok(measure(setting, Console::Watched)?.wall_over_simulated() / alone - 1.0)
 }
 
 /// Size of this program, bytes.

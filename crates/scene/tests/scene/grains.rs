@@ -51,7 +51,8 @@ fn view() -> CameraView {
 #[test]
 fn a_ray_meets_the_nearest_of_all_grains() {
     let mut scene = ground();
-    scene.set_heaps(vec![heap(cloud())]).expect("spheres");
+    let grains = cloud();
+    scene.set_heaps(vec![heap(grains.clone())]).expect("spheres");
     let records = scene.records();
     let nothing = Hit { t: FAR, instance: GROUND, part: 0 };
     let mut met = 0;
@@ -63,7 +64,7 @@ fn a_ray_meets_the_nearest_of_all_grains() {
         };
         let hit = bvh::trace_instances(&records, &ray, nothing);
         let [o, d] = [ray.origin, ray.direction].map(|v| v.cast::<f64>());
-        let nearest = cloud().iter().filter_map(|grain| {
+        let nearest = grains.iter().filter_map(|grain| {
             let [x, y, z] = grain.centre_m.map(f64::from);
             let to = Vector3::new(x + 0.5, y - 0.25, z) - o;
             let [a, b] = [d.norm_squared(), to.dot(&d)];
@@ -129,7 +130,7 @@ fn heaps_come_and_go_without_a_trace_and_the_rest_stays() {
     let id = scene.add_instance(mesh, &Pose::identity(), label, &paint).expect("room");
     scene.move_instance(id, &pose);
     let with = camera(&scene, &view());
-    assert!(with.class.iter().any(|class| *class == Class::Rover as u16) && with.depth_m != without.depth_m);
+    assert!(with.class.contains(&(Class::Rover as u16)) && with.depth_m != without.depth_m);
     scene.set_heaps(Vec::new()).expect("none");
     let again = camera(&scene, &view());
     assert_eq!(again.depth_m, without.depth_m);

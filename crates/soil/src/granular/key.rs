@@ -4,13 +4,15 @@
 use std::fmt;
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_crm::{CrmSpec, Preset};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 
 /// Parameters of granular soil, or the name of a set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema)]
+#[schemars(untagged)]
 pub enum CrmKey {
     /// A published set.
     Preset(Preset),

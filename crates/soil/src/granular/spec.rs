@@ -1,6 +1,7 @@
 //! Where a scenario has granular soil: windows along the map's axes.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{finite_array, within};
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ pub(crate) const POINTS_MAX: f64 = 2e6;
 const SIDE_MAX_M: f64 = 20.0;
 
 /// A window of a scenario.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WindowSpec {
     /// Its name, for messages.

@@ -44,7 +44,7 @@ struct OpenTile {
     /// Displaced soil too little to change a stored height, m³.
     crumbs_m3: f64,
     /// Where soil may be unsettled, as the nodes say: at hand, so that they are not all looked at.
-    unsettled: Marks,
+    unsettled: Box<Marks>,
 }
 
 /// Those nodes of a tile that were touched.
@@ -179,7 +179,7 @@ impl MemoryTile {
 impl Default for OpenTile {
     fn default() -> Self {
         let nodes = Box::new([NodeMemory::UNTOUCHED; TILE_AREA]);
-        Self { nodes, crumbs_m3: 0.0, unsettled: Marks::default() }
+        Self { nodes, crumbs_m3: 0.0, unsettled: Box::default() }
     }
 }
 
@@ -194,7 +194,7 @@ impl OpenTile {
     /// Takes the marks away of nodes whose soil has settled.
     fn forget_settled(&mut self) {
         if self.unsettled.count() > 0 {
-            let mut still = Marks::default();
+            let mut still = Box::<Marks>::default();
             self.unsettled().for_each(|within| still.mark(within));
             self.unsettled = still;
         }

@@ -78,7 +78,7 @@ fn a_place_is_the_same_to_the_bit_in_any_order_of_visit_and_for_any_number_of_th
     let four = visit([3, 0, 2, 1], 4, TileStore::new(4 << 20));
     for (one, four) in one.iter().zip(&four) {
         assert_eq!(one.rocks, four.rocks);
-        assert_eq!(agree(one, four), one.levels.iter().map(|level| level.posts * level.posts).sum());
+        assert_eq!(agree(one, four), one.levels.iter().map(|level| level.posts * level.posts).sum::<usize>());
     }
     for [a, b] in [[0, 1], [2, 3]] {
         assert!(agree(&one[a], &four[b]) > 500_000);

@@ -1,6 +1,7 @@
 //! An engine and what it turns, as a rover's YAML has them; see [`crate::driveline`].
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
@@ -8,7 +9,7 @@ use serde::Deserialize;
 const EFFICIENCY_MIN: f64 = 0.1;
 
 /// An engine that drives wheels through a converter, gears and differentials, in place of a motor for each.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct DrivelineSpec {
     /// The engine.
@@ -41,7 +42,7 @@ pub struct DrivelineSpec {
 }
 
 /// An engine.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSpec {
     /// Speed, rpm, and torque at full throttle, N m, friction not yet taken off. Speeds rise; the first and last
@@ -60,7 +61,7 @@ pub struct EngineSpec {
 }
 
 /// A torque converter.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ConverterSpec {
     /// Speed ratio, turbine over pump, and capacity factor K = ω/√M of the pump, rad/s/√(N m). Ratios rise and are
@@ -73,7 +74,7 @@ pub struct ConverterSpec {
 }
 
 /// An automatic gearbox.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct GearboxSpec {
     /// Turns of the input for one of the output, from the first gear on; they fall.
@@ -94,7 +95,7 @@ pub struct GearboxSpec {
 }
 
 /// A driven axle with its differential.
-#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct AxleSpec {
     /// Name of its left wheel.

@@ -2,6 +2,7 @@
 //! and Modeling", CRC Press 2012, ch. 3). The law itself is the ground's matter.
 
 use garde::Validate;
+use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ const DOUBLE_SLIP: [f64; 2] = [0.5, 1.5];
 const SLIP_MAX: f64 = 10.0;
 
 /// A tyre.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreSpec {
     /// Radial stiffness, N/m.
@@ -44,7 +45,7 @@ pub struct TyreSpec {
 }
 
 /// A tyre in one direction along the ground.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreDirectionSpec {
     /// Stiffness of the standing tyre, N/m: with the slope it gives the relaxation length.
@@ -62,7 +63,7 @@ pub struct TyreDirectionSpec {
 }
 
 /// Force against slip at one load.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreCurveSpec {
     /// Rise of the force at no slip, N; at least twice the peak over its slip.
@@ -83,7 +84,7 @@ pub struct TyreCurveSpec {
 }
 
 /// Where the side force acts, under the nominal load and under twice that.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreTrailsSpec {
     /// Under the nominal load.
@@ -95,7 +96,7 @@ pub struct TyreTrailsSpec {
 }
 
 /// Where the side force acts at one load.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct TyreTrailSpec {
     /// Trail over the length of the contact at no slip, 0 to 0.5.

@@ -108,7 +108,7 @@ pub(crate) enum BagCommand {
     Play(BagPlayArgs),
     /// Run other sensors over a recorded drive
     #[command(after_long_help = RERENDER_EXAMPLES)]
-    Rerender(BagRerenderArgs),
+    Rerender(Box<BagRerenderArgs>),
 }
 
 /// `selene bag info`.
