@@ -119,9 +119,11 @@ mod tests {
     fn what_is_shipped_is_found() {
         let folders = folders();
         let rovers: Vec<_> = RoverFiles::of(&folders).iter().map(|(_, spec)| spec.name.clone()).collect();
-        assert!(rovers.iter().any(|name| name == "sorato") && rovers.len() == 6, "{rovers:?}");
+        assert!(rovers.iter().any(|name| name == "sorato") && rovers.len() == 7, "{rovers:?}");
         let objects: Vec<_> = objects(&folders);
-        assert!(objects.len() == 1 && objects[0].ends_with("urdf/lander/lander.urdf"), "{objects:?}");
+        let is_shipped = |(object, end): (&PathBuf, &str)| object.ends_with(end);
+        let ends = ["urdf/lander/lander.urdf", "urdf/pillars/pillars.urdf"];
+        assert!(objects.len() == 2 && objects.iter().zip(ends).all(is_shipped), "{objects:?}");
         let sites: Vec<_> = sites(&folders).into_iter().map(|(_, site)| site.name).collect();
         for name in ["polar", "mare", "test_yard"] {
             assert!(sites.iter().any(|known| known == name), "{name} is not among {sites:?}");
