@@ -108,7 +108,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::{RoverFiles, objects, sites};
     use selene_sim::AllowedFolders;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     fn folders() -> AllowedFolders {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
