@@ -27,6 +27,7 @@ function connect() {
   socket.onopen = () => {
     $("link").textContent = "";
     state.now = null;
+    [state.ground, state.groundNumber] = [null, 0];
     const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token");
     if (token) showToken(token);
     askState(0);
@@ -589,7 +590,7 @@ function lostControl(why) {
 
 const keys = new Set();
 const KEYS = { w: [1, 0], s: [-1, 0], a: [0, 1], d: [0, -1], ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, 1], ArrowRight: [0, -1] };
-const hand = { pad: [0, 0], stick: [0, 0], isDriving: false };
+const hand = { pad: [0, 0], stick: [0, 0], isDriving: false, rover: undefined };
 
 /** What keys, pad and stick ask for, from −1 to 1. */
 function wanted() {
@@ -604,6 +605,7 @@ function drive() {
   if (!state.hasToken || rover === undefined) return;
   if (isDriving) {
     forgetGoal();
+    hand.rover = rover;
     const message = { do: "drive", rover, forward_m_s: forward * Number($("speed").value), turn_rad_s: turn * Number($("turn").value) };
     fromMoon(() => say(message));
     $("driving").textContent = `driving: ${number(message.forward_m_s, 2)} m/s, ${number(message.turn_rad_s, 2)} rad/s`;
@@ -613,11 +615,16 @@ function drive() {
   hand.isDriving = isDriving;
 }
 
+/** Stops the rover that this page drives, if it drives one: another's driver is left alone. */
+function letGo() {
+  if (hand.isDriving || state.goal) halt();
+}
+
 function halt() {
+  const rover = hand.isDriving || state.goal ? hand.rover : roverNow()?.rover;
   forgetGoal();
   keys.clear();
   hand.isDriving = false;
-  const rover = roverNow()?.rover;
   if (state.hasToken && rover !== undefined) fromMoon(() => say({ do: "halt", rover }));
   $("driving").textContent = "standing";
 }
@@ -626,6 +633,7 @@ function goTo(place) {
   forgetGoal();
   state.goal = place;
   const rover = roverNow()?.rover;
+  hand.rover = rover;
   const tell = () => fromMoon(() => say({ do: "go_to", rover, x_m: place[0], y_m: place[1], speed_m_s: Number($("speed").value) }));
   tell();
   state.goalTimer = setInterval(tell, DRIVE_EVERY_MS);
@@ -664,9 +672,9 @@ function listenToHands() {
     const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
     if (keys.delete(key)) drive();
   });
-  window.addEventListener("blur", halt);
+  window.addEventListener("blur", letGo);
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return halt();
+    if (document.hidden) return letGo();
     panes.forEach((pane) => pane.ask());
   });
   const pad = $("pad"), knob = $("knob");
@@ -711,7 +719,7 @@ function listenToControls() {
   $("add-picture").onclick = addPane;
   $("boxes").onchange = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
   $("cloud").onchange = () => { scene.setPoints(new Float32Array()); askCloud(); };
-  $("rover").onchange = () => { halt(); state.ground = null; state.groundNumber = 0; askGround(); askRocks(0); };
+  $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); askRocks(0); };
   $("span").onchange = () => { state.ground = null; };
 }
 

@@ -25,6 +25,8 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         self._worlds = Environments(course, 1, autoreset="disabled", data=data)
         self.possible_agents = self._worlds.learners
         self.agents: list[str] = []
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode: '{render_mode}' is not allowed: must be rgb_array or None")
         self.render_mode = render_mode
         self.observation_spaces = {agent: observation_space(self._worlds) for agent in self.possible_agents}
         self.action_spaces = {agent: action_space(self._worlds) for agent in self.possible_agents}
