@@ -134,7 +134,7 @@ mod tests {
         let top = Node { column: 50, row: 50 };
         memory.raise(top, 1.0, &mut ground);
         let presses = settle(&mut ground, &mut memory);
-        assert!(presses > 10, "{presses}");
+        assert!(presses > 1, "{presses}");
         let steepest = |node: Node| {
             super::AROUND.map(|[east, north]| {
                 let to = Node { column: node.column + east, row: node.row + north };
