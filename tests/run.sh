@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
-# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, runs every test,
-# and builds and tests the Python package.
+# the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
+# tests/python.sh builds and tests the Python package.
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else those tests say "skipped")
@@ -19,7 +19,6 @@ python_packages=(
   rasterio==1.4.4 numpy==2.4.6 skyfield==1.55 jplephem==2.24
   opencv-python-headless==5.0.0.93 kiss-icp==1.3.0
 )
-package_packages=(maturin==1.16.0 pytest==9.2.0 numpy==2.4.6 gymnasium==1.4.0 pettingzoo==1.27.0)
 ros2_packages=(ros-jazzy-rclpy==7.1.6 ros-jazzy-rmw-fastrtps-cpp==8.4.3 ros-jazzy-sensor-msgs==5.3.6 ros-jazzy-nav-msgs==5.3.6)
 
 step "system packages"
@@ -65,13 +64,3 @@ step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
-
-# The wheel is built as users build it, into an environment of its own; Stable-Baselines3 is checked with where it is there.
-step "python package"
-python=target/python
-[ -x $python/bin/python ] || python3 -m venv $python
-$python/bin/python -m pip install --quiet "${package_packages[@]}"
-rm -rf target/wheels
-$python/bin/maturin build --release --quiet --out target/wheels
-$python/bin/python -m pip install --quiet --no-deps --force-reinstall target/wheels/selene-*.whl
-SELENE_PROGRAM="$PWD/target/release/selene" $python/bin/python -m pytest --quiet
