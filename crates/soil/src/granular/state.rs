@@ -308,6 +308,7 @@ mod tests {
     use crate::law::Law;
     use crate::memory::MemoryPatch;
     use crate::rigid::{Rigid, RigidSpec};
+    use crate::soil_map::{AreaSpec, RectangleSpec, ShapeSpec, SoilsSpec};
     use crate::soils::Soils;
     use crate::wheel::Conditions;
 
@@ -446,6 +447,23 @@ mod tests {
         assert!(refused(&odd, &soils()).contains("whole number of physics steps (0.001 s)"));
         let law = Law::Rigid(Rigid::from(&RigidSpec { static_friction: 0.8, dynamic_friction: 0.7 }));
         assert!(refused(&spec(), &Soils::uniform(law)).contains("no key `crm`"));
+    }
+
+    /// A patch of another soil that has neither a corner of the window nor its middle.
+    #[test]
+    fn a_window_over_a_patch_of_another_soil_is_refused() {
+        let flat = terrain(|_, _| 0.0);
+        let config = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/scenario");
+        let window = spec();
+        let refused = |from_m: [f64; 2]| {
+            let shape = ShapeSpec::Rectangle(RectangleSpec { from_m, to_m: from_m.map(|m| m + 0.05) });
+            let area = AreaSpec { soil: "../soil/rigid.yaml".into(), shape };
+            let map = SoilsSpec { default: "../soil/lunar.yaml".into(), areas: vec![area] };
+            let soils = Soils::load(&map, &config, 1).expect("soils");
+            Window::new(&window, &soils, &flat, &CONDITIONS).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert!(refused([0.08, 0.02]).is_err_and(|told| told.contains("several soils lie there")));
+        assert_eq!(refused([0.3, 0.02]), Ok(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use nalgebra::{Translation3, Vector3};
 use selene_base::Wrench;
 use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Scratch, Wall};
-use selene_terrain::{GroundPatch, Node, Ruts, Terrain, TileRect};
+use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
 use crate::granular::spec::{POINTS_MAX, WindowSpec};
 use crate::granular::state::WindowState;
@@ -92,8 +92,8 @@ impl Window {
         conditions: &Conditions,
     ) -> Result<Self, GranularError> {
         let refuse = |what: String| GranularError::Window { window: spec.name.clone(), what };
-        let soil = one_soil(spec, soils).map_err(refuse)?;
         let posts = Posts::new(spec, terrain).map_err(refuse)?;
+        let soil = one_soil(&posts, soils).map_err(refuse)?;
         let heights_m = posts.heights_m(&posts.ground(terrain, &mut Ruts::default()));
         let low_m = heights_m.iter().copied().fold(f64::INFINITY, f64::min);
         let high_m = heights_m.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -143,6 +143,13 @@ impl Window {
     #[must_use]
     pub fn tiles(&self) -> TileRect {
         self.posts.tiles()
+    }
+
+    /// The nodes of its posts.
+    #[must_use]
+    pub fn nodes(&self) -> NodeRect {
+        let [columns, rows] = self.posts.along;
+        NodeRect { first: self.posts.first, columns, rows }
     }
 
     /// Whether two have ground in common, or touch.
@@ -302,6 +309,12 @@ impl Posts {
         Node { column: self.first.column + column, row: self.first.row + row }
     }
 
+    /// Map x and y of a post, m.
+    fn xy_m(&self, post: usize) -> [f64; 2] {
+        let along = [post % self.along[0], post / self.along[0]];
+        [0, 1].map(|axis| self.corner_m[axis] + (along[axis] as f64 + 0.5) * self.apart_m)
+    }
+
     /// The post whose square has a place, given from the window's corner, m; the nearest at its rim.
     fn under(&self, at_m: &[f64; 2]) -> usize {
         let along = |axis: usize| ((at_m[axis] / self.apart_m) as usize).min(self.along[axis] - 1);
@@ -321,12 +334,12 @@ impl Posts {
     }
 }
 
-/// The one soil of a window: that under its corners and its middle.
-fn one_soil(spec: &WindowSpec, soils: &Soils) -> Result<CrmSpec, String> {
-    let ([west, south], [east, north]) = (spec.from_m, spec.to_m);
-    let middle = [0.5 * (west + east), 0.5 * (south + north)];
-    let places = [[west, south], [east, south], [west, north], [east, north], middle];
-    let mut found = places.iter().map(|[x, y]| soils.crm_at(*x, *y));
+/// The one soil of a window: that of each of its posts.
+fn one_soil(posts: &Posts, soils: &Soils) -> Result<CrmSpec, String> {
+    let mut found = (0..posts.count()).map(|post| {
+        let [x, y] = posts.xy_m(post);
+        soils.crm_at(x, y)
+    });
     let first = found.next().flatten().ok_or("the soil there has no key `crm` in its file")?;
     match found.all(|other| other == Some(first)) {
         true => Ok(*first),
