@@ -12,6 +12,10 @@
 //! drifts sideways on that side. This rule is our choice: it has these limits and was
 //! not fitted.
 //!
+//! Posts that another solid presses get none. Where no rim is left, the soil waits as
+//! crumbs (`MemoryPatch`). What is pressed in a granular window is pressed closer: its
+//! ledger says what soil is there, so none of it comes out and none comes in.
+//!
 //! Moved soil is ground like any: what presses a berm is carried by it (`NodeMemory`).
 
 use nalgebra::Vector3;
@@ -52,19 +56,25 @@ pub(crate) fn settle(
 ) {
     let sunk_m3 = write_ruts(ground, memory, scratch);
     if let Some(bulldozing) = &scm.bulldozing {
-        scratch.gather_rim(ground);
+        let volume_m3 = sunk_m3 * bulldozing.flow;
+        scratch.gather_rim(ground, memory);
         let ways = scratch.ways(motion);
         scratch.bulldozing.weigh(&ways);
-        scratch.bulldozing.deposit(sunk_m3 * bulldozing.flow, ground, memory);
+        match scratch.hits.first().filter(|_| scratch.bulldozing.rim.is_empty()) {
+            Some(hit) => memory.keep_crumbs(hit.node, volume_m3),
+            None => scratch.bulldozing.deposit(volume_m3, ground, memory),
+        }
+        memory.ask_held_again();
     }
 }
 
-/// Gives pressed posts their heights; the volume they lost.
+/// Gives pressed posts their heights; the volume that leaves them.
 fn write_ruts(ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
     let mut sunk_m = 0.0;
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
         let Some(node) = memory.node(hit.node) else { continue };
-        sunk_m += ground.node_height_m(hit.node) - set_height(ground, hit.node, node.initial_m - node.plastic_m);
+        let lost_m = ground.node_height_m(hit.node) - set_height(ground, hit.node, node.initial_m - node.plastic_m);
+        sunk_m += if memory.is_in_window(hit.node) { 0.0 } else { lost_m };
     }
     sunk_m * cell_m2(ground)
 }
@@ -83,8 +93,8 @@ fn cell_m2(ground: &GroundPatch) -> f64 {
 }
 
 impl PressScratch {
-    /// The posts on the ground that lie beside those under the solid, each once, in order.
-    fn gather_rim(&mut self, ground: &GroundPatch) {
+    /// The posts on the ground that lie beside those under the solid and that no other presses, each once, in order.
+    fn gather_rim(&mut self, ground: &GroundPatch, memory: &MemoryPatch) {
         let Self { window, hits, patches, bulldozing: Work { rim }, .. } = self;
         rim.clear();
         for hit in hits.iter() {
@@ -92,7 +102,8 @@ impl PressScratch {
                 let [east, north] = outward.map(i32::from);
                 let node = Node { column: hit.node.column + east, row: hit.node.row + north };
                 let is_under = window.index(node).is_some_and(|at| patches.covers(at));
-                if !is_under && ground.node_height_m(node).is_finite() {
+                let is_fixed = is_under || memory.is_mobilised(node) || memory.is_in_window(node);
+                if !is_fixed && ground.node_height_m(node).is_finite() {
                     rim.push(RimPost { node, outward, weight: 0.0 });
                 }
             }
@@ -122,7 +133,7 @@ impl PressScratch {
 }
 
 impl Work {
-    /// Gives each post of the rim its part.
+    /// Gives each post of the rim its part: the same where no post is to get any.
     fn weigh(&mut self, ways: &[[f64; 2]; 2]) {
         for post in &mut self.rim {
             let [x, y] = post.outward.map(f64::from);
@@ -130,7 +141,10 @@ impl Work {
             post.weight = ways.iter().map(toward).product();
         }
         let total: f64 = self.rim.iter().map(|post| post.weight).sum();
-        self.rim.iter_mut().for_each(|post| post.weight /= total);
+        let even = 1.0 / self.rim.len() as f64;
+        for post in &mut self.rim {
+            post.weight = if total > 0.0 { post.weight / total } else { even };
+        }
     }
 
     /// Lays a volume on the rim. Posts that get none are looked at too: they may have become steep.
@@ -139,5 +153,74 @@ impl Work {
         for post in &self.rim {
             memory.raise(post.node, height_m * post.weight, ground);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RimPost, Work};
+    use crate::memory::{MemoryPatch, SoilMemory};
+    use crate::press::{Hit, PressScratch, Touch};
+    use nalgebra::Vector3;
+    use selene_terrain::{GroundPatch, Node, NodeRect};
+
+    const PRESSED: Node = Node { column: 50, row: 50 };
+    const EAST: Node = Node { column: 51, row: 50 };
+    const NORTH: Node = Node { column: 50, row: 51 };
+
+    /// One post under a solid.
+    fn print() -> PressScratch {
+        let hit = Hit {
+            at: 0,
+            node: PRESSED,
+            point_m: Vector3::zeros(),
+            share: 1.0,
+            surface_m: 0.0,
+            depth_m: 0.01,
+            plastic_m: 0.01,
+            touch: Touch::Soil,
+        };
+        let mut scratch = PressScratch::default();
+        scratch.hits.push(hit);
+        scratch
+    }
+
+    #[test]
+    fn posts_that_another_solid_presses_and_those_of_granular_windows_get_no_soil() {
+        let ground = GroundPatch::flat(0.02, 2.0);
+        let mut memory = MemoryPatch::new(&ground);
+        let mut scratch = print();
+        let rim = |scratch: &PressScratch| scratch.bulldozing.rim.iter().map(|post| post.node).collect::<Vec<_>>();
+        scratch.gather_rim(&ground, &memory);
+        let all = rim(&scratch);
+        assert!(all.len() == 4 && all.contains(&EAST) && all.contains(&NORTH), "{all:?}");
+        memory.touch(EAST, 0.0).expect("on the patch").set_mobilised([0.5, 0.0]);
+        memory.set_windows(std::iter::once(NodeRect { first: NORTH, columns: 1, rows: 1 }));
+        scratch.gather_rim(&ground, &memory);
+        let left = rim(&scratch);
+        assert!(left.len() == 2 && !left.contains(&EAST) && !left.contains(&NORTH), "{left:?}");
+    }
+
+    #[test]
+    fn a_rim_that_is_to_get_nothing_gets_the_same_everywhere() {
+        let post = |outward: [i8; 2]| RimPost { node: PRESSED, outward, weight: 0.0 };
+        let mut work = Work { rim: vec![post([1, 0]), post([-1, 0])] };
+        // A slip of a half along x: ahead and behind get none.
+        work.weigh(&[[1.0, 0.0], [-1.0, 0.0]]);
+        assert_eq!([work.rim[0].weight, work.rim[1].weight], [0.5; 2]);
+    }
+
+    #[test]
+    fn soil_without_a_rim_waits_for_the_next_post_of_its_tile() {
+        let mut ground = GroundPatch::flat(0.02, 2.0);
+        let mut patch = MemoryPatch::new(&ground);
+        let volume_m3 = 1e-5;
+        patch.keep_crumbs(PRESSED, volume_m3);
+        patch.keep_crumbs(PRESSED, f64::NAN);
+        patch.raise(EAST, 0.0, &mut ground);
+        assert!((ground.node_height_m(EAST) - volume_m3 / 0.02_f64.powi(2)).abs() < 1e-6);
+        let mut memory = SoilMemory::default();
+        patch.give_back(&mut memory);
+        assert!(memory.crumbs_m3().all(|(_, m3)| m3.abs() < 1e-9));
     }
 }

@@ -7,6 +7,9 @@
 //! Only posts that soil came to or left are looked at (`NodeMemory::is_unsettled`), and
 //! few of them each time that a solid presses; the others wait in the soil's memory. So a
 //! press costs what moves, however large heaps are, and a slide may take some steps.
+//! A post that is held, or beside a held one that it would slide to, stays unsettled. It
+//! is asked again when a solid writes ruts, and when the memory is lent anew. Posts of
+//! granular windows neither give soil nor get it.
 //!
 //! Eight neighbours make of a cone an octagon, at most 8 % steeper between them.
 
@@ -30,24 +33,56 @@ const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1,
 pub(crate) fn slide(repose_tan: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch, scratch: &PressScratch) {
     for _ in 0..POSTS_A_PRESS {
         let Some(node) = memory.next_unsettled() else { return };
-        if !is_held(node, memory, scratch) {
-            slide_from(node, repose_tan * ground.spacing_m(), ground, memory, scratch);
+        let soil = if memory.is_in_window(node) {
+            Soil::Rests
+        } else if is_held(node, memory, scratch) {
+            Soil::IsHeld
+        } else {
+            slide_from(node, repose_tan * ground.spacing_m(), ground, memory, scratch)
+        };
+        match soil {
+            Soil::Rests => memory.settle(node),
+            Soil::IsHeld => memory.hold(node),
+            Soil::Moved => memory.look_again(node),
         }
     }
 }
 
+/// What a post's soil did when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Soil {
+    Rests,
+    /// A solid keeps it, or a neighbour, where it is.
+    IsHeld,
+    Moved,
+}
+
 /// Levels a post out with its neighbours.
-fn slide_from(node: Node, drop_m: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch, scratch: &PressScratch) {
+fn slide_from(
+    node: Node,
+    drop_m: f64,
+    ground: &mut GroundPatch,
+    memory: &mut MemoryPatch,
+    scratch: &PressScratch,
+) -> Soil {
+    let mut soil = Soil::Rests;
     for [east, north] in AROUND {
         let to = Node { column: node.column + east, row: node.row + north };
         let far = if east != 0 && north != 0 { SQRT_2 } else { 1.0 };
         let (high, low) = if ground.node_height_m(node) > ground.node_height_m(to) { (node, to) } else { (to, node) };
         let moved_m = 0.5 * excess_m(high, low, far * drop_m, ground);
-        if moved_m > 0.0 && !is_held(to, memory, scratch) {
+        if moved_m <= 0.0 || memory.is_in_window(to) {
+            continue;
+        }
+        if is_held(to, memory, scratch) {
+            soil = soil.max(Soil::IsHeld);
+        } else {
             memory.raise(high, -moved_m, ground);
             memory.raise(low, moved_m, ground);
+            soil = Soil::Moved;
         }
     }
+    soil
 }
 
 /// By how much a drop is more than soil holds; zero where it holds, and at the ground's end.
@@ -72,7 +107,7 @@ mod tests {
     use super::slide;
     use crate::memory::MemoryPatch;
     use crate::press::PressScratch;
-    use selene_terrain::{GroundPatch, Level, Node};
+    use selene_terrain::{GroundPatch, Level, Node, NodeRect};
 
     const REPOSE_TAN: f64 = 0.7;
     const HEAP: Node = Node { column: 22, row: 20 };
@@ -125,6 +160,40 @@ mod tests {
         let added_m = |column: i32| ground.node_height_m(Node { column, ..HEAP }) - 0.02 * f64::from(column);
         assert!(added_m(22) < 0.03 && added_m(21) > added_m(23), "{} {} {}", added_m(21), added_m(22), added_m(23));
         assert!((heights_m(&ground).iter().sum::<f64>() - before - 0.05).abs() < SUM_TOLERANCE_M);
+    }
+
+    #[test]
+    fn soil_beside_a_held_post_waits_and_slides_once_the_post_is_released() {
+        let mut ground = GroundPatch::flat(0.02, 2.0);
+        let mut memory = MemoryPatch::new(&ground);
+        let (print, brim) = (Node { column: 50, row: 50 }, Node { column: 51, row: 50 });
+        let pressed = memory.touch(print, 0.0).expect("on the patch");
+        pressed.plastic_m = 0.1;
+        pressed.set_mobilised([0.5, 0.0]);
+        ground.set_node_height(print, f64::from(-0.1_f32));
+        memory.raise(brim, 0.0, &mut ground);
+        let before = heights_m(&ground);
+        for _ in 0..3 {
+            slide(REPOSE_TAN, &mut ground, &mut memory, &PressScratch::default());
+            assert!(memory.next_unsettled().is_none(), "it is looked at once and not again and again");
+            memory.ask_held_again();
+        }
+        assert!(heights_m(&ground) == before && memory.node(brim).is_some_and(|node| node.is_unsettled()));
+        memory.forget_shear(print);
+        settle(&mut ground, &mut memory);
+        assert!(ground.node_height_m(print) > -0.05, "{}", ground.node_height_m(print));
+    }
+
+    #[test]
+    fn no_soil_slides_into_a_granular_window() {
+        let mut ground = GroundPatch::flat(0.02, 2.0);
+        let mut memory = MemoryPatch::new(&ground);
+        let window = NodeRect { first: Node { column: 51, row: 40 }, columns: 20, rows: 20 };
+        memory.set_windows(std::iter::once(window));
+        memory.raise(Node { column: 50, row: 50 }, 0.3, &mut ground);
+        settle(&mut ground, &mut memory);
+        assert!(window.nodes().all(|node| ground.node_height_m(node) == 0.0));
+        assert!((heights_m(&ground).iter().sum::<f64>() - 0.3).abs() < SUM_TOLERANCE_M);
     }
 
     #[test]

@@ -313,8 +313,12 @@ mod tests {
         }
         let mut patch = MemoryPatch::lent_by(&mut memory, &ground);
         assert_eq!(patch.next_unsettled(), Some(heap[0]));
+        patch.settle(heap[0]);
+        assert_eq!(patch.next_unsettled(), Some(heap[1]));
+        patch.hold(heap[1]);
+        assert_eq!(patch.next_unsettled(), None, "what is held is not looked at");
         patch.give_back(&mut memory);
-        assert_eq!(unsettled(&memory), heap[1..]);
+        assert_eq!(unsettled(&memory), heap[1..], "what is held stays unsettled");
     }
 
     #[test]

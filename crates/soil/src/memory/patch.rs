@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use selene_terrain::{GroundPatch, Marks, Node, TILE_NODES, TileIndex, TileRect};
+use selene_terrain::{GroundPatch, Marks, Node, NodeRect, TILE_NODES, TileIndex, TileRect};
 
 use super::{KnownNode, NodeMemory, OpenTile, SoilMemory, WrittenMemory};
 
@@ -15,6 +15,8 @@ pub struct MemoryPatch {
     /// By place in the rectangle.
     tiles: Vec<Option<BorrowedTile>>,
     waiting: Waiting,
+    /// Posts of granular windows: no soil comes to them or leaves them here.
+    windows: Vec<NodeRect>,
 }
 
 /// Nodes of unsettled soil, each generation in the order of the nodes. What is here and no more
@@ -25,6 +27,8 @@ struct Waiting {
     turn: Vec<Node>,
     /// Those that were unsettled since.
     later: Vec<Node>,
+    /// Those that a solid keeps from sliding: they are in no generation until they are asked again.
+    held: Vec<Node>,
 }
 
 /// A tile at hand. Its first write makes it this patch's own, so that wheels, which write some nodes
@@ -50,7 +54,7 @@ impl MemoryPatch {
     pub fn new(ground: &GroundPatch) -> Self {
         let rect = *ground.rect();
         let tiles = std::iter::repeat_with(|| None).take(rect.area()).collect();
-        Self { rect, tiles, waiting: Waiting::default() }
+        Self { rect, tiles, waiting: Waiting::default(), windows: Vec::new() }
     }
 
     /// The part of a memory that lies on a patch of ground, until `give_back`.
@@ -72,10 +76,17 @@ impl MemoryPatch {
         }
         self.waiting.turn.clear();
         self.waiting.later.clear();
+        self.waiting.held.clear();
         for (tile, kept) in self.rect.tiles().zip(&self.tiles) {
             let unsettled = kept.iter().flat_map(|kept| kept.open().unsettled());
             self.waiting.later.extend(unsettled.map(|within| tile.node(within)));
         }
+    }
+
+    /// Tells where granular windows are: they keep a ledger of their posts' soil.
+    pub fn set_windows(&mut self, windows: impl Iterator<Item = NodeRect>) {
+        self.windows.clear();
+        self.windows.extend(windows);
     }
 
     /// Gives back all that was borrowed, with what has been pressed since.
@@ -165,15 +176,49 @@ impl MemoryPatch {
         }
     }
 
-    /// The next node of unsettled soil; it is settled unless soil moves there again.
+    /// Keeps soil that has no place to go, for the next node of the tile that soil comes to.
+    pub(crate) fn keep_crumbs(&mut self, node: Node, volume_m3: f64) {
+        if let Some(own) = self.own(node.tile()).filter(|_| volume_m3.is_finite()) {
+            own.tile.crumbs_m3 += volume_m3;
+        }
+    }
+
+    /// The next node of unsettled soil. It leaves the queue, and stays unsettled until `settle`.
     pub(crate) fn next_unsettled(&mut self) -> Option<Node> {
         loop {
             let node = self.waiting.pop()?;
             if self.node(node).is_some_and(|memory| memory.is_unsettled()) {
-                self.own(node.tile())?.write(node.within()).settle();
                 return Some(node);
             }
         }
+    }
+
+    /// A node's soil rests.
+    pub(crate) fn settle(&mut self, node: Node) {
+        if let Some(own) = self.own(node.tile()) {
+            own.write(node.within()).settle();
+        }
+    }
+
+    /// A node of unsettled soil is looked at again in the next generation.
+    pub(crate) fn look_again(&mut self, node: Node) {
+        self.waiting.later.push(node);
+    }
+
+    /// A solid keeps a node's soil from sliding: it is looked at again after `ask_held_again`.
+    pub(crate) fn hold(&mut self, node: Node) {
+        self.waiting.held.push(node);
+    }
+
+    /// What solids kept from sliding is in the next generation: they may have left.
+    pub(crate) fn ask_held_again(&mut self) {
+        let Waiting { later, held, .. } = &mut self.waiting;
+        later.append(held);
+    }
+
+    /// Whether a node is a granular window's.
+    pub(crate) fn is_in_window(&self, node: Node) -> bool {
+        self.windows.iter().any(|window| window.has(node))
     }
 
     /// Whether a solid presses a node, or did and left without a gap.

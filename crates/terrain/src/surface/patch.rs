@@ -44,6 +44,15 @@ impl NodeRect {
             move |row: usize, column: usize| Node { column: first.column + column as i32, row: first.row + row as i32 };
         (0..rows).flat_map(move |row| (0..columns).map(move |column| node(row, column)))
     }
+
+    /// Whether a node is one of them.
+    #[must_use]
+    pub fn has(&self, node: Node) -> bool {
+        let within = |at: i32, first: i32, count: usize| {
+            usize::try_from(i64::from(at) - i64::from(first)).is_ok_and(|from_first| from_first < count)
+        };
+        within(node.column, self.first.column, self.columns) && within(node.row, self.first.row, self.rows)
+    }
 }
 
 impl GroundPatch {
