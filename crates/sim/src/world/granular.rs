@@ -1,9 +1,12 @@
-//! Granular windows in a world: who is in one, and what its points and they do to each other.
+//! Granular windows in a world: which bodies are in one, and what its points and they do to each other.
 //!
 //! A wheel, a body of a rover or a loose rock is in a window while all of it is, and low enough;
 //! until then the height field carries it. At each exchange the points are stepped while those in
 //! them move along their twists. The impulse that each got becomes its wrench until the next
 //! exchange: what it gets is what the soil gave.
+//!
+//! Rocks in a window wake with it, and do not sleep while a rover is in it. Later they may come
+//! to rest on the points, and sleep there as on the height field.
 //!
 //! Wheels are cylinders; with grousers, of the radius that presses the soil, and as rough as the
 //! soil itself. Boxes, cylinders and spheres are themselves, meshes the boxes about them, and
@@ -15,7 +18,7 @@ use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose, Wrench};
 use selene_crm::{Body, Scratch, Shape};
 use selene_soil::{Conditions, Domain, GranularError, MemoryPatch, WheelContact, Window, WindowState};
-use selene_terrain::{GroundPatch, Terrain};
+use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
 use selene_vehicle::{RoverModel, Shape as LinkShape};
 
@@ -41,22 +44,22 @@ pub(crate) struct GroupWindow {
     window: Arc<Window>,
     pub(crate) state: WindowState,
     pub(crate) scratch: Scratch,
-    /// Those in it at the last exchange, and what its points do to them since.
-    inside: Vec<(Visitor, Wrench)>,
+    /// Bodies in it at the last exchange, and what its points do to them since.
+    inside: Vec<(BodyInWindow, Wrench)>,
 }
 
-/// Somebody in a window.
+/// A body in a window.
 #[derive(Clone, Copy, Debug)]
-struct Visitor {
-    who: Who,
+struct BodyInWindow {
+    at: BodyIndex,
     body: Body,
-    /// Whether its coming makes points of the soil.
+    /// Whether it makes points of the soil.
     is_awake: bool,
 }
 
-/// Who it is, by places in the group.
+/// Which body it is, by places in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+enum BodyIndex {
     Wheel { rover: usize, wheel: usize },
     Part { rover: usize, part: usize },
     Rock(usize),
@@ -120,26 +123,36 @@ impl GroupWindow {
         Self { id, window, state, scratch, inside: Vec::new() }
     }
 
-    /// Steps its points with those in it, if an exchange is due at this step of the heartbeat.
+    /// The nodes of its posts.
+    pub(crate) fn nodes(&self) -> NodeRect {
+        self.window.nodes()
+    }
+
+    /// Steps its points with the bodies in it, if an exchange is due at this step of the heartbeat.
     pub(crate) fn exchange(
         &mut self,
         step: usize,
         rovers: &[GroupRover],
-        rocks: &[LooseRock],
+        rocks: &mut [LooseRock],
         ground: &GroundPatch,
     ) -> Result<(), GranularError> {
         if !step.is_multiple_of(self.window.exchange_steps()) {
             return Ok(());
         }
-        let visitors = self.visitors(rovers, rocks, ground);
-        if visitors.iter().any(|visitor| visitor.is_awake) {
+        let found = self.bodies(rovers, rocks, ground);
+        let was_asleep = !self.state.is_flowing();
+        if found.iter().any(|body| body.is_awake) {
             self.window.wake(&mut self.state, ground);
+        }
+        let has_rover = found.iter().any(|body| !matches!(body.at, BodyIndex::Rock(_)));
+        if self.state.is_flowing() && (was_asleep || has_rover) {
+            wake_rocks(&found, rocks);
         }
         self.inside.clear();
         if self.state.is_flowing() {
-            let bodies: Vec<Body> = visitors.iter().map(|visitor| visitor.body).collect();
+            let bodies: Vec<Body> = found.iter().map(|found| found.body).collect();
             let wrenches = self.window.step(&mut self.state, &bodies, &mut self.scratch)?;
-            self.inside.extend(visitors.into_iter().zip(wrenches));
+            self.inside.extend(found.into_iter().zip(wrenches));
         }
         Ok(())
     }
@@ -151,57 +164,66 @@ impl GroupWindow {
         memory: &mut MemoryPatch,
         elapsed_s: f64,
     ) -> Result<(), GranularError> {
-        let is_entered = self.inside.iter().any(|(visitor, _)| visitor.is_awake);
+        let is_entered = self.inside.iter().any(|(body, _)| body.is_awake);
         self.window.settle(&mut self.state, ground, memory, is_entered, elapsed_s)
     }
 
-    /// Tells those in it what its points do to them: `on_rocks` has a place for each rock.
+    /// Tells the bodies in it what its points do to them: `on_rocks` has a place for each rock.
     pub(crate) fn share_out(&self, rovers: &mut [GroupRover], on_rocks: &mut [Option<Wrench>], ground: &GroundPatch) {
-        for (visitor, wrench) in &self.inside {
-            match visitor.who {
-                Who::Wheel { rover, wheel } => {
-                    let contact = self.contact(visitor, ground, wrench);
+        for (found, wrench) in &self.inside {
+            match found.at {
+                BodyIndex::Wheel { rover, wheel } => {
+                    let contact = self.contact(found, ground, wrench);
                     rovers[rover].scratch.domains[wheel] = Domain::Points(contact);
                 }
-                Who::Part { rover, part } => {
+                BodyIndex::Part { rover, part } => {
                     let GroupRover { kind, scratch, .. } = &mut rovers[rover];
                     let link = kind.part_shapes[part].link;
-                    let arm = visitor.body.pose.translation.vector - link_origin_m(scratch, link);
+                    let arm = found.body.pose.translation.vector - link_origin_m(scratch, link);
                     let mut about_link = Wrench { force: Vector3::zeros(), torque: wrench.torque };
                     about_link.add_force_at(wrench.force, arm);
                     scratch.in_points.push((link, about_link));
                 }
-                Who::Rock(rock) => on_rocks[rock] = Some(*wrench),
+                BodyIndex::Rock(rock) => on_rocks[rock] = Some(*wrench),
             }
         }
     }
 
-    fn contact(&self, wheel: &Visitor, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
+    fn contact(&self, wheel: &BodyInWindow, ground: &GroundPatch, wrench: &Wrench) -> WheelContact {
         let Shape::Cylinder { radius_m, .. } = wheel.body.shape else { return WheelContact::default() };
         let centre_m = wheel.body.pose.translation.vector;
         self.window.wheel_contact(&self.state, ground, &centre_m, radius_m, *wrench)
     }
 
-    /// Who is in the window: rovers that this process steps, and rocks.
-    fn visitors(&self, rovers: &[GroupRover], rocks: &[LooseRock], ground: &GroundPatch) -> Vec<Visitor> {
+    /// Bodies in the window: of rovers that this process steps, and rocks.
+    fn bodies(&self, rovers: &[GroupRover], rocks: &[LooseRock], ground: &GroundPatch) -> Vec<BodyInWindow> {
         let friction = self.window.soil().friction_static;
         let stepped = || rovers.iter().enumerate().filter(|(_, rover)| !rover.is_ghost());
-        let wheels = stepped().flat_map(|(at, rover)| wheel_visitors(at, rover, friction));
-        let parts = stepped().flat_map(|(at, rover)| part_visitors(at, rover));
-        let rocks = rocks.iter().enumerate().map(|(at, rock)| rock_visitor(at, rock, friction));
-        let is_in = |visitor: &Visitor| {
-            let Body { shape, pose, .. } = &visitor.body;
+        let wheels = stepped().flat_map(|(at, rover)| wheel_bodies(at, rover, friction));
+        let parts = stepped().flat_map(|(at, rover)| part_bodies(at, rover));
+        let rocks = rocks.iter().enumerate().map(|(at, rock)| rock_body(at, rock, friction));
+        let is_in = |found: &BodyInWindow| {
+            let Body { shape, pose, .. } = &found.body;
             self.window.holds(ground, &pose.translation.vector, shape.bounding_radius_m())
         };
         wheels.chain(parts).chain(rocks).filter(is_in).collect()
     }
 }
 
-fn wheel_visitors(at: usize, rover: &GroupRover, friction: f64) -> Vec<Visitor> {
+/// Sleeping rocks in the window are free again: the soil under them became points, or a rover may push it.
+fn wake_rocks(found: &[BodyInWindow], rocks: &mut [LooseRock]) {
+    for body in found {
+        if let BodyIndex::Rock(rock) = body.at {
+            rocks[rock].wake();
+        }
+    }
+}
+
+fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindow> {
     // The cylinder of a body is along z, a wheel's axle along y.
     let along_axle = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
     let motions = rover.scratch.rover.wheel_motions().into_iter().zip(&rover.kind.wheel_shapes).enumerate();
-    let visitor = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
+    let wheel_body = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
         let radius_m = shape.pressing_radius_m(friction);
         let body = Body {
             shape: Shape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m },
@@ -210,13 +232,13 @@ fn wheel_visitors(at: usize, rover: &GroupRover, friction: f64) -> Vec<Visitor> 
             angular_velocity_rad_s: motion.angular,
             friction: if shape.grousers > 0 { friction } else { friction.min(BODY_FRICTION) },
         };
-        Visitor { who: Who::Wheel { rover: at, wheel }, body, is_awake: true }
+        BodyInWindow { at: BodyIndex::Wheel { rover: at, wheel }, body, is_awake: true }
     };
-    motions.map(visitor).collect()
+    motions.map(wheel_body).collect()
 }
 
-fn part_visitors(at: usize, rover: &GroupRover) -> Vec<Visitor> {
-    let visitor = |(part, of): (usize, &PartShape)| {
+fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
+    let part_body = |(part, of): (usize, &PartShape)| {
         let (world_from_link, twist) = rover.scratch.rover.link_motion(of.link)?;
         let pose = world_from_link * of.link_from_shape;
         let arm = pose.translation.vector - world_from_link.translation.vector;
@@ -227,12 +249,12 @@ fn part_visitors(at: usize, rover: &GroupRover) -> Vec<Visitor> {
             angular_velocity_rad_s: twist.angular,
             friction: BODY_FRICTION,
         };
-        Some(Visitor { who: Who::Part { rover: at, part }, body, is_awake: true })
+        Some(BodyInWindow { at: BodyIndex::Part { rover: at, part }, body, is_awake: true })
     };
-    rover.kind.part_shapes.iter().enumerate().filter_map(visitor).collect()
+    rover.kind.part_shapes.iter().enumerate().filter_map(part_body).collect()
 }
 
-fn rock_visitor(at: usize, rock: &LooseRock, friction: f64) -> Visitor {
+fn rock_body(at: usize, rock: &LooseRock, friction: f64) -> BodyInWindow {
     let twist = &rock.state.twist;
     let body = Body {
         shape: Shape::Sphere { radius_m: rock.inertia.radius_m },
@@ -241,7 +263,7 @@ fn rock_visitor(at: usize, rock: &LooseRock, friction: f64) -> Visitor {
         angular_velocity_rad_s: twist.angular,
         friction,
     };
-    Visitor { who: Who::Rock(at), body, is_awake: !rock.asleep() }
+    BodyInWindow { at: BodyIndex::Rock(at), body, is_awake: !rock.asleep() }
 }
 
 fn link_origin_m(scratch: &RoverScratch, link: usize) -> Vector3<f64> {

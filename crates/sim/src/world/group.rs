@@ -32,7 +32,7 @@ use crate::world::granular::GroupWindow;
 use crate::world::model::{Model, RoverKind};
 use crate::world::state::{RoverEntityState, State};
 
-/// Who is in a group, and the tiles that they may touch.
+/// The members of a group, and the tiles that they may touch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Members {
     pub(crate) rovers: Vec<EntityId>,
@@ -179,7 +179,8 @@ impl Group {
             let points = scratch.points.remove(&id).unwrap_or_default();
             Some(GroupWindow::new(id, window, state.granular.remove(&id)?, points))
         };
-        let windows = members.windows.iter().filter_map(window).collect();
+        let windows: Vec<_> = members.windows.iter().filter_map(window).collect();
+        scratch.memory.set_windows(windows.iter().map(GroupWindow::nodes));
         let obstacles = members.objects.iter().filter_map(|id| Some(model.objects().get(id)?.obstacle.clone()));
         Self {
             solids: rocks.iter().map(|rock| solid_of(rock, &scratch.ground)).collect(),
@@ -245,7 +246,7 @@ impl Group {
         Ok(())
     }
 
-    /// Steps granular soil, and tells those in it what it does to them.
+    /// Steps granular soil, and tells the bodies in it what it does to them.
     fn move_points(&mut self, step: usize) -> Result<(), GranularError> {
         if step > 0 && self.windows.is_empty() {
             return Ok(());

@@ -116,7 +116,8 @@ impl Model {
     ///
     /// # Errors
     /// When a rover leaves the ground, a state is no longer finite, granular soil cannot go on or the scenario's
-    /// kernels end. The state is then whole, and as far as it came.
+    /// kernels end. The state is then whole, and as far as it came: where granular soil cannot go on, it is the one
+    /// before the step, with its commands taken.
     pub fn step(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Snapshot, WorldError> {
         for (rover, command) in inputs.commands {
             if let (Some(kind), Some(of)) = (self.rovers().get(rover), state.rovers.get_mut(rover)) {
@@ -185,7 +186,8 @@ impl Model {
         Ok(())
     }
 
-    /// All steps of a heartbeat, group by group; the ground that changed.
+    /// All steps of a heartbeat, group by group; the ground that changed. On an error nothing has: groups that did
+    /// not fail would be ahead of the one that did.
     fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Vec<Edit>, WorldError> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
         let Scratch { rovers, groups: spare, written, .. } = scratch;
@@ -193,11 +195,19 @@ impl Model {
         let mut members = self.groups(state);
         let (share, shared) = (inputs.share, inputs.share.is_some());
         members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
+        // A group without granular soil cannot fail.
+        let before = members.iter().any(|of| !of.windows.is_empty()).then(|| state.clone());
         let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
         let ran: Vec<_> = match &mut groups[..] {
             [alone] => vec![alone.run(self, steps, shared)],
             several => several.par_iter_mut().map(|group| group.run(self, steps, shared)).collect(),
         };
+        if let Some(source) = ran.into_iter().find_map(Result::err) {
+            if let Some(before) = before {
+                *state = before;
+            }
+            return Err(WorldError::Granular { source, time: state.time });
+        }
         let (mut edits, mut memory, mut thrown) = (Vec::new(), WrittenMemory::default(), Thrown::default());
         let beat = (state.sequence, state.time + self.scenario().heartbeat);
         for mut group in groups {
@@ -217,8 +227,7 @@ impl Model {
         self.pack_what_is_left(state, &members, spare);
         *spare = used;
         edits.sort_by_key(|edit| (edit.tile_index(), edit.node));
-        let failed = ran.into_iter().find_map(Result::err);
-        failed.map_or(Ok(edits), |source| Err(WorldError::Granular { source, time: state.time }))
+        Ok(edits)
     }
 
     /// Packs the tiles that groups left.
@@ -231,7 +240,7 @@ impl Model {
         }
     }
 
-    /// Who may meet whom within a heartbeat: those whose tiles are not apart.
+    /// The groups of those that may meet within a heartbeat: their tiles are not apart.
     pub(crate) fn groups(&self, state: &State) -> Vec<Members> {
         let mut groups: Vec<Members> = Vec::new();
         for (&id, of) in &state.rovers {

@@ -73,6 +73,45 @@ fn a_loose_rock_lies_on_points_as_it_lay_on_the_ground() {
 }
 
 #[test]
+fn a_rock_that_sleeps_wakes_with_the_window_and_while_a_rover_is_in_it() {
+    let rest = format!("loose_rocks: [{{ x_m: 0.4, y_m: 0, diameter_m: 0.2 }}]\ngranular: [{}]", window("pit", -0.36));
+    let rover = Rover { name: "rover", file: "sorato", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+    let world = world(&yard("lunar", &[rover], &rest));
+    let (mut state, mut scratch) = (world.state().clone(), Scratch::default());
+    for is_flowing in [false, true] {
+        assert_eq!(soil(&state).is_flowing(), is_flowing);
+        state.rocks.values_mut().for_each(|rock| rock.still_s = 60.0);
+        world.model().step(&mut state, &Inputs::NONE, &mut scratch).unwrap();
+        let still_s = state.rocks.values().next().unwrap().still_s;
+        assert!(still_s < 0.1, "still for {still_s} s, the window flowing before: {is_flowing}");
+    }
+}
+
+#[test]
+fn a_world_whose_granular_soil_fails_is_the_one_before_the_step() {
+    let [start, apart] = [[0.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
+    let rovers = [
+        Rover { name: "rover", file: "sorato", start, waypoints_m: &[[4.0, 0.0]] },
+        Rover { name: "apart", file: "sorato", start: apart, waypoints_m: &[[4.0, 4.0]] },
+    ];
+    let mut world = world(&yard("lunar_dust", &rovers, &format!("granular: [{}]", window("pit", -0.36))));
+    drive(&mut world, 3);
+    let mut state = world.state().clone();
+    let mut tree = serde_json::to_value(soil(&state)).unwrap();
+    *tree.pointer_mut("/total_mg").unwrap() = (soil(&state).total_mg() + 1).into();
+    state.granular.insert(0, serde_json::from_value(tree).unwrap());
+    let before = state.clone();
+    let failed = world.model().step(&mut state, &Inputs::NONE, &mut Scratch::default()).unwrap_err().to_string();
+    assert!(failed.contains("mg of soil; it had") && failed.contains(&format!("at {}", before.time)), "{failed}");
+    assert!((state.time, state.sequence) == (before.time, before.sequence));
+    assert!(state.ruts == before.ruts && state.soil == before.soil);
+    assert!(state.dust.parcels.iter().all(|parcel| parcel.from <= before.time), "dust of a step that was not made");
+    assert!(state.granular == before.granular && state.contacts == before.contacts);
+    let is_same = |id: &EntityId| state.rovers[id].body == before.rovers[id].body;
+    assert!(state.rovers.len() == 2 && state.rovers.keys().all(is_same), "one rover is ahead of the other");
+}
+
+#[test]
 fn soil_that_nobody_is_in_sleeps_and_is_a_height_field_again() {
     let mut world = in_a_pit();
     drive(&mut world, 20);
