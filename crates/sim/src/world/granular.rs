@@ -223,7 +223,7 @@ fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindo
     // The cylinder of a body is along z, a wheel's axle along y.
     let along_axle = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
     let motions = rover.scratch.rover.wheel_motions().into_iter().zip(&rover.kind.wheel_shapes).enumerate();
-    let wheel_body = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
+    let body_of = |(wheel, (motion, shape)): (usize, (selene_vehicle::WheelKinematics, &selene_soil::WheelShape))| {
         let radius_m = shape.pressing_radius_m(friction);
         let body = Body {
             shape: Shape::Cylinder { radius_m, half_length_m: 0.5 * shape.width_m },
@@ -234,11 +234,11 @@ fn wheel_bodies(at: usize, rover: &GroupRover, friction: f64) -> Vec<BodyInWindo
         };
         BodyInWindow { at: BodyIndex::Wheel { rover: at, wheel }, body, is_awake: true }
     };
-    motions.map(wheel_body).collect()
+    motions.map(body_of).collect()
 }
 
 fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
-    let part_body = |(part, of): (usize, &PartShape)| {
+    let body_of = |(part, of): (usize, &PartShape)| {
         let (world_from_link, twist) = rover.scratch.rover.link_motion(of.link)?;
         let pose = world_from_link * of.link_from_shape;
         let arm = pose.translation.vector - world_from_link.translation.vector;
@@ -251,7 +251,7 @@ fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
         };
         Some(BodyInWindow { at: BodyIndex::Part { rover: at, part }, body, is_awake: true })
     };
-    rover.kind.part_shapes.iter().enumerate().filter_map(part_body).collect()
+    rover.kind.part_shapes.iter().enumerate().filter_map(body_of).collect()
 }
 
 fn rock_body(at: usize, rock: &LooseRock, friction: f64) -> BodyInWindow {
