@@ -17,8 +17,9 @@
 //! relaxation length dF_0/c at small slip. One that stands is a spring: V/F(s) is then V/F_S, which is nothing at rest,
 //! so that a parked truck does not creep. Forces never leave the ellipse of the peaks.
 //!
-//! **Moments.** The side force acts behind the centre by the trail n = (n/L) L, L = 2 √(r_0 δ); rolling resists with
-//! f N r_S about the axle, fading in below [`RESIST_M_S`]. Camber acts through the discs alone, turning on the spot has
+//! **Moments.** The side force acts behind the centre, as the tyre rolls, by the trail n = (n/L) L, L = 2 √(r_0 δ), so
+//! that in reverse it acts ahead of it; rolling resists with f N r_S about the axle. Both fade in below [`RESIST_M_S`]:
+//! the slip of a tyre that stands is a ratio of two rounding errors. Camber acts through the discs alone, turning on the spot has
 //! no moment of its own, and pressure, temperature and wear do not change anything.
 
 use nalgebra::Vector3;
@@ -32,7 +33,7 @@ use crate::wheel_memory::WheelMemory;
 const LOAD_SHARE_MAX: f64 = 2.5;
 /// Part of its deflection that a tyre's rolling radius loses.
 const ROLLING_LOSS: f64 = 1.0 / 3.0;
-/// Speed of rolling from which on the whole rolling resistance acts, m/s.
+/// Speed of rolling from which on the whole rolling resistance acts, and the whole trail, m/s.
 const RESIST_M_S: f64 = 0.1;
 /// A wheel stands on its tread while its axle is not steeper than this: sine of 45°.
 const TREAD_SINE_MAX: f64 = std::f64::consts::FRAC_1_SQRT_2;
@@ -306,9 +307,9 @@ impl Tyre {
     ) -> WheelContact {
         let mut wrench = stand.wrench;
         wrench.add_force_at(rolling.ahead * ahead_n + rolling.left * left_n, rolling.arm_m);
-        let trail_m = rolling.length_m * self.trail_share(rolling.lateral_slip(), stand.normal_n, friction);
-        wrench.torque -= stand.normal * (trail_m * left_n);
         let share = (rolling.rim_m_s / RESIST_M_S).clamp(-1.0, 1.0);
+        let trail_m = share * rolling.length_m * self.trail_share(rolling.lateral_slip(), stand.normal_n, friction);
+        wrench.torque -= stand.normal * (trail_m * left_n);
         wrench.torque -= axle * (share * self.rolling_resistance * stand.normal_n * rolling.standing_radius_m);
         WheelContact {
             wrench,
@@ -378,8 +379,8 @@ mod tests {
     use super::{Tyre, TyreCurve, TyreDirection, TyreTrail};
     use crate::drive_rig::{DriveRig, drive};
     use crate::{
-        Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelMemory, WheelMotion,
-        WheelShape, step,
+        Conditions, Law, MemoryPatch, PressScratch, Rigid, RigidSpec, SoilContext, Soils, WheelContact, WheelMemory,
+        WheelMotion, WheelShape, step,
     };
     use nalgebra::Vector3;
     use selene_base::Pose;
@@ -515,6 +516,50 @@ mod tests {
             let (samples, _) = drive(&rig).expect("runs");
             let crept_m: f64 = samples[25_000..].iter().map(|s| 1e-3 * s.speed_m_s.hypot(s.left_m_s)).sum();
             assert!(crept_m < 1e-6, "{heading_deg}: {crept_m} m");
+        }
+    }
+
+    const DEFLECTION_M: f64 = 0.018;
+
+    /// The last contact of a wheel whose rim goes at some m/s ahead and which moves at some to the left, for 0.3 s each.
+    fn after(phases: &[[f64; 2]]) -> WheelContact {
+        let mut ground = GroundPatch::flat(0.25, 10.0);
+        let mut memory = MemoryPatch::new(&ground);
+        let (soils, mut scratch) = (Soils::uniform(rigid()), PressScratch::default());
+        let mut context =
+            SoilContext { soils: &soils, ground: &mut ground, memory: &mut memory, scratch: &mut scratch };
+        let conditions = Conditions { dt_s: 2e-4, gravity_m_s2: 9.81 };
+        let (shape, mut of_wheel) = (wheel(), WheelMemory::carrying(7400.0));
+        let mut contact = WheelContact::default();
+        for [rim_m_s, left_m_s] in phases {
+            let motion = WheelMotion {
+                world_from_wheel: Pose::translation(0.0, 0.0, RADIUS_M - DEFLECTION_M),
+                linear_m_s: Vector3::new(*rim_m_s, *left_m_s, 0.0),
+                angular_rad_s: Vector3::y() * (rim_m_s / (RADIUS_M - DEFLECTION_M / 3.0)),
+            };
+            (0..1500).for_each(|_| contact = step(&mut context, &shape, &mut of_wheel, &motion, &conditions));
+        }
+        contact
+    }
+
+    #[test]
+    fn the_side_force_acts_behind_the_centre_as_the_tyre_rolls_ahead_and_in_reverse() {
+        let [ahead, reverse] = [5.0, -5.0].map(|rim_m_s| after(&[[rim_m_s, -0.05]]));
+        assert!(ahead.wrench.force.y > 0.0 && reverse.wrench.force.y > 0.0, "{ahead:?} {reverse:?}");
+        let trail_m = HMMWV.trail_share(0.01, ahead.normal_n, 0.8) * 2.0 * (RADIUS_M * DEFLECTION_M).sqrt();
+        let expected_nm = -trail_m * ahead.wrench.force.y;
+        for (contact, sign) in [(ahead, 1.0), (reverse, -1.0)] {
+            assert!((sign * contact.wrench.torque.z / expected_nm - 1.0).abs() < 0.02, "{contact:?} {expected_nm}");
+        }
+    }
+
+    /// It holds a side force, at speeds whose ratio would be the slip of the longest trail.
+    #[test]
+    fn a_tyre_that_stands_has_no_trail() {
+        for rest in [[0.0, 0.0], [1e-14, -1e-16], [-1e-14, 1e-15]] {
+            let contact = after(&[[0.0, -0.5], rest]);
+            let (left_n, yaw_nm) = (contact.wrench.force.y, contact.wrench.torque.z);
+            assert!(left_n > 3000.0 && yaw_nm.abs() < 1e-6 * left_n, "{rest:?}: {left_n} N, {yaw_nm} N m");
         }
     }
 
