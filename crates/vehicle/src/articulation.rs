@@ -37,8 +37,9 @@ struct State {
     limits: Option<[f64; 2]>,
     /// Reflected inertia of the joint's rotor, kg m².
     armature: f64,
-    /// Motor torque or force for the next step.
+    /// Motor torque or force for the next step, and how much of it each unit of acceleration takes away.
     motor: f64,
+    motor_give: f64,
     /// What motor, spring and stops exerted in the last step.
     effort: f64,
     /// Power that the joint's dampers took in the last step, W.
@@ -100,6 +101,7 @@ impl Articulation {
             limits: None,
             armature: 0.0,
             motor: 0.0,
+            motor_give: 0.0,
             effort: 0.0,
             damping_w: 0.0,
             world_from_body: *world_from_base,
@@ -152,6 +154,14 @@ impl Articulation {
         }
     }
 
+    /// Damps a joint's motor in the next step, N m s/rad or N s/m: its torque or force falls by this for each unit of
+    /// speed that the joint gains.
+    pub(crate) fn damp_motor(&mut self, joint: usize, damping: f64) {
+        if let Some(body) = self.body_of_joint[joint] {
+            self.states[body].motor_give = damping * self.step_s;
+        }
+    }
+
     /// Adds a wrench about a link's origin, in world axes, for the next step.
     pub(crate) fn add_wrench(&mut self, link: usize, wrench: &Wrench) {
         let arm = self.world_from_link(link).translation.vector - self.origin();
@@ -186,7 +196,7 @@ impl Articulation {
             let (state, (before, rest)) = (&self.states[i], self.work.split_at_mut(i));
             let (parent, work) = (&mut before[*parent], &mut rest[0]);
             work.u = work.inertia * state.axis;
-            let own = state.axis.dot(&work.u) + state.armature;
+            let own = state.axis.dot(&work.u) + state.armature + state.motor_give;
             let load = state.motor - state.axis.dot(&work.bias);
             work.pull = hold(state, dt, load, own);
             work.d = own + work.pull.give;
@@ -231,9 +241,10 @@ impl Articulation {
         for (state, work) in self.states.iter_mut().zip(&self.work) {
             state.speed += work.of_joint * dt;
             state.position += state.speed * dt;
-            state.effort = state.motor + work.pull.force - work.pull.give * work.of_joint;
+            let give = state.motor_give + work.pull.give;
+            state.effort = state.motor + work.pull.force - give * work.of_joint;
             state.damping_w = work.pull.damping * state.speed * state.speed;
-            state.motor = 0.0;
+            (state.motor, state.motor_give) = (0.0, 0.0);
             state.force = Spatial::zeros();
         }
     }

@@ -5,24 +5,29 @@
 //!
 //! **Converter.** Pump and turbine share no shaft: `M_pump = (ω/K)²`, `M_turbine = M_pump · T`, with the capacity factor K
 //! and the torque ratio T by tables of the speed ratio turbine over pump (J. Y. Wong, "Theory of Ground Vehicles", 4th
-//! ed. 2008, §3.4; so do Chrono's shafts). Past the last ratio of K the torque falls linearly to nothing at equal
-//! speeds. A turbine that is faster than the pump drives it as a fluid coupling, T = 1, with K of the inverse ratio;
-//! one that turns backward is taken as standing.
+//! ed. 2008, §3.4; Chrono's shafts have the same law). Past the last ratio of K the torque falls linearly to nothing at
+//! equal speeds. A turbine that is faster than the pump drives it as a fluid coupling, T = 1, with K of the inverse
+//! ratio; one that turns backward is taken as standing.
 //!
 //! **Gearbox.** Shifts by the speed of its input, at once and without a gap in torque, and then not again for a while. It
 //! changes between forward and reverse where the rover creeps, and is in neutral where it should stand and does.
 //!
 //! **Transfer case and differentials.** Each axle has a fixed share of the torque; its wheels share that alike, and a
 //! limited-slip differential moves torque from the faster to the slower wheel, up to the bias B = M_slow/M_fast, fading in
-//! over `LOCK_RAD_S` of difference (the law of Chrono's `ChSimpleDriveline`). The output turns as the mean of the
-//! axles by their shares, so that an open driveline passes power on without loss.
+//! over [`LOCK_RAD_S`] of difference (the law of Chrono's `ChSimpleDriveline`), or over more where a step would
+//! turn the difference round. The output turns as the mean of the axles by their shares, so that an open driveline
+//! passes power on without loss.
 //!
 //! **Driver.** A proportional and integral law of the speed error moves one pedal: throttle ahead, brakes behind. The
 //! speed asked for is the mean of what the driven wheels are told; brakes act on all wheels.
 //!
 //! Shafts, turbine and gears have no inertia of their own and no backlash. There is no lock-up clutch, no low range and
-//! no lock of the transfer case. All is explicit in time: the slope of the turbine's torque over its speed, on the
-//! wheels' side, times the step must stay below the wheels' inertia, as it does for a truck in steps of 2 ms.
+//! no lock of the transfer case.
+//!
+//! **Over time.** Near equal speeds a converter is a stiff damper between engine and wheels. Engine and wheels are
+//! therefore linearly implicit, each in its own speed: `Δω (J + dt k) = dt M`, k how much the torque M falls for each
+//! rad/s. All wheels take k as if they gained speed alike: one that gains it alone seems heavier by dt k at most. Pedal,
+//! gears and shares are explicit.
 
 use std::f64::consts::TAU;
 
@@ -32,6 +37,8 @@ use crate::spec::{ConverterSpec, DrivelineSpec, EngineSpec};
 
 /// Difference of the wheels' speeds from which on a limited-slip differential gives its whole bias, rad/s.
 const LOCK_RAD_S: f64 = 0.5;
+/// Difference of speeds over which slopes of torques are taken, rad/s.
+const SLOPE_RAD_S: f64 = 1e-2;
 /// Share of the idling speed over which the governor opens the throttle.
 const GOVERNOR: f64 = 0.1;
 /// Speed below which direction may change and a rover that should stand goes into neutral, m/s.
@@ -77,6 +84,7 @@ pub(crate) struct Turning {
     pub(crate) asked_rad_s: f64,
     pub(crate) rad_s: f64,
     pub(crate) radius_m: f64,
+    pub(crate) inertia_kg_m2: f64,
 }
 
 impl Driveline {
@@ -103,6 +111,16 @@ impl Driveline {
         DrivelineState { engine_rad_s, gear: 0, shift_wait_s: 0.0, pedal_integral: 0.0 }
     }
 
+    /// Whether a state is one of this driveline's.
+    pub(crate) fn fits(&self, state: &DrivelineState) -> bool {
+        let DrivelineState { engine_rad_s, gear, shift_wait_s, pedal_integral } = *state;
+        let forward = self.spec.gearbox.forward.len();
+        engine_rad_s >= 0.0
+            && usize::try_from(gear).map_or(gear == -1, |gear| gear <= forward)
+            && (0.0..=self.spec.gearbox.shift_pause_s).contains(&shift_wait_s)
+            && (-1.0..=1.0).contains(&pedal_integral)
+    }
+
     /// One step: `torque_nm` of each wheel, forward positive, and the share of the brakes' torque.
     pub(crate) fn step(&self, state: &mut DrivelineState, wheels: &[Turning], dt_s: f64, torque_nm: &mut [f64]) -> f64 {
         let [asked_m_s, now_m_s] = self.speeds_m_s(wheels);
@@ -112,15 +130,38 @@ impl Driveline {
         let pedal = self.pedal(state, asked_m_s, now_m_s, dt_s);
         let ratio = self.ratio(state.gear);
         let turbine_rad_s = ratio * output_rad_s;
-        let [pump_nm, turbine_nm] =
-            if state.gear == 0 { [0.0; 2] } else { self.spec.converter.torques_nm(state.engine_rad_s, turbine_rad_s) };
-        let engine_nm = self.spec.engine.torque_nm(state.engine_rad_s, pedal.max(0.0));
-        let gained_rad_s = (engine_nm - pump_nm) / self.spec.engine.inertia_kg_m2 * dt_s;
+        let of_converter_nm = |engine_rad_s: f64| match state.gear {
+            0 => [0.0; 2],
+            _ => self.spec.converter.torques_nm(engine_rad_s, turbine_rad_s),
+        };
+        let net_nm = |rad_s: f64| self.spec.engine.torque_nm(rad_s, pedal.max(0.0)) - of_converter_nm(rad_s)[0];
+        let turbine_nm = of_converter_nm(state.engine_rad_s)[1];
+        let engine_kg_m2 = self.spec.engine.inertia_kg_m2 + dt_s * fall(net_nm, state.engine_rad_s);
+        let gained_rad_s = net_nm(state.engine_rad_s) / engine_kg_m2 * dt_s;
         state.engine_rad_s = (state.engine_rad_s + gained_rad_s).max(0.0);
-        let drives = turbine_nm * turbine_rad_s >= 0.0;
-        let passed_on = if drives { self.spec.efficiency } else { 1.0 / self.spec.efficiency };
-        self.share_out(turbine_nm * ratio * self.spec.final_drive * passed_on, wheels, torque_nm);
+        let passed_on = self.passed_on(turbine_nm, turbine_rad_s);
+        self.share_out(turbine_nm * ratio * self.spec.final_drive * passed_on, wheels, dt_s, torque_nm);
         (-pedal).max(0.0)
+    }
+
+    /// How much the torque of each wheel falls for each rad/s that all of them gain, N m s.
+    pub(crate) fn damp(&self, state: &DrivelineState, wheels: &[Turning], damping_nm_s: &mut [f64]) {
+        damping_nm_s.fill(0.0);
+        let ratio = self.ratio(state.gear);
+        let turbine_rad_s = ratio * self.output_rad_s(wheels);
+        let turbine_nm = |rad_s: f64| self.spec.converter.torques_nm(state.engine_rad_s, rad_s)[1];
+        let passed_on = self.passed_on(turbine_nm(turbine_rad_s), turbine_rad_s);
+        let turns = ratio * self.spec.final_drive;
+        let of_all_nm_s = fall(turbine_nm, turbine_rad_s) * turns * turns * passed_on;
+        for axle in &self.axles {
+            axle.wheels.iter().for_each(|&wheel| damping_nm_s[wheel] = 0.5 * axle.torque_share * of_all_nm_s);
+        }
+    }
+
+    /// Torque at the wheels over that of the turbine without loss.
+    fn passed_on(&self, turbine_nm: f64, turbine_rad_s: f64) -> f64 {
+        let drives = turbine_nm * turbine_rad_s >= 0.0;
+        if drives { self.spec.efficiency } else { 1.0 / self.spec.efficiency }
     }
 
     /// Mean rim speed that the driven wheels are told, and the one that they have, m/s.
@@ -196,13 +237,16 @@ impl Driveline {
         pedal.clamp(-1.0, 1.0)
     }
 
-    /// Shares the torque out among the wheels.
-    fn share_out(&self, output_nm: f64, wheels: &[Turning], torque_nm: &mut [f64]) {
+    /// Shares the torque out among the wheels for a step.
+    fn share_out(&self, output_nm: f64, wheels: &[Turning], dt_s: f64, torque_nm: &mut [f64]) {
         torque_nm.fill(0.0);
         for &Axle { wheels: [left, right], torque_share, torque_bias } in &self.axles {
             let axle_nm = output_nm * torque_share;
-            let faster = ((wheels[left].rad_s - wheels[right].rad_s) / LOCK_RAD_S).clamp(-1.0, 1.0);
-            let moved_nm = 0.5 * axle_nm.abs() * (torque_bias - 1.0) / (torque_bias + 1.0) * faster;
+            let most_nm = 0.5 * axle_nm.abs() * (torque_bias - 1.0) / (torque_bias + 1.0);
+            let turned_rad_s = [left, right].map(|wheel| dt_s * most_nm / wheels[wheel].inertia_kg_m2);
+            let fading_rad_s = LOCK_RAD_S.max(turned_rad_s[0] + turned_rad_s[1]);
+            let faster = ((wheels[left].rad_s - wheels[right].rad_s) / fading_rad_s).clamp(-1.0, 1.0);
+            let moved_nm = most_nm * faster;
             torque_nm[left] = 0.5 * axle_nm - moved_nm;
             torque_nm[right] = 0.5 * axle_nm + moved_nm;
         }
@@ -241,6 +285,11 @@ impl ConverterSpec {
     }
 }
 
+/// How much a torque, N m, falls for each rad/s at a speed, N m s; nothing where it rises.
+fn fall(torque_nm: impl Fn(f64) -> f64, rad_s: f64) -> f64 {
+    ((torque_nm(rad_s) - torque_nm(rad_s + SLOPE_RAD_S)) / SLOPE_RAD_S).max(0.0)
+}
+
 /// Between the rows of a table `[x, y]`, whose x rise; the first and last y beyond them.
 fn interpolate(rows: &[[f64; 2]], x: f64) -> f64 {
     let after = rows.partition_point(|row| row[0] <= x);
@@ -253,7 +302,7 @@ fn interpolate(rows: &[[f64; 2]], x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axle, Driveline, Turning};
+    use super::{Axle, Driveline, DrivelineState, Turning};
     use crate::spec::DrivelineSpec;
 
     const YAML: &str = "
@@ -282,7 +331,7 @@ speed_integral_1_m: 0.5
     }
 
     fn turning(asked_rad_s: f64, rad_s: [f64; 4]) -> [Turning; 4] {
-        rad_s.map(|rad_s| Turning { asked_rad_s, rad_s, radius_m: 0.5 })
+        rad_s.map(|rad_s| Turning { asked_rad_s, rad_s, radius_m: 0.5, inertia_kg_m2: 10.0 })
     }
 
     #[test]
@@ -301,7 +350,7 @@ speed_integral_1_m: 0.5
         let line = driveline();
         let wheels = turning(20.0, [5.0, 7.0, 4.0, 6.5]);
         let mut torque_nm = [0.0; 4];
-        line.share_out(900.0, &wheels, &mut torque_nm);
+        line.share_out(900.0, &wheels, 1e-3, &mut torque_nm);
         assert!((torque_nm.iter().sum::<f64>() - 900.0).abs() < 1e-9);
         assert!((torque_nm[2] - torque_nm[3]).abs() < 1e-9, "open");
         assert!((torque_nm[0] / torque_nm[1] - 3.0).abs() < 1e-9, "the slower one has the bias");
@@ -310,9 +359,77 @@ speed_integral_1_m: 0.5
         assert!(taken_w < given_w, "{taken_w} {given_w}");
         let open_w: f64 = [180.0, 180.0, 270.0, 270.0].iter().zip(&wheels).map(|(nm, wheel)| nm * wheel.rad_s).sum();
         assert!((open_w - given_w).abs() < 1e-9);
-        line.share_out(-900.0, &wheels, &mut torque_nm);
+        line.share_out(-900.0, &wheels, 1e-3, &mut torque_nm);
         let braked_w: f64 = torque_nm.iter().zip(&wheels).map(|(nm, wheel)| nm * wheel.rad_s).sum();
         assert!(braked_w < -given_w, "a differential makes no power: {braked_w} {given_w}");
+    }
+
+    /// The bias moves up to 90 N m: in a step of 0.1 s that is 0.9 rad/s for each wheel of 10 kg m².
+    #[test]
+    fn a_lock_turns_no_difference_round_within_a_step() {
+        let line = driveline();
+        for differs_rad_s in [0.1, 0.5, 1.5] {
+            let wheels = turning(20.0, [5.0 + differs_rad_s, 5.0, 5.0, 5.0]);
+            let mut torque_nm = [0.0; 4];
+            line.share_out(900.0, &wheels, 0.1, &mut torque_nm);
+            let after_rad_s = differs_rad_s - 0.1 * (torque_nm[1] - torque_nm[0]) / 10.0;
+            assert!(torque_nm[1] > torque_nm[0] && after_rad_s > -1e-9, "{differs_rad_s}: {torque_nm:?}");
+        }
+    }
+
+    #[test]
+    fn the_damping_of_the_wheels_is_the_slope_of_their_torque() {
+        const STEP_RAD_S: f64 = 1e-3;
+        let line = driveline();
+        let state = DrivelineState { engine_rad_s: 100.0, gear: 1, shift_wait_s: 0.5, pedal_integral: 0.0 };
+        // 8.3 rad/s of the wheels are 99.6 of the turbine.
+        for rad_s in [3.0, 8.2, 8.3, 8.4] {
+            let of_all_nm = |rad_s: f64| {
+                let (mut torque_nm, mut state) = ([0.0; 4], state);
+                line.step(&mut state, &turning(20.0, [rad_s; 4]), 1e-3, &mut torque_nm);
+                torque_nm
+            };
+            let mut damping_nm_s = [0.0; 4];
+            line.damp(&state, &turning(20.0, [rad_s; 4]), &mut damping_nm_s);
+            let (here, there) = (of_all_nm(rad_s), of_all_nm(rad_s + STEP_RAD_S));
+            for (damping, (here_nm, there_nm)) in damping_nm_s.into_iter().zip(here.into_iter().zip(there)) {
+                let expected = (here_nm - there_nm) / STEP_RAD_S;
+                assert!((damping / expected - 1.0).abs() < 0.01, "{rad_s}: {damping} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_light_engine_comes_to_the_speed_of_the_wheels_in_a_long_step() {
+        let mut line = driveline();
+        line.spec.engine.inertia_kg_m2 = 0.01;
+        let mut state = DrivelineState { engine_rad_s: 60.0, gear: 1, shift_wait_s: 0.0, pedal_integral: 0.0 };
+        let wheels = turning(9.0, [9.0; 4]);
+        let mut speeds_rad_s = [0.0; 3];
+        for i in 0..200 {
+            line.step(&mut state, &wheels, 0.02, &mut [0.0; 4]);
+            speeds_rad_s[i % 3] = state.engine_rad_s;
+        }
+        let [a, b, c] = speeds_rad_s;
+        assert!((a - b).abs().max((b - c).abs()) < 1e-6 && (a / 108.0 - 1.0).abs() < 0.2, "{speeds_rad_s:?}");
+    }
+
+    #[test]
+    fn a_state_of_another_driveline_does_not_fit() {
+        let line = driveline();
+        let good = DrivelineState { engine_rad_s: 80.0, gear: 2, shift_wait_s: 0.5, pedal_integral: -1.0 };
+        assert!(line.fits(&good) && line.fits(&DrivelineState { gear: -1, ..good }) && line.fits(&line.at_rest()));
+        for bad in [
+            DrivelineState { engine_rad_s: -1.0, ..good },
+            DrivelineState { engine_rad_s: f64::NAN, ..good },
+            DrivelineState { gear: 3, ..good },
+            DrivelineState { gear: -2, ..good },
+            DrivelineState { shift_wait_s: 0.6, ..good },
+            DrivelineState { shift_wait_s: f64::NAN, ..good },
+            DrivelineState { pedal_integral: 1.1, ..good },
+        ] {
+            assert!(!line.fits(&bad), "{bad:?}");
+        }
     }
 
     #[test]

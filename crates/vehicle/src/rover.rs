@@ -41,6 +41,8 @@ pub struct Rover {
     servo_setpoint: Vec<f64>,
     brakes: Vec<Brake>,
     drive_torque_nm: Vec<f64>,
+    /// How much the engine's torque on each wheel falls for each rad/s that it gains, N m s.
+    drive_damping_nm_s: Vec<f64>,
     driveline: Option<DrivelineState>,
     /// Inertia of each wheel about its axle, kg m².
     wheel_inertia_kg_m2: Vec<f64>,
@@ -127,6 +129,7 @@ impl Rover {
             servo_target: at_zero,
             brakes: vec![Brake::default(); wheels],
             drive_torque_nm: vec![0.0; wheels],
+            drive_damping_nm_s: vec![0.0; wheels],
         })
     }
 
@@ -191,13 +194,16 @@ impl Rover {
     fn drive_by_engine(&mut self) -> Option<Spring> {
         let (driveline, state) = (self.model.driveline()?, self.driveline.as_mut()?);
         let articulation = &self.articulation;
-        let turning = self.model.wheels().iter().zip(&self.targets.rate_rad_s).map(|(wheel, asked)| Turning {
+        let wheels = self.model.wheels().iter().zip(&self.targets.rate_rad_s).zip(&self.wheel_inertia_kg_m2);
+        let turning = wheels.map(|((wheel, asked), inertia_kg_m2)| Turning {
             asked_rad_s: wheel.drive_sign * asked,
             rad_s: wheel.drive_sign * articulation.coordinate(wheel.drive_joint).1,
             radius_m: wheel.radius_m,
+            inertia_kg_m2: *inertia_kg_m2,
         });
         let turning: Vec<_> = turning.collect();
         let share = driveline.step(state, &turning, self.step_s, &mut self.drive_torque_nm);
+        driveline.damp(state, &turning, &mut self.drive_damping_nm_s);
         let brake_nm = driveline.spec().brake_torque_nm;
         Some(Spring { damping: brake_nm / BRAKE_RAD_S, most: share * brake_nm, ..Spring::default() })
     }
@@ -220,14 +226,15 @@ impl Rover {
         let (angle_rad, joint_rad_s) = self.articulation.coordinate(drive_joint);
         let target_rad_s = sign * self.targets.rate_rad_s[wheel];
         let parked = self.brakes[wheel].hold(drive, target_rad_s, angle_rad, joint_rad_s);
-        let torque_nm = match (parked, pedal_brake) {
-            (Some(_), _) => 0.0,
-            (None, Some(_)) => self.drive_torque_nm[wheel],
-            (None, None) => self.motor_torque_nm(wheel, soil),
+        let (torque_nm, damping_nm_s) = match (parked, pedal_brake) {
+            (Some(_), _) => (0.0, 0.0),
+            (None, Some(_)) => (self.drive_torque_nm[wheel], self.drive_damping_nm_s[wheel]),
+            (None, None) => (self.motor_torque_nm(wheel, soil), 0.0),
         };
         self.articulation.set_spring(drive_joint, parked.or(pedal_brake).unwrap_or_default());
         self.drive_torque_nm[wheel] = torque_nm;
         self.articulation.set_motor(drive_joint, sign * torque_nm);
+        self.articulation.damp_motor(drive_joint, damping_nm_s);
     }
 
     /// Torque of a wheel's own motor, N m, forward positive.

@@ -34,15 +34,19 @@ pub struct RoverState {
 }
 
 impl RoverState {
-    /// Whether it has as many numbers as a rover's model asks for.
+    /// Whether it has as many numbers as a rover's model asks for, and an engine and a gear that its driveline can have.
     #[must_use]
     pub fn fits(&self, model: &crate::RoverModel) -> bool {
         let (wheels, servos) = (model.wheels().len(), model.servos().len());
+        let driveline_fits = match (&self.driveline, model.driveline()) {
+            (Some(state), Some(driveline)) => driveline.fits(state),
+            (state, driveline) => state.is_none() && driveline.is_none(),
+        };
         let of_wheels = [&self.target_rate_rad_s, &self.target_steer_rad, &self.steer_setpoint_rad];
         self.joints.len() == model.moving_joints().len()
             && of_wheels.iter().all(|numbers| numbers.len() == wheels)
             && self.brakes.len() == wheels
-            && self.driveline.is_some() == model.driveline().is_some()
+            && driveline_fits
             && self.servo_target.len() == servos
             && self.servo_setpoint.len() == servos
     }

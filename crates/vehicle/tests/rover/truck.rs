@@ -1,5 +1,5 @@
 //! The truck with engine and tyres on hard ground: what carries it, how it sets off, climbs, stops and stays, and how
-//! it turns, against statics, an integration of its own and the single-track model (M. Mitschke, H. Wallentowitz,
+//! it turns, against statics, an independent integration and the single-track model (M. Mitschke, H. Wallentowitz,
 //! "Dynamik der Kraftfahrzeuge", 5th ed. 2014, ch. 20).
 
 use std::sync::Arc;
@@ -161,6 +161,116 @@ fn a_step_in_which_a_tyre_would_throw_its_wheel_is_refused() {
     assert!(start(0.013).is_ok());
     let refusal = start(0.0135).unwrap_err().to_string();
     assert!(refusal.contains("0.0135 s") && refusal.contains("1.32e-2 s, or the tyre of front_left"), "{refusal}");
+}
+
+/// In reverse near equal speeds of engine and wheels the converter's slope on a wheel, 6 kN m s, would turn a wheel of
+/// 11 kg m² round seven times over in such a step.
+#[test]
+fn in_long_steps_the_converter_carries_wheels_in_the_air_along_without_shaking_them() {
+    let model = rover_model("hmmwv");
+    let mut rover = Rover::new(&model, Pose::identity(), Vector3::zeros(), 0.013).unwrap();
+    let state = AckermannState { speed_m_s: -20.0, acceleration_m_s2: 0.0, steering_angle_rad: 0.0 };
+    let targets = Targets::from(ackermann_targets(&model, &state));
+    let driven = model.moving_joints().iter().enumerate().filter_map(|(i, joint)| {
+        let wheel = model.wheels().iter().find(|wheel| wheel.drive_joint == *joint)?;
+        Some((i, wheel.drive_sign))
+    });
+    let driven: Vec<(usize, f64)> = driven.collect();
+    let mean_rad_s = |rover: &Rover| {
+        let joints = rover.state().joints;
+        driven.iter().map(|&(i, sign)| sign * joints[i][1]).sum::<f64>() / 4.0
+    };
+    let mut speeds_rad_s = Vec::new();
+    for _ in 0..2000 {
+        rover.step(&targets, &Forces::default());
+        speeds_rad_s.push(mean_rad_s(&rover));
+    }
+    // Full throttle and friction are alike between 2500 and 2700 rpm; gears turn 50 times as fast as wheels.
+    let engine_rad_s = rover.driveline().unwrap().engine_rad_s;
+    assert_eq!(rover.driveline().unwrap().gear, -1);
+    assert!((260.0..285.0).contains(&engine_rad_s), "{engine_rad_s} rad/s");
+    let last_rad_s = speeds_rad_s[1999];
+    assert!((last_rad_s.abs() * 50.0 / engine_rad_s - 1.0).abs() < 1e-2, "{last_rad_s} rad/s");
+    assert!(speeds_rad_s[1800..].iter().all(|rad_s| (rad_s - last_rad_s).abs() < 1e-2), "{:?}", &speeds_rad_s[1990..]);
+}
+
+/// Engine, converter and gears of the HMMWV, typed anew, turning four equal wheels under a mass, without load
+/// transfer: forces by the steady tyre, explicit Euler in steps of 10 µs.
+fn to_50_km_h_s(tyre: &Tyre) -> f64 {
+    let row = |rows: &[(f64, f64)], x: f64| {
+        let after = rows.iter().position(|(at, _)| *at > x).unwrap_or(rows.len() - 1).max(1);
+        let ((x0, y0), (x1, y1)) = (rows[after - 1], rows[after]);
+        y0 + (y1 - y0) * ((x - x0) / (x1 - x0)).clamp(0.0, 1.0)
+    };
+    let full = [
+        (0.0, 300.0),
+        (800.0, 382.0),
+        (900.0, 490.0),
+        (1000.0, 579.0),
+        (1100.0, 650.0),
+        (1200.0, 706.0),
+        (1300.0, 746.0),
+        (1400.0, 774.0),
+        (1500.0, 789.0),
+        (1600.0, 793.0),
+        (1700.0, 788.0),
+        (1800.0, 774.0),
+        (1900.0, 754.0),
+        (2000.0, 728.0),
+        (2100.0, 697.0),
+        (2200.0, 664.0),
+        (2300.0, 628.0),
+        (2400.0, 593.0),
+        (2500.0, 558.0),
+        (2700.0, -400.0),
+    ];
+    let friction = [(0.0, 0.0), (50.0, 30.0), (1000.0, 50.0), (2000.0, 70.0), (3000.0, 90.0)];
+    let capacity = [(0.0, 15.0), (0.5, 15.0), (0.75, 16.0), (0.9, 18.0), (0.97, 29.9)];
+    let torque_ratio = [(0.0, 2.0), (0.25, 1.8), (0.5, 1.5), (0.75, 1.15), (1.0, 1.0)];
+    let (rpm, dt, load_n) = (60.0 / std::f64::consts::TAU, 1e-5, mass_kg() * EARTH_M_S2 / 4.0);
+    let deflection_m = load_n / tyre.radial_stiffness_n_m;
+    let (standing_m, rolling_m, wheels_kg_m2) = (RADIUS_M - deflection_m, RADIUS_M - deflection_m / 3.0, 4.0 * 10.8543);
+    let (mut v, mut wheel, mut engine, mut gear, mut wait_s, mut time_s) = (0.0, 0.0, 800.0 / rpm, 0, 0.0, 0.0);
+    while v < 50.0 / 3.6 {
+        let ratio = [25.0, 12.5, 6.25][gear];
+        let turbine = wheel * ratio;
+        if turbine * rpm > 2500.0 && gear < 2 && wait_s <= 0.0 {
+            (gear, wait_s) = (gear + 1, 1.0);
+        }
+        wait_s -= dt;
+        let (slower, faster, way) = if turbine > engine { (engine, turbine, -1.0) } else { (turbine, engine, 1.0) };
+        let speeds = slower / faster;
+        let pump_nm = way * (faster / row(&capacity, speeds)).powi(2) * ((1.0 - speeds) / 0.03).min(1.0);
+        let turbine_nm = if way > 0.0 { pump_nm * row(&torque_ratio, speeds) } else { pump_nm };
+        let passed_on = if way > 0.0 { 0.95 } else { 1.0 / 0.95 };
+        let slip = (rolling_m * wheel - v) / (rolling_m * wheel).max(0.1);
+        let force_n = 4.0 * tyre.steady_n([slip, 0.0], load_n, FRICTION)[0];
+        let resists_nm = force_n * standing_m + 0.015 * 4.0 * load_n * standing_m * (wheel * rolling_m / 0.1).min(1.0);
+        wheel += (turbine_nm * ratio * passed_on - resists_nm) / wheels_kg_m2 * dt;
+        engine += (row(&full, engine * rpm) - row(&friction, engine * rpm) - pump_nm) / 1.6 * dt;
+        v += force_n / mass_kg() * dt;
+        time_s += dt;
+        assert!(time_s < 60.0, "{v} m/s");
+    }
+    time_s
+}
+
+#[test]
+fn from_rest_to_50_km_h_it_takes_the_time_of_an_independent_integration() {
+    /// Load goes from the front to the rear, which the other model does not know.
+    const TOLERANCE: f64 = 0.05;
+    let mut truck = Truck::level();
+    truck.run(4.0, 0.0);
+    let (mut time_s, mut highest_gear) = (0.0, 0);
+    while truck.forward_m_s() < 50.0 / 3.6 {
+        truck.step(20.0, 0.0);
+        time_s += STEP_S;
+        highest_gear = highest_gear.max(truck.rover.driveline().unwrap().gear);
+        assert!(time_s < 60.0, "{} m/s", truck.forward_m_s());
+    }
+    let expected_s = to_50_km_h_s(truck.shapes[0].tyre.as_ref().unwrap());
+    println!("0 to 50 km/h in {time_s:.2} s, expected {expected_s:.2} s, gear {highest_gear}");
+    assert!((time_s / expected_s - 1.0).abs() < TOLERANCE, "{time_s} s for {expected_s} s");
 }
 
 #[test]
