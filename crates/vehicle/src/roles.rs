@@ -119,7 +119,8 @@ impl<'a> Roles<'a> {
         self.refusal(name, what)
     }
 
-    /// A steered wheel needs a steering servo, a sprung one a spring; a free one has no motor, and only that swivels.
+    /// A steered wheel needs a steering servo, a sprung one a spring, and a spring a joint; a free one has no motor, and
+    /// only that swivels.
     fn parts_given(&self, wheel: &WheelSpec, rover: &RoverSpec) -> Result<(), VehicleError> {
         let name = &wheel.name;
         if wheel.role == WheelRole::Free && wheel.drive.is_some() {
@@ -132,6 +133,11 @@ impl<'a> Roles<'a> {
         let steering = wheel.steer_joint.as_ref().filter(|_| rover.steering == SteeringSpec::NONE);
         if let Some(joint) = steering {
             return Err(self.refusal(joint, format!("\"{joint}\" steers a wheel, but there is no `steering`: give it")));
+        }
+        if wheel.suspension.is_some() && wheel.suspension_joint.is_none() {
+            let what =
+                format!("wheel \"{name}\" has a `suspension` and no `suspension_joint`: give that, or remove it");
+            return Err(self.refusal(&wheel.drive_joint, what));
         }
         let is_sprung = rover.suspension.is_some() || wheel.suspension.is_some();
         let suspension = wheel.suspension_joint.as_ref().filter(|_| !is_sprung);

@@ -146,6 +146,11 @@ fn a_driveline_that_cannot_be_is_refused() {
 fn a_linkage_that_cannot_be_is_refused() {
     let refused = |from: &str, to: &str, parts: &[&str]| other_refusal("hmmwv", from, to, "", parts);
     refused("motion_ratio: 0.44", "motion_ratio: 0", &["0", "0.05 to 2"]);
+    refused(
+        "rear_left_drive, suspension_joint: rear_left_suspension,",
+        "rear_left_drive, suspension: {stiffness_n_m: 1.0e5, damping_n_s_m: 1.0e4},",
+        &["wheel \"rear_left\"", "no `suspension_joint`"],
+    );
     refused("camber_gain_deg_m: -36", "camber_gain_deg_m: 400", &["400", "-100 to 100"]);
 }
 
