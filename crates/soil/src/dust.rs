@@ -1,8 +1,9 @@
 //! Dust that a wheel throws. Of the layer of soil that its skin drags along, `lofted` leaves the ground: the mass is
 //! `lofted · ρ · width · layer` for each metre that the skin slides on the soil, whatever law says how far that is.
 //! It leaves with the rim, behind the wheel's lowest point by an angle whose sine is drawn evenly from `rise`, so that
-//! `rise` is also the share of the rim's speed with which it goes up. In a vacuum it then flies along a parabola until
-//! that meets the ground.
+//! `rise` is also the share of the rim's speed with which it goes up. Where the rim is slower than [`LOCKED`] times the
+//! speed of sliding, the wheel is locked: dust leaves on the side to which it slides. In a vacuum it then flies along a
+//! parabola until that meets the ground.
 //!
 //! Dust of one wheel and heartbeat is one parcel: a Gaussian cloud about a point that flies, which widens as the
 //! directions within it part. Grains neither meet one another nor bounce. Light passes by grains as by spheres that
@@ -28,6 +29,8 @@ use crate::wheel::{WheelMotion, WheelShape};
 
 /// A parcel's first standard deviation over the wheel's width.
 const FIRST_DEVIATION: f64 = 0.125;
+/// The rim of a locked wheel is slower than this times the speed at which it slides.
+const LOCKED: f64 = 0.01;
 /// A parabola is followed in steps of at most this share of its flight over level ground,
 const STEPS_A_FLIGHT: f64 = 16.0;
 /// and of at most this far along the ground, m.
@@ -122,21 +125,14 @@ pub struct Throw<'a> {
     pub at: SimTime,
 }
 
-/// Soil that leaves the ground at one place: what a wheel throws, or grains of a solver that fly.
-#[derive(Clone, Copy, Debug)]
-pub struct Lofted {
-    /// Number of what threw it, and of the wheel there.
-    pub by: [u32; 2],
-    /// When.
-    pub at: SimTime,
-    /// Its mass, kg.
-    pub mass_kg: f64,
-    /// Its middle, map frame, m.
-    pub place_m: Vector3<f64>,
-    /// Mean velocity, m/s.
-    pub velocity_m_s: Vector3<f64>,
-    /// Standard deviation of where its mass lies along any axis, m.
-    pub deviation_m: f64,
+/// Soil that leaves the ground at one place.
+struct Lofted {
+    by: [u32; 2],
+    at: SimTime,
+    mass_kg: f64,
+    place_m: Vector3<f64>,
+    velocity_m_s: Vector3<f64>,
+    deviation_m: f64,
 }
 
 /// Dust in flight: a Gaussian cloud about a point on a parabola.
@@ -179,6 +175,21 @@ impl DustParcel {
     #[must_use]
     pub fn flies_at(&self, time: SimTime) -> bool {
         self.from <= time && time < self.until
+    }
+
+    /// Whether its numbers can be those of a parcel: finite, with mass and width, and landing after it left.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let flight_ns = self.until.nanos().checked_sub(self.from.nanos());
+        let sizes = [self.cross_section_m2, self.deviation_m, self.spreading_m_s];
+        let numbers = self.place_m.iter().chain(self.velocity_m_s.iter()).chain(&sizes);
+        numbers.copied().all(f64::is_finite)
+            && flight_ns.is_some_and(|ns| ns >= 0)
+            && self.mass_ug > 0
+            && i64::try_from(self.mass_ug).is_ok()
+            && self.deviation_m > 0.0
+            && self.cross_section_m2 >= 0.0
+            && self.spreading_m_s >= 0.0
     }
 
     /// By when and whom it was thrown: lists are in this order.
@@ -228,7 +239,7 @@ impl DustParcel {
 }
 
 impl Dust {
-    /// What a wheel throws, until nobody knows when; none where it does not slide or turn, or that is less than a
+    /// What a wheel throws, until nobody knows when; none where it neither slides nor turns, or that is less than a
     /// microgram. `ground_m` tells the ground's height at x and y: where the rim is below it, dust begins on it.
     #[must_use]
     pub fn thrown(
@@ -239,11 +250,10 @@ impl Dust {
     ) -> Option<DustParcel> {
         let Throw { by, at, wheel, motion, .. } = *throw;
         let axle = Unit::new_normalize(motion.world_from_wheel.rotation * Vector3::y());
-        let spin_rad_s = motion.angular_rad_s.dot(&axle);
-        let down = axle.dot(&throw.normal) * *axle - throw.normal;
-        let down = down.try_normalize(1e-9).filter(|_| spin_rad_s != 0.0)?;
+        let down = (axle.dot(&throw.normal) * *axle - throw.normal).try_normalize(1e-9)?;
+        let sense = sense(throw, &axle, &down)?;
         let rise = self.rise[0] + (self.rise[1] - self.rise[0]) * rng.random::<f64>();
-        let behind = Rotation3::from_axis_angle(&axle, rise.asin() * spin_rad_s.signum());
+        let behind = Rotation3::from_axis_angle(&axle, (rise * sense).asin());
         let rim_m = behind * down * wheel.radius_m;
         let beside_m = *axle * (wheel.width_m * (rng.random::<f64>() - 0.5));
         let mut place_m = motion.world_from_wheel.translation.vector + rim_m + beside_m;
@@ -256,9 +266,8 @@ impl Dust {
         self.parcel(&Lofted { by, at, mass_kg, place_m, velocity_m_s, deviation_m }, rng)
     }
 
-    /// Soil that left the ground, whoever moved it, until nobody knows when; none where that is less than a microgram.
-    #[must_use]
-    pub fn parcel(&self, lofted: &Lofted, rng: &mut Stream) -> Option<DustParcel> {
+    /// Soil that left the ground, until nobody knows when; none where that is less than a microgram.
+    fn parcel(&self, lofted: &Lofted, rng: &mut Stream) -> Option<DustParcel> {
         let mass_ug = (lofted.mass_kg * UG_PER_KG).floor();
         if mass_ug < 1.0 {
             return None;
@@ -278,6 +287,20 @@ impl Dust {
             spreading_m_s: velocity_m_s.norm() * spread_tan,
         })
     }
+}
+
+/// To which side of the lowest point dust leaves, about the axle: 1 behind a wheel that turns forward, −1 ahead of one
+/// that turns backward; of a locked one by how much it slides along itself, none where it does not.
+fn sense(throw: &Throw<'_>, axle: &Vector3<f64>, down: &Vector3<f64>) -> Option<f64> {
+    let Throw { wheel, motion, normal, .. } = throw;
+    let rim_m_s = motion.angular_rad_s.dot(axle) * wheel.radius_m;
+    let skin_m_s = motion.linear_m_s + motion.angular_rad_s.cross(&(down * wheel.radius_m));
+    let sliding_m_s = skin_m_s - normal * skin_m_s.dot(normal);
+    let speed_m_s = sliding_m_s.norm();
+    if rim_m_s.abs() > LOCKED * speed_m_s {
+        return Some(rim_m_s.signum());
+    }
+    (speed_m_s > 0.0).then(|| (-sliding_m_s.dot(&down.cross(axle)) / speed_m_s).clamp(-1.0, 1.0))
 }
 
 /// A vector turned away from where it points, by an angle whose tangent is Rayleigh's of this parameter.
@@ -406,6 +429,43 @@ mod tests {
             let place_m = motion.world_from_wheel.inverse_transform_point(&parcel.place_m.into());
             assert!((place_m.x + RADIUS_M * 0.3 * rim_m_s.signum()).abs() < 1e-12, "{place_m}");
             assert!(place_m.y.abs() <= 0.5 * WIDTH_M);
+        }
+    }
+
+    #[test]
+    fn dust_of_a_locked_wheel_leaves_on_the_side_to_which_it_slides_whatever_the_sign_of_its_spin() {
+        let spec = DustSpec { rise: [0.3, 0.3], spread_deg: 0.0, ..DustSpec::default() };
+        for spin_rad_s in [0.0, 1e-13, -1e-13] {
+            for (along_m_s, across_m_s, expected_m) in
+                [(0.5, 0.0, 0.3 * RADIUS_M), (-0.5, 0.0, -0.3 * RADIUS_M), (0.0, 0.5, 0.0), (0.3, 0.4, 0.18 * RADIUS_M)]
+            {
+                let locked = WheelMotion {
+                    linear_m_s: Vector3::new(along_m_s, across_m_s, 0.0),
+                    angular_rad_s: Vector3::y() * spin_rad_s,
+                    ..motion(0.0, 0.0, 0.0)
+                };
+                let parcel = thrown(&spec, &locked, 1e-3, 3).expect("it slides");
+                assert!((parcel.place_m.x - expected_m).abs() < 1e-9, "{along_m_s} {across_m_s}: {parcel:?}");
+                assert!((parcel.velocity_m_s - locked.linear_m_s).norm() < 1e-9, "{parcel:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_parcel_that_cannot_be_is_not_sound() {
+        let good = parcel(Vector3::z());
+        assert!(good.is_sound());
+        for bad in [
+            DustParcel { place_m: Vector3::new(f64::NAN, 0.0, 0.0), ..good },
+            DustParcel { velocity_m_s: Vector3::z() * f64::INFINITY, ..good },
+            DustParcel { mass_ug: 0, ..good },
+            DustParcel { mass_ug: u64::MAX, ..good },
+            DustParcel { deviation_m: 0.0, ..good },
+            DustParcel { spreading_m_s: -0.1, ..good },
+            DustParcel { cross_section_m2: f64::NAN, ..good },
+            DustParcel { until: SimTime::ZERO, ..good },
+        ] {
+            assert!(!bad.is_sound(), "{bad:?}");
         }
     }
 

@@ -40,7 +40,7 @@ mod wheel_memory;
 pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use domain::Domain;
-pub use dust::{Dust, DustParcel, DustSpec, Lofted, Throw};
+pub use dust::{Dust, DustParcel, DustSpec, Throw};
 pub use granular::{CrmKey, GranularError, Window, WindowSpec, WindowState};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
