@@ -1,11 +1,13 @@
 //! Dust in flight above the ground, and the ledger of its mass: what each tile of the ground gave and got, in whole
 //! micrograms. What flies and what the tiles got add up to nothing, always: mass only changes place.
 //!
-//! Wheels throw at the end of a heartbeat what they slid for in it, one parcel a wheel. A parcel stays in the list for
-//! the heartbeat in which it lands, so that a snapshot tells all that flew since the one before.
+//! Wheels throw at the end of a heartbeat what they slid for in it, one parcel a wheel; where several processes share a
+//! world, when their parts are put together. A parcel stays in the list for the heartbeat in which it lands, so that a
+//! snapshot tells all that flew since the one before.
 
 use std::collections::BTreeSet;
 
+use nalgebra::Vector2;
 use selene_base::SimTime;
 use selene_soil::DustParcel;
 use selene_terrain::{GroundPatch, Node, Ruts, TileIndex, TileRect};
@@ -17,6 +19,8 @@ use crate::world::model::Model;
 const PARCELS_MAX: usize = 16_384;
 /// Ground is looked for under the way that a parcel makes in at most this long, s,
 const FLIGHT_S: f64 = 10.0;
+/// no farther than this, m,
+const WAY_MAX_M: f64 = 100.0;
 /// at places this far apart, m: less than a tile.
 const STEP_M: f64 = 0.5;
 
@@ -42,13 +46,27 @@ impl DustState {
         self.settled_ug.iter().map(|(_, mass_ug)| mass_ug).sum()
     }
 
-    /// Takes in what was thrown, as far as there is room.
+    /// Whether all of it can be: finite and in order, no more than may fly, and a mass that adds up to nothing.
+    pub(crate) fn fits(&self) -> bool {
+        let flying_ug: i128 = self.parcels.iter().map(|parcel| i128::from(parcel.mass_ug)).sum();
+        let settled_ug: i128 = self.settled_ug.iter().map(|(_, mass_ug)| i128::from(*mass_ug)).sum();
+        self.parcels.len() <= PARCELS_MAX
+            && self.parcels.iter().all(DustParcel::is_sound)
+            && self.parcels.is_sorted_by_key(DustParcel::order)
+            && self.settled_ug.is_sorted_by(|(tile, _), (next, _)| tile < next)
+            && flying_ug + settled_ug == 0
+    }
+
+    /// Takes in all that was thrown in a heartbeat, the first in order as far as there is room: processes that share
+    /// a world leave out the same.
     pub(crate) fn throw(&mut self, parcels: impl IntoIterator<Item = DustParcel>, model: &Model) {
-        let room = PARCELS_MAX.saturating_sub(self.parcels.len());
-        for parcel in parcels.into_iter().take(room) {
+        let mut thrown: Vec<_> = parcels.into_iter().collect();
+        thrown.sort_by_key(DustParcel::order);
+        thrown.truncate(PARCELS_MAX.saturating_sub(self.parcels.len()));
+        for parcel in &thrown {
             self.settle(tile_at(model, parcel.place_m.xy().into()), -(parcel.mass_ug as i64));
-            self.parcels.push(parcel);
         }
+        self.parcels.append(&mut thrown);
         self.parcels.sort_by_key(DustParcel::order);
     }
 
@@ -95,17 +113,18 @@ impl Thrown {
         list.push(parcel);
     }
 
-    /// All of them in their order, those that go far over all the ground that there is; where that ends, or beyond twice
-    /// the way that they would make over level ground, it counts as level with where they began.
+    /// All of them in their order, each that goes far over the ground under its way; where that ends, or beyond twice
+    /// the way that it would make over level ground or [`WAY_MAX_M`], it counts as level with where the parcel began.
     pub(crate) fn landed(mut self, model: &Model, ruts: &Ruts) -> Vec<DustParcel> {
         let gravity_m_s2 = model.scenario().gravity_m_s2;
         if !self.far.is_empty() {
-            let tiles = self.far.iter().flat_map(|parcel| tiles_under(parcel, model)).collect();
-            let mut ground = GroundPatch::new(model.terrain(), &tiles);
-            ground.borrow_from(&mut ruts.clone());
+            let mut ruts = ruts.clone();
             for parcel in &mut self.far {
+                let mut ground = GroundPatch::new(model.terrain(), &tiles_under(parcel, model));
+                ground.borrow_from(&mut ruts);
                 let begins_m = parcel.place_m.z;
                 parcel.land(gravity_m_s2, |x, y| Some(ground.height_m(x, y).unwrap_or(begins_m)));
+                ground.give_back(&mut ruts);
             }
         }
         self.near.append(&mut self.far);
@@ -116,8 +135,7 @@ impl Thrown {
 
 /// The tiles under a parcel's way.
 fn tiles_under(parcel: &DustParcel, model: &Model) -> BTreeSet<TileIndex> {
-    let level_s = (2.0 * parcel.velocity_m_s.z / model.scenario().gravity_m_s2).clamp(0.0, FLIGHT_S);
-    let way_m = parcel.velocity_m_s.xy() * (2.0 * level_s);
+    let way_m = way_m(parcel, model.scenario().gravity_m_s2);
     let steps = (way_m.norm() / STEP_M).ceil().max(1.0);
     let spacing_m = model.terrain().spacing_m();
     let around = |step: usize| {
@@ -126,6 +144,13 @@ fn tiles_under(parcel: &DustParcel, model: &Model) -> BTreeSet<TileIndex> {
         TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles()
     };
     (0..=steps as usize).flat_map(around).collect()
+}
+
+/// Where its way ends under which ground is looked for, from where it began, m.
+fn way_m(parcel: &DustParcel, gravity_m_s2: f64) -> Vector2<f64> {
+    let level_s = (2.0 * parcel.velocity_m_s.z / gravity_m_s2).clamp(0.0, FLIGHT_S);
+    let way_m = parcel.velocity_m_s.xy() * (2.0 * level_s);
+    way_m * (WAY_MAX_M / way_m.norm()).min(1.0)
 }
 
 /// The last node whose x and y are not above these.
@@ -138,4 +163,36 @@ fn node_at(model: &Model, at_m: [f64; 2]) -> Node {
 /// The tile at a place.
 fn tile_at(model: &Model, at_m: [f64; 2]) -> TileIndex {
     node_at(model, at_m).tile()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WAY_MAX_M, way_m};
+    use nalgebra::{Vector2, Vector3};
+    use selene_base::SimTime;
+    use selene_soil::DustParcel;
+
+    fn parcel(velocity_m_s: Vector3<f64>) -> DustParcel {
+        DustParcel {
+            by: [1, 0],
+            from: SimTime::ZERO,
+            until: SimTime::ZERO,
+            place_m: Vector3::zeros(),
+            velocity_m_s,
+            mass_ug: 1,
+            cross_section_m2: 1e-6,
+            deviation_m: 0.03,
+            spreading_m_s: 0.04,
+        }
+    }
+
+    #[test]
+    fn ground_is_looked_for_along_twice_the_level_way_and_not_beyond_its_bound() {
+        let way_m = |x: f64, y: f64, z: f64| way_m(&parcel(Vector3::new(x, y, z)), 1.62);
+        // 1 s of flight over level ground.
+        assert!((way_m(3.0, -4.0, 0.81) - Vector2::new(6.0, -8.0)).norm() < 1e-12);
+        assert_eq!(way_m(0.0, 0.0, 0.81), Vector2::zeros());
+        assert_eq!(way_m(3.0, 4.0, -1.0), Vector2::zeros());
+        assert!((way_m(3000.0, 4000.0, 50.0) - Vector2::new(0.6, 0.8) * WAY_MAX_M).norm() < 1e-9);
+    }
 }

@@ -6,7 +6,7 @@
 //! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
 //!   was pressed does not rise again; where heights are the same, the memory whose bits are least;
 //! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it;
-//! - dust is what all their wheels threw;
+//! - dust is what all their wheels threw, in order, as far as there is room for it;
 //! - what a contact remembers is told by who steps one of the two; of two rovers each process keeps what its own
 //!   remembers.
 //!
@@ -190,10 +190,7 @@ impl World {
             state.rocks.insert(id, rock.clone());
         }
         merged.loose_rocks = merged.loose_rocks.iter().map(|told| of_state(told, &state.rocks)).collect();
-        let others = parts.iter().filter(|part| !self.is_own(part));
-        let dust: Vec<DustParcel> = others.flat_map(|part| part.dust.iter().copied()).collect();
-        let (model, state, _) = self.parts_mut();
-        state.dust.throw(dust, model);
+        state.dust.throw(parts.iter().flat_map(|part| part.dust.iter().copied()), model);
         merged.dust.clone_from(&state.dust.parcels);
         self.take_in_contacts(parts);
         let tiles = parts.iter().flat_map(|part| &part.memory.crumbs_m3).map(|(tile, _)| *tile).collect();

@@ -51,14 +51,32 @@ pub(crate) struct RoverScratch {
     pub(crate) domains: Vec<Domain>,
     pub(crate) contacts: Vec<WheelContact>,
     pub(crate) soil_on_wheel: Vec<Wrench>,
-    /// How far each wheel's skin slid on soil that throws dust, since the heartbeat began, m.
-    pub(crate) slid_m: Vec<f64>,
+    /// How each wheel slid since the heartbeat began.
+    pub(crate) slides: Vec<Slide>,
     pub(crate) forces: ContactForces,
     /// Links in granular soil, and what it does to each about its origin.
     pub(crate) in_points: Vec<(usize, Wrench)>,
     pub(crate) targets: Targets,
     /// Velocity of the base when the heartbeat began, m/s.
     pub(crate) before_m_s: Vector3<f64>,
+}
+
+/// How a wheel slid on soil that throws dust.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slide {
+    /// How far its skin slid, m.
+    way_m: f64,
+    /// Unit normal of the ground under it when it last did.
+    normal: Vector3<f64>,
+}
+
+impl Slide {
+    fn go_on(&mut self, contact: &WheelContact, dt_s: f64) {
+        if contact.sliding_m_s > 0.0 {
+            self.way_m += contact.sliding_m_s * dt_s;
+            self.normal = contact.terrain_normal;
+        }
+    }
 }
 
 /// Working memory of one group.
@@ -106,7 +124,7 @@ impl RoverScratch {
             domains: vec![Domain::Field; wheels],
             contacts: vec![WheelContact::default(); wheels],
             soil_on_wheel: vec![Wrench::default(); wheels],
-            slid_m: vec![0.0; wheels],
+            slides: vec![Slide::default(); wheels],
             forces: ContactForces::default(),
             in_points: Vec::new(),
             targets: Targets::default(),
@@ -325,19 +343,19 @@ impl GroupRover {
 
     fn press(&mut self, context: &mut SoilContext, conditions: &Conditions) {
         let Self { kind, state, scratch, .. } = self;
-        let RoverScratch { rover, contacts, soil_on_wheel, domains, slid_m, .. } = scratch;
+        let RoverScratch { rover, contacts, soil_on_wheel, domains, slides, .. } = scratch;
         press_wheels_in(context, rover, &kind.wheel_shapes, &mut state.wheels, conditions, contacts, domains);
-        for ((contact, wrench), slid_m) in contacts.iter().zip(soil_on_wheel).zip(slid_m) {
+        for ((contact, wrench), slide) in contacts.iter().zip(soil_on_wheel).zip(slides) {
             state.notices.count(contact);
             *wrench = contact.wrench;
-            *slid_m += contact.sliding_m_s * conditions.dt_s;
+            slide.go_on(contact, conditions.dt_s);
         }
     }
 
     /// What its wheels throw at the end of a heartbeat.
     fn throw_dust(&self, model: &Model, (sequence, at): (u64, SimTime), ground: &GroundPatch, thrown: &mut Thrown) {
-        let RoverScratch { rover, contacts, slid_m, .. } = &self.scratch;
-        if slid_m.iter().all(|slid_m| *slid_m == 0.0) {
+        let RoverScratch { rover, slides, .. } = &self.scratch;
+        if slides.iter().all(|slide| slide.way_m == 0.0) {
             return;
         }
         let (soils, scenario) = (model.soils(&self.kind), model.scenario());
@@ -354,8 +372,8 @@ impl GroupRover {
                 by,
                 wheel: &self.kind.wheel_shapes[wheel],
                 motion: &motion,
-                normal: contacts[wheel].terrain_normal,
-                slid_m: slid_m[wheel],
+                normal: slides[wheel].normal,
+                slid_m: slides[wheel].way_m,
                 at,
             };
             let mut rng = stream_at(scenario.seed, &format!("dust {} {}", by[0], by[1]), sequence);
@@ -437,4 +455,20 @@ pub(crate) fn embed_rocks(model: &Model, state: &mut State) -> Vec<Edit> {
         memory.give_back(&mut state.soil);
     }
     edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slide;
+    use nalgebra::Vector3;
+    use selene_soil::WheelContact;
+
+    #[test]
+    fn a_wheel_that_lifts_off_keeps_how_it_slid_before() {
+        let mut slide = Slide::default();
+        let contact = WheelContact { sliding_m_s: 0.2, terrain_normal: Vector3::z(), ..WheelContact::default() };
+        slide.go_on(&contact, 0.01);
+        slide.go_on(&WheelContact::default(), 0.01);
+        assert_eq!((slide.way_m, slide.normal), (0.002, Vector3::z()));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use selene_base::SimTime;
 use selene_vehicle::contact::Party;
 
 use crate::world::entity::{Entity, Spawn};
@@ -66,7 +67,8 @@ impl World {
         Arc::clone(model)
     }
 
-    /// The state that it began with, at the time of `now` and with what was added until then.
+    /// The state that it began with, at the time of `now` and with what was added until then. Commands have as long to
+    /// go as they had, and dust to fly.
     fn state_at_first(&self, model: &Model, now: &State) -> Result<State, SpawnError> {
         let mut new = State {
             time: now.time,
@@ -77,6 +79,7 @@ impl World {
             next_rock: now.next_rock,
             ..self.first().1.clone()
         };
+        new.tell_earlier(self.first().1.time - now.time);
         let known = self.first().1.spawned.len();
         let stays = |(entity, _): &&(Entity, Spawn)| has(now, *entity);
         for (entity, spawn) in now.spawned.iter().skip(known).filter(stays) {
@@ -91,10 +94,16 @@ impl World {
     /// Sets a state's time to that at which the world began: whatever was told, was told that much earlier.
     fn set_clock_back(&self, state: &mut State) {
         let first = &self.first().1;
-        let by = state.time - first.time;
-        state.rovers.values_mut().for_each(|rover| rover.driver.move_back(by));
-        state.dust.move_back(by);
+        state.tell_earlier(state.time - first.time);
         (state.time, state.sequence) = (first.time, first.sequence);
+    }
+}
+
+impl State {
+    /// As if all that was told and thrown had been `by` earlier, or later where that is negative.
+    fn tell_earlier(&mut self, by: SimTime) {
+        self.rovers.values_mut().for_each(|rover| rover.driver.move_back(by));
+        self.dust.move_back(by);
     }
 }
 

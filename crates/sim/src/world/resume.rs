@@ -57,6 +57,9 @@ impl Model {
         {
             return Some(format!("it has no loose rock {id}, or that is nowhere"));
         }
+        if !state.dust.fits() {
+            return Some("its dust cannot be, or its mass does not add up to nothing".to_owned());
+        }
         let mut windows = self.windows().iter().zip(0..);
         let all_fit = windows.all(|(window, id)| state.granular.get(&id).is_some_and(|of| window.fits(of)));
         if state.granular.len() != self.windows().len() || !all_fit {

@@ -19,7 +19,7 @@ use crate::driving::Command;
 use crate::world::dust::Thrown;
 use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{Share, SteppedBy, Written};
-use crate::world::group::{Group, GroupScratch, Members, RoverScratch};
+use crate::world::group::{Group, GroupScratch, Members, RoverScratch, Slide};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
 use crate::world::remember::SensedBodies;
@@ -180,7 +180,7 @@ impl Model {
             };
             at_hand.rover.set_state(&of.body);
             at_hand.before_m_s = at_hand.rover.base_twist().linear;
-            at_hand.slid_m.fill(0.0);
+            at_hand.slides.fill(Slide::default());
             at_hand.targets = targets(kind, of, &at_hand.rover, state.time);
         }
         Ok(())
@@ -218,11 +218,13 @@ impl Model {
             group.give_back(state, rovers, &mut used);
         }
         let thrown = thrown.landed(self, &state.ruts);
-        state.dust.throw(thrown.iter().copied(), self);
         if shared {
+            // The state takes in what all threw at once, when their parts are put together.
             let mut rocks: Vec<_> = members.iter().flat_map(|of| of.rocks.iter().copied()).collect();
             rocks.sort_unstable();
             *written = Written { rocks, memory, thrown };
+        } else {
+            state.dust.throw(thrown, self);
         }
         self.pack_what_is_left(state, &members, spare);
         *spare = used;

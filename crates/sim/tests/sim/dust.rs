@@ -9,8 +9,11 @@ use crate::common;
 use std::collections::BTreeSet;
 
 use common::{Rover, drive, world, yard};
-use selene_sim::{EntityId, Share, World};
-use selene_terrain::GroundPatch;
+use nalgebra::Vector3;
+use selene_base::SimTime;
+use selene_sim::{AllowedFolders, DustState, EntityId, Share, State, World};
+use selene_soil::DustParcel;
+use selene_terrain::{GroundPatch, TileIndex};
 
 /// Two rovers that pull away at once, far from one another.
 fn two_rovers(soil: &str) -> String {
@@ -109,15 +112,84 @@ fn a_reset_takes_the_dust_away() {
 }
 
 #[test]
-fn two_processes_have_the_dust_of_one() {
-    const ROUNDING_M: f64 = 1e-6;
-    let mut one = world(&two_rovers("lunar_dust"));
-    let mut several: [World; 2] = [EntityId(1), EntityId(2)].map(|own| {
+fn a_state_whose_dust_cannot_be_is_refused() {
+    let mut world = world(&two_rovers("lunar_dust"));
+    drive(&mut world, 60);
+    let resume = |state: State| World::resume(world.model(), state, &AllowedFolders::default()).map(drop);
+    assert!(world.state().dust.parcels.len() > 1 && world.state().dust.settled_ug.len() > 1);
+    assert!(resume(world.state().clone()).is_ok());
+    let spoils: [fn(&mut DustState); 6] = [
+        |dust| dust.parcels[0].place_m.x = f64::NAN,
+        |dust| dust.parcels[0].deviation_m = 0.0,
+        |dust| dust.parcels.reverse(),
+        |dust| dust.settled_ug.reverse(),
+        |dust| dust.settled_ug[0].1 += 1,
+        |dust| {
+            let flying = dust.parcels[0];
+            let filled = std::iter::repeat_n(flying, 16_385);
+            *dust = DustState { parcels: filled.collect(), settled_ug: Vec::new() };
+            dust.settled_ug.push((TileIndex::default(), -dust.flying_ug()));
+        },
+    ];
+    for (number, spoil) in spoils.into_iter().enumerate() {
+        let mut state = world.state().clone();
+        spoil(&mut state.dust);
+        let told = resume(state).unwrap_err().to_string();
+        assert!(told.contains("its dust cannot be"), "{number}: {told}");
+    }
+}
+
+/// One world in two processes, each with one of the two rovers.
+fn in_two_processes() -> [World; 2] {
+    [EntityId(1), EntityId(2)].map(|own| {
         let mut world = world(&two_rovers("lunar_dust"));
         let ghosts = world.state().rovers.keys().copied().filter(|id| *id != own).collect();
         world.set_share(Some(Share { ghosts, standing: BTreeSet::new(), leads: own == EntityId(1) }));
         world
-    });
+    })
+}
+
+#[test]
+fn processes_of_one_world_leave_out_the_same_where_there_is_no_room() {
+    const ROOM: u32 = 1;
+    let mut worlds = in_two_processes();
+    let beat = |worlds: &mut [World; 2]| {
+        let snapshots = worlds.each_mut().map(|world| world.heartbeat().unwrap());
+        let parts = [0, 1].map(|i| worlds[i].part(&snapshots[i]));
+        worlds.iter_mut().zip(snapshots).for_each(|(world, snapshot)| drop(world.merge(snapshot, &parts)));
+        parts
+    };
+    (0..30).for_each(|_| drop(beat(&mut worlds)));
+    for world in &mut worlds {
+        let mut state = world.state().clone();
+        let high = |number: u32| DustParcel {
+            by: [99, number],
+            from: state.time,
+            until: state.time + SimTime::from_secs_f64(30.0),
+            place_m: Vector3::zeros(),
+            velocity_m_s: Vector3::z() * 24.3,
+            mass_ug: 1,
+            cross_section_m2: 1e-7,
+            deviation_m: 0.02,
+            spreading_m_s: 0.05,
+        };
+        let parcels: Vec<DustParcel> = (0..16_384 - ROOM).map(high).collect();
+        let settled_ug = vec![(TileIndex::default(), -i64::from(16_384 - ROOM))];
+        state.dust = DustState { parcels, settled_ug };
+        world.set_state(state);
+    }
+    let parts = beat(&mut worlds);
+    assert!(parts.iter().all(|part| !part.dust.is_empty()), "both throw");
+    assert_eq!(worlds[0].state().dust.parcels.len(), 16_384);
+    assert!(worlds[0].state().dust == worlds[1].state().dust);
+    worlds.iter().for_each(assert_mass_is_kept);
+}
+
+#[test]
+fn two_processes_have_the_dust_of_one() {
+    const ROUNDING_M: f64 = 1e-6;
+    let mut one = world(&two_rovers("lunar_dust"));
+    let mut several = in_two_processes();
     for _ in 0..80 {
         let alone = one.heartbeat().unwrap();
         let snapshots = several.each_mut().map(|world| world.heartbeat().unwrap());

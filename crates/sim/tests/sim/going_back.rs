@@ -97,6 +97,32 @@ fn the_state_goes_back_and_what_was_added_with_it_stays() {
     drive(&mut world, 10);
 }
 
+/// Dust that flies and a command that holds when a world begins have as long to go after a reset.
+#[test]
+fn what_a_restored_world_began_with_is_as_long_ago_after_a_reset_of_its_state() {
+    let first = Rover { name: "first", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+    let mut saved = world(&yard("lunar_dust", &[first], ""));
+    saved.drive(FIRST, Command::Body(BodyTwist::arc(0.3, 0.0))).unwrap();
+    drive(&mut saved, 40);
+    let begun = saved.state();
+    assert!(!begun.dust.parcels.is_empty());
+    for (scope, later) in [(STATE, 20), (ResetScope { time: true, ..STATE }, 0)] {
+        let mut world = World::resume(saved.model(), begun.clone(), &folders()).unwrap();
+        drive(&mut world, 20);
+        world.reset_in(scope).unwrap();
+        let (state, later) = (world.state(), world.scenario().heartbeat * later);
+        assert_eq!(state.time, begun.time + later);
+        assert_eq!(state.dust.settled_ug, begun.dust.settled_ug);
+        let flies = |of: &selene_sim::State| of.dust.parcels.iter().map(|of| (of.from, of.until)).collect::<Vec<_>>();
+        let expected: Vec<_> = flies(begun).into_iter().map(|(from, until)| (from + later, until + later)).collect();
+        assert_eq!(flies(state), expected);
+        // The command of half a second holds for its last tenth.
+        drive(&mut world, 5);
+        let rates_rad_s = &world.state().rovers[&FIRST].body.target_rate_rad_s;
+        assert!(rates_rad_s.iter().all(|rate| rate.abs() > 0.1), "{rates_rad_s:?}");
+    }
+}
+
 #[test]
 fn what_was_added_goes_and_all_else_stays() {
     let mut world = ran();
