@@ -14,7 +14,7 @@
 //!
 //! **Transfer case and differentials.** Each axle has a fixed share of the torque; its wheels share that alike, and a
 //! limited-slip differential moves torque from the faster to the slower wheel, up to the bias B = M_slow/M_fast, fading in
-//! over [`LOCK_RAD_S`] of difference (the law of Chrono's `ChSimpleDriveline`), or over more where a step would
+//! over `LOCK_RAD_S` of difference (the law of Chrono's `ChSimpleDriveline`), or over more where a step would
 //! turn the difference round. The output turns as the mean of the axles by their shares, so that an open driveline
 //! passes power on without loss.
 //!
