@@ -1,6 +1,6 @@
 """Hardware in the loop: the robot's own computer on the network, in real time.
 
-    ros2 launch selene hil.launch.py interface:=eth0 [domain_id:=7] [clock_authority:=ptp:/dev/ptp0] ...
+    ros2 launch selene hil.launch.py interface:=eth0 [domain_id:=7] [clock_authority:=ptp:/dev/ptp0] [realtime_priority:=40] ...
 
 One process without a view; images and clouds that would leave late are dropped, so that what arrives is fresh. All
 arguments are those of selene.launch.py.

@@ -55,6 +55,7 @@ ARGUMENTS = [
      "who is looked for; empty for the environment's ROS_AUTOMATIC_DISCOVERY_RANGE"),
     ("interface", "", None, "the only network interface that is used, by name or IPv4 address; empty for all"),
     ("clock_authority", "", None, "whose clock real time is: simulation, wall or ptp:DEVICE"),
+    ("realtime_priority", "", None, "1 to 99: keep the pace in a thread of real time; empty for an ordinary one"),
     ("late_frames", "", None, "images and clouds that leave late: send, drop or drop:SECONDS"),
     ("bandwidth_limit", "", None, "bytes a second beyond which images and clouds are left out; empty for no limit"),
     ("executable", "", None, "the selene program; empty for the installed one, else that of PATH, else target/release"),
@@ -62,7 +63,7 @@ ARGUMENTS = [
 # Options of `selene run` and of the simulation node, by the arguments that give their values.
 WORLD = {"namespace": "namespace", "x": "x", "y": "y", "z": "z", "seed": "seed", "utc": "utc", "data": "data",
          "run": "run", "interface": "interface"}
-SIMULATION = {"pace": "pace", "duration": "for", "record": "record", "clock_authority": "clock-authority",
+SIMULATION = {"pace": "pace", "duration": "for", "record": "record", "clock_authority": "clock-authority", "realtime_priority": "realtime-priority",
               "late_frames": "late-frames", "bandwidth_limit": "bandwidth-limit"}
 
 

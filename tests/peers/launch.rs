@@ -102,10 +102,10 @@ fn stems(of: &str) -> Vec<String> {
 fn every_argument_becomes_an_option_that_the_program_has() {
     let given = "robot:=ex1 world:=polar namespace:=scout x:=-2 y:=1 z:=0.5 yaw:=-1.5707963267948966 seed:=7 \
                  utc:=2026-12-01T00:00:00Z pace:=fast duration:=3 twist:=plain run:=night device:=cpu record:=bag \
-                 out:=pictures data:=data interface:=lo clock_authority:=wall late_frames:=drop bandwidth_limit:=1e6";
+                 out:=pictures data:=data interface:=lo clock_authority:=wall realtime_priority:=40 late_frames:=drop bandwidth_limit:=1e6";
     let of_nodes = "--namespace=scout --x=-2 --y=1 --z=0.5 --yaw=-90.0 --seed=7 --utc=2026-12-01T00:00:00Z \
                     --data=data --run=night --interface=lo";
-    let of_time = "--pace=fast --for=3 --record=bag --twist-unstamped --clock-authority=wall --late-frames=drop \
+    let of_time = "--pace=fast --for=3 --record=bag --twist-unstamped --clock-authority=wall --realtime-priority=40 --late-frames=drop \
                    --bandwidth-limit=1e6";
     for (processes, expected, awaited) in
         [("processes:=one", &["run"][..], &[][..]), ("processes:=several", &NODES[..], SENSORS)]

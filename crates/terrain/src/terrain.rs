@@ -22,8 +22,9 @@ use crate::surface::tile::{TILE_NODES, TileIndex, TileRect};
 
 /// Centres whose windows are kept for each viewer: where it is, where it was, where it goes.
 const CENTRES_KEPT: usize = 3;
-/// Pages kept at least, and for each viewer: those around it and where it goes.
-const PAGES_KEPT: usize = 256;
+/// Pages kept at least: of 1 cm posts 49 lie around a rover and as many where it goes.
+const PAGES_KEPT: usize = 128;
+/// Pages kept for each viewer where there are many: those around it and where it goes, of 2 cm posts.
 const PAGES_OF_VIEWER: usize = 24;
 /// Tiles on a page's side.
 const PAGE_TILES: i64 = (TILE_POSTS / TILE_NODES) as i64;

@@ -68,6 +68,16 @@ pub enum NodeError {
         /// Why.
         error: std::io::Error,
     },
+    /// The system does not let a thread be one of real time.
+    #[error(
+        "priority {priority} of real time is refused: {error} (it takes root, CAP_SYS_NICE, or a limit `rtprio`: `ulimit -r`)"
+    )]
+    Realtime {
+        /// The priority that was asked for.
+        priority: u8,
+        /// Why.
+        error: String,
+    },
     /// A topic that simulated time is to wait for cannot be listened to as the scenario says.
     #[error("{scenario}: lockstep: topic {topic} {what}")]
     Lockstep {

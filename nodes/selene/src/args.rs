@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use selene_base::SimTime;
 use selene_coherence::RunId;
-use selene_simulation::ClockAuthority;
+use selene_simulation::{ClockAuthority, RealtimePriority};
 use selene_sky::Utc;
 
 use crate::overrides::Override;
@@ -226,6 +226,9 @@ pub(crate) struct PacingArgs {
     /// `ptp:DEVICE` (a network card's hardware clock, such as ptp:/dev/ptp0); behind the last two the run catches up
     #[arg(long, value_name = "CLOCK", default_value = "simulation", value_parser = link::clock_authority)]
     pub(crate) clock_authority: ClockAuthority,
+    /// Keep the pace in a thread of real time (SCHED_FIFO) of this priority, 1 to 99; needs root, CAP_SYS_NICE or a limit `rtprio`
+    #[arg(long, value_name = "N")]
+    pub(crate) realtime_priority: Option<RealtimePriority>,
     /// Expect cmd_vel as geometry_msgs/Twist instead of TwistStamped
     #[arg(long)]
     pub(crate) twist_unstamped: bool,

@@ -84,6 +84,9 @@ fn arguments_out_of_range_are_refused_with_what_is_allowed() {
     assert_refused(&run(&["run", "--clock-authority", "gps"]), &["--clock-authority", "ptp:/dev/ptp0"]);
     let other_clock = ["run", "--no-dds", "--pace", "fast", "--clock-authority", "wall"];
     assert_refused(&run(&other_clock), &["--clock-authority", "real time alone"]);
+    let endless = ["run", "--no-dds", "--pace", "fast", "--realtime-priority", "40"];
+    assert_refused(&run(&endless), &["--realtime-priority", "never wait"]);
+    assert_refused(&run(&["run", "--realtime-priority", "100"]), &["--realtime-priority", "from 1 to 99"]);
     let no_clock = ["run", "--no-dds", "--clock-authority", "ptp:/dev/null"];
     assert_refused(&run(&no_clock), &["--clock-authority", "/dev/null", "cannot be read"]);
     assert_refused(&run(&["run", "--no-dds", "--impair", "/tf:loss=1"]), &["--impair", "--no-dds", "there is none"]);

@@ -19,6 +19,7 @@ mod maps;
 mod node;
 mod pace;
 mod publishers;
+mod realtime;
 mod retell;
 mod rover_publishers;
 mod settings;
@@ -42,6 +43,7 @@ pub use histogram::Histogram;
 pub use holds::{HoldCounts, HoldReport};
 use node::Node;
 pub use pace::{Pace, PaceReport, Pacer, Tick, Timeline};
+pub use realtime::RealtimePriority;
 pub use retell::{RecordedRun, Retold, Told, retell};
 pub use settings::LiveSettings;
 pub use sharing::SharedRovers;
@@ -53,6 +55,8 @@ pub struct SimulationOptions {
     pub pace: Pace,
     /// By which clock.
     pub timeline: Timeline,
+    /// The priority of the thread that keeps the pace among those of real time; none is an ordinary thread.
+    pub realtime_priority: Option<RealtimePriority>,
     /// How long to run, simulated time; else until the end of the routes.
     pub duration: Option<SimTime>,
     /// Participants that the simulation waits for (lockstep); empty runs free.
@@ -125,6 +129,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Outcome, NodeError> {
     let mut node = Node::new(context, begin, options, stop)?;
+    options.realtime_priority.map_or(Ok(()), RealtimePriority::take)?;
     let ended = node.drive(options, stop);
     let ended = node.finish(ended);
     // However it ended; why it failed matters more than that its ground could not be saved.

@@ -12,7 +12,7 @@ use selene_ros::in_process::InProcess;
 use selene_ros::transport::{Publisher, TransportError, subscribe};
 use selene_ros::{Qos, geometry_msgs, rosgraph_msgs, std_msgs};
 use selene_sim::{AllowedFolders, AwaitedTopic, Model};
-use selene_simulation::{Begin, Outcome, Pace, Pacer, SimulationOptions, Tick, Timeline};
+use selene_simulation::{Begin, Outcome, Pace, Pacer, RealtimePriority, SimulationOptions, Tick, Timeline};
 
 use crate::BenchError;
 use crate::setting::Setting;
@@ -25,6 +25,15 @@ const SIMULATED: SimTime = SimTime::from_nanos(5_000_000_000);
 const PERIOD: SimTime = SimTime::from_nanos(10_000_000);
 const ROUNDS: usize = 5;
 const CMD_VEL: &str = "/cmd_vel";
+
+/// The same as [`tick_p999_s`] in a thread of real time.
+pub(crate) fn tick_realtime_p999_s() -> Result<f64, BenchError> {
+    let paced = thread::spawn(|| {
+        RealtimePriority::USUAL.take().map_err(BenchError::new)?;
+        tick_p999_s()
+    });
+    paced.join().unwrap_or_else(|_| Err(BenchError::new("the thread of real time panicked")))
+}
 
 /// The 99.9 % quantile of how far ticks of 10 ms are from their instants, s.
 pub(crate) fn tick_p999_s() -> Result<f64, BenchError> {

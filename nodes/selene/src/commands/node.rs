@@ -209,6 +209,7 @@ pub(crate) fn simulation_options(
     SimulationOptions {
         pace,
         timeline,
+        realtime_priority: pacing.realtime_priority,
         duration: pacing.duration,
         participants,
         twist_unstamped: pacing.twist_unstamped,
