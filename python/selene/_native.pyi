@@ -82,7 +82,10 @@ class World:
         """
 
     def step(self, seconds: float | None = None, *, heartbeats: int | None = None) -> float:
-        """Goes on by a whole number of heartbeats (one where nothing is given); simulated time then, s."""
+        """Goes on by a whole number of heartbeats (one where nothing is given); simulated time then, s.
+
+        Ctrl-C ends a long step between two heartbeats: `time` tells how far the world came, and it can go on.
+        """
 
     def drive(
         self, forward_m_s: float, turn_rad_s: float = 0.0, *, left_m_s: float = 0.0, rover: str | None = None

@@ -60,7 +60,7 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Goes on by the course's `control_s`; rovers without an action stand."""
+        """Goes on by the course's `control_s`. Each of `agents` needs an action; no others have any."""
         step = self._worlds.step(self._rows(actions))
         ends = step.get("ends", [None] * len(self.possible_agents))
         live = [(i, agent) for i, agent in enumerate(self.possible_agents) if agent in self.agents]
@@ -75,12 +75,14 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         return told
 
     def _rows(self, actions: dict[str, NDArray[np.float32]]) -> NDArray[np.float32]:
-        unknown = set(actions) - set(self.possible_agents)
-        if unknown:
-            raise ValueError(f"actions: {sorted(unknown)} are no rovers that learn: {self.possible_agents}")
+        if set(actions) != set(self.agents):
+            raise ValueError(f"actions: given for {sorted(actions)}; must be one for each of {sorted(self.agents)}")
+        # Rovers whose episode has ended stand.
         rows = np.zeros((len(self.possible_agents), self._worlds.action_width), np.float32)
         for i, agent in enumerate(self.possible_agents):
-            action = np.asarray(actions.get(agent, rows[i]), np.float32)
+            if agent not in actions:
+                continue
+            action = np.asarray(actions[agent], np.float32)
             if action.shape != rows[i].shape:
                 raise ValueError(f"action of {agent}: shape {action.shape} is not allowed: must be {rows[i].shape}")
             rows[i] = action

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -16,6 +17,9 @@ use selene_vehicle::{Ackermann, BodyTwist};
 use crate::arrays::{image, numbers, put_pose, put_twist, rows};
 use crate::observers::{Observers, Wanted};
 use crate::{fault, picture};
+
+/// How often a step asks Python whether there is a signal, such as Ctrl-C.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// A world that is stepped.
 #[pyclass(module = "selene")]
@@ -69,14 +73,22 @@ impl World {
         Ok(Self { file, data, model, print, world, observers: Mutex::new(observers) })
     }
 
-    /// Steps until `seconds` more have passed, or `heartbeats` have; one heartbeat where neither is given.
+    /// Steps until `seconds` more have passed, or `heartbeats` have; one heartbeat where neither is given. A signal
+    /// ends it after the heartbeat in which it came.
     #[pyo3(signature = (seconds=None, *, heartbeats=None))]
     fn step(&mut self, py: Python<'_>, seconds: Option<f64>, heartbeats: Option<u64>) -> PyResult<f64> {
         let count = self.heartbeats(seconds, heartbeats)?;
         let Self { world, observers, .. } = self;
         py.detach(|| {
-            let observers = whole(observers);
-            (0..count).try_for_each(|_| observers.heartbeat(world))
+            let (observers, mut asked) = (whole(observers), Instant::now());
+            (0..count).try_for_each(|_| {
+                observers.heartbeat(world)?;
+                if asked.elapsed() < SIGNALS_EVERY {
+                    return Ok(());
+                }
+                asked = Instant::now();
+                Python::attach(|py| py.check_signals())
+            })
         })?;
         Ok(self.world.time().secs_f64())
     }

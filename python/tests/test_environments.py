@@ -109,10 +109,15 @@ def test_episodes_begin_anew_as_gymnasium_s_own_do(changed, mode):
 
 
 def test_an_end_is_told(changed):
-    course = changed("learning/waypoint.yaml", "within_m: 0.4", "within_m: 50")
+    course = changed("learning/waypoint.yaml", "distance_m: [3, 6], within_m: 0.4", "distance_m: [1, 1], within_m: 0.9")
     env = gymnasium.make("Selene/Waypoint-v0", course=course)
-    env.reset(seed=1)
-    _, reward, terminated, truncated, info = env.step(np.zeros(2, np.float32))
+    row, _ = env.reset(seed=1)
+    for _ in range(200):
+        bearing = np.arctan2(row[1], row[0])
+        action = np.array([0.3 if abs(bearing) < 0.5 else 0.0, np.clip(2 * bearing, -1, 1)], np.float32)
+        row, reward, terminated, truncated, info = env.step(action)
+        if terminated or truncated:
+            break
     assert terminated and not truncated and info["end"] == "arrived" and reward > 9
 
 
@@ -173,11 +178,14 @@ def test_several_rovers_share_one_world():
     rows, _ = env.reset(seed=1)
     assert env.possible_agents == ["ex1_a", "ex1_b"] == list(rows)
     for _ in range(10):
-        rows, *_ = env.step({"ex1_a": np.array([0.5, 0.0], np.float32)})
+        rows, *_ = env.step({"ex1_a": np.array([0.5, 0.0], np.float32), "ex1_b": np.zeros(2, np.float32)})
     forward = env._worlds.observation_names.index("forward_m_s")
     assert rows["ex1_a"][forward] > 0.3 and abs(rows["ex1_b"][forward]) < 0.05
-    with pytest.raises(ValueError, match="no rovers that learn"):
-        env.step({"ex1_c": np.zeros(2, np.float32)})
+    before = env._worlds.state_hash()
+    for names in [["ex1_a"], [], ["ex1_a", "ex1_b", "ex1_c"]]:
+        with pytest.raises(ValueError, match="one for each of"):
+            env.step({name: np.zeros(2, np.float32) for name in names})
+    assert env._worlds.state_hash() == before
     with pytest.raises(ValueError, match="rovers learn"):
         gymnasium.make("Selene/Waypoint-v0", course="two_waypoints")
 

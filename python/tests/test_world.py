@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import threading
 
@@ -175,6 +176,19 @@ def test_other_threads_run_while_a_world_is_stepped(plain):
     done.set()
     other.join()
     assert ticks[0] > 5
+
+
+def test_a_signal_ends_a_long_step_and_the_world_goes_on(plain):
+    plain.reset()
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        plain.step(1e6)
+    timer.join()
+    stopped = plain.time
+    assert 0.0 < stopped < 1e6
+    plain.step(0.1)
+    assert plain.time == pytest.approx(stopped + 0.1)
 
 
 def resident_kb() -> int:

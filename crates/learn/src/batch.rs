@@ -424,6 +424,9 @@ mod tests {
     fn courses_that_cannot_be_are_refused_with_file_and_line() {
         for (name, from, to, parts) in [
             ("waypoint", "distance_m: [3, 6]", "distance_m: [6, 3]", ["line ", "[6, 3]"]),
+            ("waypoint", "distance_m: [3, 6]", "distance_m: [0.3, 6]", ["line ", "more than 0.4"]),
+            ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [1, 4]", ["[1, 4]", "more than 1.2"]),
+            ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [2, 14]", ["[2, 14]", "less than 10"]),
             ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "0.01"]),
             ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),

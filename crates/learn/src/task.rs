@@ -12,6 +12,8 @@ use serde::Deserialize;
 const COST_M_PER_S: f64 = 0.05;
 /// Steepest that a rover may lean, cosine: 60 degrees.
 const TIPPED_COS: f64 = 0.5;
+/// No goal is as far as this, m.
+const DISTANCE_MAX_M: f64 = 1000.0;
 /// Rays that look for rocks.
 pub(crate) const RAYS: usize = 16;
 
@@ -72,8 +74,8 @@ impl Validate for Task {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct WaypointSpec {
-    /// Least and greatest distance of the goal, m, to 1000: drawn with its bearing.
-    #[garde(custom(rising_distances))]
+    /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
+    #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub distance_m: [f64; 2],
     /// The goal is reached this near it, m.
     #[garde(custom(within(0.01, 100.0)))]
@@ -84,8 +86,8 @@ pub struct WaypointSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct ObstacleFieldSpec {
-    /// Least and greatest distance of the goal, m, to 1000: drawn with its bearing.
-    #[garde(custom(rising_distances))]
+    /// Least and greatest distance of the goal, m, beyond `within_m`, below 1000: drawn with its bearing.
+    #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub distance_m: [f64; 2],
     /// The goal is reached this near it, m.
     #[garde(custom(within(0.01, 100.0)))]
@@ -102,8 +104,8 @@ pub struct SlopeClimbSpec {
     /// The summit on the map, m.
     #[garde(custom(finite_array))]
     pub summit_m: [f64; 2],
-    /// Least and greatest distance of the start from it, m, to 1000: drawn with its bearing.
-    #[garde(custom(rising_distances))]
+    /// Least and greatest distance of the start from it, m, beyond `within_m`, below 1000: drawn with its bearing.
+    #[garde(custom(rising_between(self.within_m, DISTANCE_MAX_M)))]
     pub start_m: [f64; 2],
     /// The summit is reached this near it, m.
     #[garde(custom(within(0.01, 100.0)))]
@@ -126,8 +128,8 @@ pub struct FollowSpec {
     /// The distance to keep, m.
     #[garde(custom(within(0.5, 100.0)))]
     pub gap_m: f64,
-    /// Least and greatest distance at the start, m.
-    #[garde(custom(rising_distances))]
+    /// Least and greatest distance at the start, m: beyond `hit_m`, below `lost_m`.
+    #[garde(custom(rising_between(self.hit_m, self.lost_m)))]
     pub start_gap_m: [f64; 2],
     /// Nearer than this it has hit the one ahead, m.
     #[garde(custom(within(0.1, self.gap_m)))]
@@ -137,12 +139,16 @@ pub struct FollowSpec {
     pub lost_m: f64,
 }
 
-fn rising_distances(distances_m: &[f64; 2], (): &()) -> garde::Result {
-    let [low, high] = *distances_m;
-    if low > 0.0 && low <= high && high <= 1000.0 {
-        return Ok(());
+/// A garde check: an episode that began at one of these distances would not end at once.
+fn rising_between(above_m: f64, below_m: f64) -> impl FnOnce(&[f64; 2], &()) -> garde::Result {
+    move |distances_m, ()| {
+        let [low, high] = *distances_m;
+        if low > above_m && low <= high && high < below_m {
+            return Ok(());
+        }
+        let allowed = format!("must be in order, more than {above_m} and less than {below_m}");
+        Err(garde::Error::new(format!("value [{low}, {high}] is not allowed: {allowed}")))
     }
-    Err(garde::Error::new(format!("value [{low}, {high}] is not allowed: must be more than 0, in order, to 1000")))
 }
 
 /// How an episode ended.

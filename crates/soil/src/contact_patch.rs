@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 use nalgebra::Vector3;
 use selene_base::Wrench;
 
-use crate::surface::Surface;
+use crate::surface::{Nearby, Surface};
 use crate::wheel::{WheelMotion, WheelShape};
 
 /// Discs across the width.
@@ -26,6 +26,12 @@ const BLEND_M: f64 = 5e-5;
 const REACH_RAD: f64 = 0.8;
 /// A wheel whose axle is nearer the normal than this is tipped: sine of 30°.
 const TIPPED_SINE: f64 = 0.5;
+/// The outer discs are the end caps: a tipped wheel stands on their edge.
+const WIDEN: f64 = DISCS as f64 / (DISCS as f64 - 1.0);
+/// Radii over which the normal is smoothed, to each side.
+const NORMAL_REACH: f64 = 0.5;
+/// A point this many lengths ℓ higher than the deepest adds less to a disc than rounding does.
+const SHARELESS: f64 = -40.0;
 /// Points of a rim to each side at least and at most.
 const SIDE_POINTS_MIN: f64 = 4.0;
 const SIDE_POINTS_MAX: f64 = 24.0;
@@ -74,12 +80,11 @@ impl ContactPatch {
     pub(crate) fn find(surface: &Surface, wheel: &WheelShape, motion: &WheelMotion) -> Option<Self> {
         let centre_m = motion.world_from_wheel.translation.vector;
         let axle = motion.world_from_wheel.rotation * Vector3::y();
-        let normal = smooth_normal(surface, &centre_m, 0.5 * wheel.radius_m)?;
+        let surface = &surface.nearby([centre_m.x, centre_m.y], reach_m(wheel, &axle));
+        let normal = smooth_normal(surface, &centre_m, NORMAL_REACH * wheel.radius_m)?;
         let rim = Rim::new(&axle, &normal, wheel.radius_m, surface.spacing_m());
         let place = |i: usize| ((i as f64 + 0.5) / DISCS as f64 - 0.5) * wheel.width_m;
-        // The outer discs are the end caps: a tipped wheel stands on their edge.
-        let widen = DISCS as f64 / (DISCS as f64 - 1.0);
-        let discs = std::array::from_fn(|i| rim.disc(surface, centre_m + axle * (place(i) * widen)));
+        let discs = std::array::from_fn(|i| rim.disc(surface, centre_m + axle * (place(i) * WIDEN)));
         Some(Self { discs, normal })
     }
 
@@ -125,7 +130,14 @@ pub(crate) fn point_velocity(motion: &WheelMotion, axle: &Vector3<f64>, arm_m: &
     motion.linear_m_s + carrier.cross(arm_m)
 }
 
-fn smooth_normal(surface: &Surface, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
+/// How far along x and y the surface under an upright wheel is looked at, m.
+fn reach_m(wheel: &WheelShape, axle: &Vector3<f64>) -> [f64; 2] {
+    let (ahead_m, aside_m) = (REACH_RAD.sin() * wheel.radius_m, 0.5 * wheel.width_m);
+    let along = |ahead: f64, aside: f64| ahead.abs() * ahead_m + aside.abs() * aside_m;
+    [along(axle.y, axle.x), along(axle.x, axle.y)].map(|reach_m| reach_m.max(NORMAL_REACH * wheel.radius_m))
+}
+
+fn smooth_normal(surface: &Nearby, at: &Vector3<f64>, reach_m: f64) -> Option<Vector3<f64>> {
     let height_m = |dx: f64, dy: f64| surface.at(at.x + dx, at.y + dy).map(|place| place.height_m);
     let rise_x = height_m(reach_m, 0.0)? - height_m(-reach_m, 0.0)?;
     let rise_y = height_m(0.0, reach_m)? - height_m(0.0, -reach_m)?;
@@ -159,7 +171,7 @@ impl Rim {
         Self { points, count }
     }
 
-    fn disc(&self, surface: &Surface, centre_m: Vector3<f64>) -> Disc {
+    fn disc(&self, surface: &Nearby, centre_m: Vector3<f64>) -> Disc {
         let mut depths_m = [f64::NEG_INFINITY; POINTS_MAX];
         let mut ups = [Vector3::zeros(); POINTS_MAX];
         let mut deepest_m = f64::NEG_INFINITY;
@@ -175,7 +187,11 @@ impl Rim {
         }
         let (mut total, mut arm_m, mut up) = (0.0, Vector3::zeros(), Vector3::zeros());
         for (i, depth_m) in depths_m[..self.count].iter().enumerate() {
-            let share = ((depth_m - deepest_m) / BLEND_M).exp();
+            let lengths = (depth_m - deepest_m) / BLEND_M;
+            if lengths < SHARELESS {
+                continue;
+            }
+            let share = lengths.exp();
             total += share;
             arm_m += self.points[i] * share;
             up += ups[i] * share;

@@ -2,10 +2,16 @@
 //! the posts of the finest level, as rays see it. It is either the surface as it lies
 //! now, or the undisturbed one, on which laws that state a sinkage measure it: a second
 //! wheel in a rut does not sink by its depth again.
+//!
+//! A wheel asks for the same few posts over and over where they are as far apart as its
+//! rim's points: those about it are copied once ([`Nearby`]).
 
 use selene_terrain::{GroundPatch, Node};
 
 use crate::memory::MemoryPatch;
+
+/// Most posts that are copied for a wheel; where there are more about it, few of them are asked for.
+const NEARBY_MAX: usize = 100;
 
 /// A ground to stand on.
 #[derive(Clone, Copy)]
@@ -13,6 +19,17 @@ pub(crate) struct Surface<'a> {
     ground: &'a GroundPatch,
     /// Where given, heights before any wheel came.
     memory: Option<&'a MemoryPatch>,
+}
+
+/// A ground with some of its posts at hand.
+pub(crate) struct Nearby<'a> {
+    surface: Surface<'a>,
+    /// The post of least column and row at hand.
+    first: Node,
+    /// Posts at hand along x and y.
+    sides: [usize; 2],
+    /// Their heights, row by row, m; not a number off the detailed ground.
+    heights_m: [f64; NEARBY_MAX],
 }
 
 /// The surface at one place.
@@ -34,9 +51,38 @@ impl<'a> Surface<'a> {
         Self { ground, memory: Some(memory) }
     }
 
+    /// The same with the posts at hand that cells within `reach_m` of (x, y) have.
+    pub(crate) fn nearby(self, [x, y]: [f64; 2], reach_m: [f64; 2]) -> Nearby<'a> {
+        let mut nearby = Nearby { surface: self, first: Node::default(), sides: [0; 2], heights_m: [0.0; NEARBY_MAX] };
+        if ![x, y].into_iter().chain(reach_m).all(f64::is_finite) {
+            return nearby;
+        }
+        let first = self.ground.node_before(x - reach_m[0], y - reach_m[1]);
+        let last = self.ground.node_before(x + reach_m[0], y + reach_m[1]);
+        let posts = |first: i32, last: i32| usize::try_from(i64::from(last) - i64::from(first) + 2).unwrap_or_default();
+        let [columns, rows] = [posts(first.column, last.column), posts(first.row, last.row)];
+        if columns.saturating_mul(rows) > NEARBY_MAX {
+            return nearby;
+        }
+        (nearby.first, nearby.sides) = (first, [columns, rows]);
+        for (i, height_m) in nearby.heights_m[..columns * rows].iter_mut().enumerate() {
+            let [east, north] = [i % columns, i / columns].map(|steps| steps as i32);
+            *height_m = self.post_m(Node { column: first.column + east, row: first.row + north });
+        }
+        nearby
+    }
+
+    /// Height of a post, m; not a number off the detailed ground.
+    fn post_m(&self, node: Node) -> f64 {
+        let before = self.memory.and_then(|memory| memory.node(node));
+        before.map_or_else(|| self.ground.node_height_m(node), |node| f64::from(node.initial_m))
+    }
+}
+
+impl Nearby<'_> {
     /// Distance between posts, m.
     pub(crate) fn spacing_m(&self) -> f64 {
-        self.ground.spacing_m()
+        self.surface.ground.spacing_m()
     }
 
     /// Height and slope at (x, y); none off the detailed ground.
@@ -44,21 +90,30 @@ impl<'a> Surface<'a> {
         if !(x.is_finite() && y.is_finite()) {
             return None;
         }
-        let Node { column, row } = self.ground.node_before(x, y);
-        let post_m = |east: i32, north: i32| self.post_m(Node { column: column + east, row: row + north });
-        let [a, b, c, d] = [post_m(0, 0)?, post_m(1, 0)?, post_m(0, 1)?, post_m(1, 1)?];
-        let [first_x, first_y] = self.ground.node_xy_m(Node { column, row });
+        let node = self.surface.ground.node_before(x, y);
+        let [a, b, c, d] = self.cell_m(node);
+        let [first_x, first_y] = self.surface.ground.node_xy_m(node);
         let [u, v] = [x - first_x, y - first_y].map(|m| m / self.spacing_m());
         let (low, high) = (a + (b - a) * u, c + (d - c) * u);
         let rise_x = (b - a) * (1.0 - v) + (d - c) * v;
         let slope = [rise_x, high - low].map(|rise| rise / self.spacing_m());
-        Some(SurfacePoint { height_m: low + (high - low) * v, slope })
+        let height_m = low + (high - low) * v;
+        [a, b, c, d].iter().all(|post_m| post_m.is_finite()).then_some(SurfacePoint { height_m, slope })
     }
 
-    fn post_m(&self, node: Node) -> Option<f64> {
-        let before = self.memory.and_then(|memory| memory.node(node));
-        let height_m = before.map_or_else(|| self.ground.node_height_m(node), |node| f64::from(node.initial_m));
-        height_m.is_finite().then_some(height_m)
+    /// Posts of the cell that begins with a node: west to east, then north.
+    fn cell_m(&self, Node { column, row }: Node) -> [f64; 4] {
+        let [columns, rows] = self.sides;
+        let from_first = |at: i32, first: i32| usize::try_from(i64::from(at) - i64::from(first)).ok();
+        let east = from_first(column, self.first.column).filter(|east| east + 1 < columns);
+        let north = from_first(row, self.first.row).filter(|north| north + 1 < rows);
+        if let (Some(east), Some(north)) = (east, north) {
+            let at = north * columns + east;
+            return [at, at + 1, at + columns, at + columns + 1].map(|at| self.heights_m[at]);
+        }
+        let next = |at: i32| at.saturating_add(1);
+        [(column, row), (next(column), row), (column, next(row)), (next(column), next(row))]
+            .map(|(column, row)| self.surface.post_m(Node { column, row }))
     }
 }
 
@@ -66,7 +121,7 @@ impl<'a> Surface<'a> {
 mod tests {
     use super::Surface;
     use crate::MemoryPatch;
-    use selene_terrain::{GroundPatch, Node};
+    use selene_terrain::{GroundPatch, Level, Node};
 
     #[test]
     fn a_rut_is_there_now_and_was_not_before() {
@@ -75,9 +130,30 @@ mod tests {
         let node = Node { column: 20, row: 20 };
         memory.touch(node, 0.0).expect("on the patch").plastic_m = 0.05;
         ground.set_node_height(node, -0.05);
-        let now = Surface::now(&ground).at(0.02, 0.0).expect("on the site");
+        let at = |surface: Surface<'_>, x, y| surface.nearby([0.0, 0.0], [0.05; 2]).at(x, y);
+        let now = at(Surface::now(&ground), 0.02, 0.0).expect("on the site");
         assert!((now.height_m + 0.04).abs() < 1e-6 && (now.slope[0] - 0.5).abs() < 1e-6);
-        assert_eq!(Surface::undisturbed(&ground, &memory).at(0.02, 0.0).map(|place| place.height_m), Some(0.0));
-        assert!(Surface::now(&ground).at(2.5, 0.0).is_none() && Surface::now(&ground).at(f64::NAN, 0.0).is_none());
+        let before = at(Surface::undisturbed(&ground, &memory), 0.02, 0.0);
+        assert_eq!(before.map(|place| place.height_m), Some(0.0));
+        assert!(at(Surface::now(&ground), 2.5, 0.0).is_none() && at(Surface::now(&ground), f64::NAN, 0.0).is_none());
+    }
+
+    #[test]
+    fn posts_at_hand_are_those_of_the_ground() {
+        let level = Level::sample([-1.0, -1.0], 0.05, 41, |x, y| (7.0 * x).sin() * (5.0 * y).cos());
+        let ground = GroundPatch::of_level(level, Vec::new(), Vec::new());
+        let surface = Surface::now(&ground);
+        let none = surface.nearby([0.0, 0.0], [1e3; 2]);
+        assert_eq!(none.sides, [0; 2]);
+        // Within the window, beyond its border and beyond the ground's.
+        for [x, y] in [[0.0, 0.0], [0.3, -0.2], [0.9, 0.9], [-1.0, -1.0], [0.42, 0.11]] {
+            let window = surface.nearby([x, y], [0.1, 0.14]);
+            assert!(window.sides.iter().all(|posts| (4..=8).contains(posts)), "{:?}", window.sides);
+            for i in 0..400 {
+                let at = [x + 0.02 * f64::from(i % 20 - 10), y + 0.02 * f64::from(i / 20 - 10)];
+                let [near, far] = [&window, &none].map(|of| of.at(at[0], at[1]).map(|of| (of.height_m, of.slope)));
+                assert_eq!(near, far, "{at:?}");
+            }
+        }
     }
 }

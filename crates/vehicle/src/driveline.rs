@@ -19,7 +19,8 @@
 //! passes power on without loss.
 //!
 //! **Driver.** A proportional and integral law of the speed error moves one pedal: throttle ahead, brakes behind. The
-//! speed asked for is the mean of what the driven wheels are told; brakes act on all wheels.
+//! speed asked for is the mean of what the driven wheels are told; brakes act on all wheels
+//! that are not free.
 //!
 //! Shafts, turbine and gears have no inertia of their own and no backlash. There is no lock-up clutch, no low range and
 //! no lock of the transfer case.

@@ -224,6 +224,9 @@ impl<'a> Roles<'a> {
                 if !seen.insert(wheel) {
                     return Err(self.refusal(name, format!("\"{name}\" is on an axle already; once is enough")));
                 }
+                if !wheels[wheel].is_driven() {
+                    return Err(self.refusal(name, format!("\"{name}\" is free; an axle drives its wheels")));
+                }
             }
             axles.push(Axle { wheels: of, torque_share: *torque_share, torque_bias: *torque_bias });
         }

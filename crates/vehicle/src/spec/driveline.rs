@@ -30,7 +30,7 @@ pub struct DrivelineSpec {
     /// The driven axles. Their shares of the torque make one.
     #[garde(length(min = 1, max = 8), dive)]
     pub axles: Vec<AxleSpec>,
-    /// What the pedal brakes each wheel with at most, N m.
+    /// What the pedal brakes each wheel with at most, N m; not a free one.
     #[garde(custom(positive))]
     pub brake_torque_nm: f64,
     /// Pedal, of its whole way, for 1 m/s of speed error.
