@@ -290,6 +290,12 @@ impl GroundPatch {
         posts.iter().all(|height_m| height_m.is_finite()).then_some((posts, u, v))
     }
 
+    /// Whether there are fixed rocks on the patch or near it.
+    #[must_use]
+    pub fn has_rocks(&self) -> bool {
+        !self.around.rocks.is_empty()
+    }
+
     /// The fixed rocks on the patch whose bounding circles meet the circle of `radius_m` about (x, y), each once,
     /// in an order that depends on the place alone.
     pub fn rocks_near(&self, x: f64, y: f64, radius_m: f64) -> impl Iterator<Item = &Rock> {

@@ -6,7 +6,7 @@
 //! of its clearance.
 
 use nalgebra::{Point3, Vector3};
-use selene_base::Wrench;
+use selene_base::{Twist, Wrench};
 use selene_terrain::GroundPatch;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,12 @@ impl FloorPoints {
         Self { friction: friction.unwrap_or(FRICTION), ..points }
     }
 
+    /// Whether a body that moved on by a step is still too high to touch; else the ground is to be asked.
+    pub(crate) fn is_free(&self, memory: &mut FloorMemory, motion: &Twist, dt_s: f64) -> bool {
+        memory.free_m -= (motion.linear.norm() + motion.angular.norm() * self.reach_m) * dt_s;
+        memory.free_m > 0.0
+    }
+
     /// The ground's wrench on the body about its origin; none where it does not touch.
     pub(crate) fn push(
         &self,
@@ -70,10 +76,6 @@ impl FloorPoints {
         ground: &GroundPatch,
         dt_s: f64,
     ) -> Option<Wrench> {
-        memory.free_m -= (body.linear_m_s.norm() + body.angular_rad_s.norm() * self.reach_m) * dt_s;
-        if memory.free_m > 0.0 {
-            return None;
-        }
         memory.free_m = 0.5 * self.find(scratch, body, ground);
         let before = std::mem::take(&mut memory.grips);
         if scratch.touches.is_empty() {

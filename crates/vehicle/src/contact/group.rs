@@ -160,7 +160,9 @@ impl ContactGroup<'_, '_> {
         self.rocks.iter_mut().for_each(|rock| rock.held = false);
         let mut movers = std::mem::take(&mut scratch.movers);
         movers.clear();
-        movers.extend(self.rovers.iter().enumerate().flat_map(|(of, rover)| rover.movers(of)));
+        if self.has_bodies_to_meet() {
+            movers.extend(self.rovers.iter().enumerate().flat_map(|(of, rover)| rover.movers(of)));
+        }
         scratch.depths_m.clear();
         let ContactScratch { narrow, touching, depths_m, .. } = &mut *scratch;
         let mut search = Search { memory, narrow, touching, depths_m, dt_s };
@@ -177,12 +179,20 @@ impl ContactGroup<'_, '_> {
                     *floor = FloorMemory::default();
                     continue;
                 }
+                if rover.rover.link_motion(*link).is_none_or(|(_, motion)| points.is_free(floor, &motion, dt_s)) {
+                    continue;
+                }
                 let body = rover.rover.body_of_link(*link);
                 if let Some(wrench) = points.push(floor, &mut scratch.floor, &body, self.ground, dt_s) {
                     rover.forces.on_links.push((*link, wrench));
                 }
             }
         }
+    }
+
+    /// Whether there is anything that rovers may touch but the ground.
+    fn has_bodies_to_meet(&self) -> bool {
+        self.rovers.len() > 1 || !self.rocks.is_empty() || !self.obstacles.is_empty() || self.ground.has_rocks()
     }
 
     /// A wheel or a part of a rover against rocks and obstacles.

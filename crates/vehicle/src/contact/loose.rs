@@ -145,6 +145,9 @@ impl LooseRock {
 
     /// Adds what hard ground does to it, for soils whose laws know wheels alone.
     pub fn stand_on(&mut self, ground: &GroundPatch, dt_s: f64) {
+        if self.inertia.floor.is_free(&mut self.state.floor, &self.state.twist, dt_s) {
+            return;
+        }
         let (body, floor) = (self.body(), &self.inertia.floor);
         let pushed = floor.push(&mut self.state.floor, &mut FloorScratch::default(), &body, ground, dt_s);
         pushed.iter().for_each(|wrench| self.add(wrench));
