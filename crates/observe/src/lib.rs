@@ -50,7 +50,7 @@ pub use interval::Interval;
 pub use lidar::Lidars;
 pub use ranging::Ranging;
 pub use recall::{Recorder, recall_span};
-pub use scene::{TracedScene, mesh_of};
+pub use scene::{SceneGround, TracedScene, mesh_of};
 pub use sky_instruments::SkyInstruments;
 pub use sun_sight::sun_in_sight;
 pub use values::{

@@ -28,6 +28,7 @@ const FORESEEN: i32 = 6;
 /// Makes ready the next windows.
 #[derive(Debug, Default)]
 pub(crate) struct WindowPrefetch {
+    is_off: bool,
     maker: Option<Maker>,
     /// Asked of the maker, the one asked for last at the end.
     coming: Vec<ClipmapCentre>,
@@ -51,6 +52,11 @@ struct Request {
 }
 
 impl WindowPrefetch {
+    /// Has nothing made ahead, for many scenes in one process.
+    pub(crate) fn off() -> Self {
+        Self { is_off: true, ..Self::default() }
+    }
+
     /// Looks after a rover at `at_m` that moves at `velocity_m_s`, on windows about `from`.
     pub(crate) fn look_ahead(
         &mut self,
@@ -80,7 +86,7 @@ impl WindowPrefetch {
     fn ask(&mut self, terrain: &Arc<Terrain>, from: ClipmapCentre, steps: [i32; 2]) {
         let along = |times: i32| [0, 1].map(|axis| from[axis] + times * steps[axis]);
         let next = along(1);
-        if self.coming.contains(&next) || !terrain.plan().is_some_and(|plan| plan.has(next)) {
+        if self.is_off || self.coming.contains(&next) || !terrain.plan().is_some_and(|plan| plan.has(next)) {
             return;
         }
         if self.maker.is_none() {

@@ -58,7 +58,7 @@ pub struct DustReturn {
 }
 
 /// All clouds of a scene, and a tree over them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dust {
     puffs: Vec<Puff>,
     /// In the order of the tree's leaves, in the scene's frame.

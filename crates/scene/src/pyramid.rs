@@ -13,10 +13,11 @@ use selene_terrain::{Clipmap, Edit, Level, Node, TILE_NODES};
 use crate::record::{LevelRecord, MIPS_MAX};
 
 /// Posts and mips of all levels.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pyramid {
     pub(crate) levels: Vec<LevelRecord>,
-    pub(crate) heights: Vec<f32>,
+    /// Shared by copies until one of them is written.
+    pub(crate) heights: Arc<Vec<f32>>,
     /// For each tile of the finest level, the edit pass that last changed it.
     tile_versions: Vec<u64>,
     version: u64,
@@ -37,7 +38,7 @@ impl Pyramid {
         let levels = room_for(clipmap);
         let tiles = levels.first().map_or(0, tiles_on_side);
         let mut pyramid = Self {
-            heights: vec![0.0; levels.last().map_or(0, end_of)],
+            heights: Arc::new(vec![0.0; levels.last().map_or(0, end_of)]),
             levels,
             tile_versions: vec![0; tiles * tiles],
             version: 0,
@@ -61,7 +62,7 @@ impl Pyramid {
             record.origin = [0, 1].map(|axis| (level.origin_m[axis] - self.middle_m[axis]) as f32);
             let is_there = i > 0 && self.coarser.get(i - 1).is_some_and(|there| Arc::ptr_eq(there, level));
             if !is_there {
-                fill(record, level, &mut self.heights);
+                fill(record, level, Arc::make_mut(&mut self.heights));
             }
         }
         self.coarser = clipmap.shared_levels().iter().skip(1).cloned().collect();
@@ -99,7 +100,7 @@ impl Pyramid {
         let node = edit.at();
         let column = along(node.column, self.first_node.column)?;
         let row = along(node.row, self.first_node.row)?;
-        self.heights[level.heights as usize + row * posts + column] = edit.height_m;
+        Arc::make_mut(&mut self.heights)[level.heights as usize + row * posts + column] = edit.height_m;
         let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
         self.tile_versions[tile] = self.version;
         Some([column, row])
@@ -118,7 +119,7 @@ impl Pyramid {
             if x >= side || y >= side {
                 continue;
             }
-            let (below, mips) = self.heights.split_at_mut(first);
+            let (below, mips) = Arc::make_mut(&mut self.heights).split_at_mut(first);
             let highest = highest_of(&level, below, mip, x, y);
             if mips[y * side + x] != highest {
                 mips[y * side + x] = highest;

@@ -117,10 +117,20 @@ pub struct Versions {
     pub instances: u64,
 }
 
-/// What light can meet.
-#[derive(Debug)]
+/// A scene's alone: a copy of a scene is another one to tracers.
+#[derive(Debug, Default)]
+struct Token(Arc<()>);
+
+impl Clone for Token {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// What light can meet. Copies share heights until one of them is changed.
+#[derive(Clone, Debug)]
 pub struct Scene {
-    token: Arc<()>,
+    token: Token,
     pyramid: Pyramid,
     meshes: Vec<MeshEntry>,
     mesh_nodes: Vec<NodeRecord>,
@@ -170,7 +180,7 @@ impl Scene {
     pub fn new(clipmap: &Clipmap, sun: Sun) -> Self {
         let materials = [Material::Hapke(HapkeParams::REGOLITH), Material::Hapke(HapkeParams::ROCK)];
         let mut scene = Self {
-            token: Arc::new(()),
+            token: Token::default(),
             pyramid: Pyramid::new(clipmap),
             meshes: Vec::new(),
             mesh_nodes: Vec::new(),
@@ -211,7 +221,7 @@ impl Scene {
     /// Takes over a clipmap whose windows went to another place: its levels and its
     /// rocks, which have the same shapes. Movables stay. To tracers it is another scene.
     pub fn set_ground(&mut self, clipmap: &Clipmap) {
-        self.token = Arc::new(());
+        self.token = Token::default();
         self.pyramid.go_to(clipmap);
         let movables = self.take_after(self.still_count);
         self.take_after(0);
@@ -621,7 +631,7 @@ impl Scene {
     /// A token that is this scene's alone, for tracers that keep copies.
     #[must_use]
     pub fn token(&self) -> &Arc<()> {
-        &self.token
+        &self.token.0
     }
 
     /// Ranges of `Records::heights` that hold all that changed after heights version

@@ -14,12 +14,12 @@ use crate::ObserveError;
 use crate::camera::develop::Developed;
 use crate::camera::longest_after;
 use crate::camera::trace::{Eye, TracedFrame};
-use crate::device::{Devices, Tracers};
+use crate::device::{Device, Devices, Tracers};
 use crate::history::History;
 use crate::interval::Interval;
 use crate::outbox::Outbox;
 use crate::recall::rover_span;
-use crate::scene::TracedScene;
+use crate::scene::{SceneGround, TracedScene};
 use crate::values::{CameraSample, SensorId};
 
 /// The cameras of one rover.
@@ -81,6 +81,33 @@ impl RoverCameras {
         devices: &Devices,
         own: &OwnStages,
     ) -> Result<Self, ObserveError> {
+        let scene = TracedScene::new(model, rover, snapshot, ruts)?;
+        Self::in_scene(scene, model, rover, snapshot, devices, own)
+    }
+
+    /// The cameras of a rover that a snapshot has, on a ground of the model's terrain, for many such in one process:
+    /// traced on the CPU, see [`TracedScene::on`].
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn on(
+        ground: SceneGround,
+        model: &Arc<Model>,
+        rover: EntityId,
+        snapshot: &Arc<Snapshot>,
+    ) -> Result<Self, ObserveError> {
+        let scene = TracedScene::on(ground, model, rover, snapshot)?;
+        Self::in_scene(scene, model, rover, snapshot, &Device::cpu().into(), &OwnStages::default())
+    }
+
+    fn in_scene(
+        scene: TracedScene,
+        model: &Arc<Model>,
+        rover: EntityId,
+        snapshot: &Arc<Snapshot>,
+        devices: &Devices,
+        own: &OwnStages,
+    ) -> Result<Self, ObserveError> {
         let setup = model.rovers().get(&rover).map(|kind| kind.setup().clone());
         let setup = setup.ok_or_else(|| ObserveError::of(&format!("rover {rover}"), &"is not there"))?;
         let span = rover_span(&setup, model.scenario().heartbeat);
@@ -94,7 +121,6 @@ impl RoverCameras {
         if snapshot.rover(rover).is_some() {
             history.push(Arc::clone(snapshot));
         }
-        let scene = TracedScene::new(model, rover, snapshot, ruts)?;
         Ok(Self { eye: Eye::new(rover, history, scene, tracers), cameras })
     }
 

@@ -23,6 +23,27 @@ use crate::prefetch::WindowPrefetch;
 use bodies::Bodies;
 pub use bodies::mesh_of;
 
+/// Ground that nobody stands on: many scenes of one ground share its heights, see [`TracedScene::on`].
+#[derive(Clone, Debug)]
+pub struct SceneGround {
+    clipmap: Clipmap,
+    scene: Scene,
+}
+
+impl SceneGround {
+    /// The ground about `centre` to which `ruts` was done, under the scenario's sky as it begins.
+    ///
+    /// # Errors
+    /// When the scenario's kernels do not cover its start.
+    pub fn new(model: &Model, centre: ClipmapCentre, ruts: &Ruts) -> Result<Self, ObserveError> {
+        let mut clipmap = Clipmap::at(model.terrain(), centre);
+        clipmap.take_ruts(ruts);
+        let sky = model.scenario().sky.at(model.scenario().utc)?;
+        let scene = Scene::new(&clipmap, lights::sun(&sky));
+        Ok(Self { clipmap, scene })
+    }
+}
+
 /// A scene around one rover.
 #[derive(Debug)]
 pub struct TracedScene {
@@ -41,19 +62,33 @@ impl TracedScene {
     /// When shapes do not fit into a scene, or the scenario's kernels do not cover the instant.
     pub fn new(model: &Arc<Model>, viewer: EntityId, snapshot: &Snapshot, ruts: &Ruts) -> Result<Self, ObserveError> {
         let centre = snapshot.rover(viewer).map_or([0, 0], |rover| rover.clipmap_centre);
-        let mut clipmap = Clipmap::at(model.terrain(), centre);
-        clipmap.take_ruts(ruts);
-        let sky = model.scenario().sky.at(model.scenario().utc.after(snapshot.time + snapshot.sky_offset))?;
-        let mut scene = Scene::new(&clipmap, lights::sun(&sky));
-        scene.set_surface(&model.scenario().site);
+        let scene = Self::on(SceneGround::new(model, centre, ruts)?, model, viewer, snapshot)?;
+        Ok(Self { prefetch: WindowPrefetch::default(), ..scene })
+    }
+
+    /// The scene around the rover `viewer` as a snapshot tells it, on a ground of the model's terrain. It has no
+    /// threads of its own: windows of ground are made when the rover comes to them.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn on(
+        ground: SceneGround,
+        model: &Arc<Model>,
+        viewer: EntityId,
+        snapshot: &Snapshot,
+    ) -> Result<Self, ObserveError> {
         let mut traced = Self {
             model: Arc::clone(model),
             viewer,
-            clipmap,
-            scene,
+            clipmap: ground.clipmap,
+            scene: ground.scene,
             bodies: Bodies::default(),
-            prefetch: WindowPrefetch::default(),
+            prefetch: WindowPrefetch::off(),
         };
+        traced.scene.set_surface(&model.scenario().site);
+        if let Some(rover) = snapshot.rover(viewer) {
+            traced.enter(rover.clipmap_centre);
+        }
         traced.bodies.become_those_of(&mut traced.scene, model, snapshot)?;
         traced.turn_sky(snapshot.time + snapshot.sky_offset)?;
         Ok(traced)
@@ -91,14 +126,18 @@ impl TracedScene {
 
     /// Goes with the windows around the rover, and has the next ones made.
     fn follow(&mut self, centre: ClipmapCentre, at_m: Vector2<f64>, velocity_m_s: Vector2<f64>) {
-        let terrain = self.model.terrain();
+        self.enter(centre);
+        self.prefetch.look_ahead(self.model.terrain(), centre, at_m, velocity_m_s);
+    }
+
+    /// Goes to the windows about a centre.
+    fn enter(&mut self, centre: ClipmapCentre) {
         if centre != self.clipmap.centre()
-            && let Some(windows) = self.prefetch.windows(terrain, centre)
+            && let Some(windows) = self.prefetch.windows(self.model.terrain(), centre)
         {
             self.clipmap.enter(windows);
             self.scene.set_ground(&self.clipmap);
         }
-        self.prefetch.look_ahead(terrain, centre, at_m, velocity_m_s);
     }
 
     /// Moves all that moves to where it is at `time`, which the history covers.
