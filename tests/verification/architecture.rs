@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("sensors", &["base", "dem", "sky", "scene"]),
     ("sim", &["base", "sky", "terrain", "crm", "soil", "vehicle", "sensors"]),
     ("observe", &["base", "dem", "sky", "terrain", "vehicle", "scene", "sensors", "sim"]),
-    ("learn", &["base", "terrain", "soil", "vehicle", "sim"]),
+    ("learn", &["base", "terrain", "soil", "vehicle", "sensors", "sim", "observe"]),
     ("ros", &["base"]),
 ];
 /// Packages that only the command line and tests may name: what they are of use for is done by hand.

@@ -11,7 +11,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::course::Course;
-use crate::environment::Environment;
+use crate::environment::{Environment, Observed};
 use crate::task::End;
 use crate::{ACTION_WIDTH, LearnError};
 
@@ -39,8 +39,8 @@ pub struct Batch {
 #[derive(Debug)]
 struct Place {
     environment: Environment,
-    /// What it observed last, a row for each learner.
-    observations: Vec<f32>,
+    /// What it observed last.
+    observed: Observed,
     /// Whether its episode has ended.
     ended: bool,
 }
@@ -50,6 +50,8 @@ struct Place {
 pub struct Step {
     /// What is observed, row by row.
     pub observations: Vec<f32>,
+    /// Images, one after the other; none where the course has no camera.
+    pub images: Vec<u8>,
     /// The reward of each learner.
     pub rewards: Vec<f64>,
     /// Whether its episode ended by the task.
@@ -59,7 +61,7 @@ pub struct Step {
     /// How it ended, where it did by the task.
     pub ends: Vec<Option<End>>,
     /// What was observed last in environments that began anew in this same step, with their numbers.
-    pub last_observations: Vec<(usize, Vec<f32>)>,
+    pub last_observed: Vec<(usize, Observed)>,
 }
 
 /// The same of one environment.
@@ -67,7 +69,7 @@ struct Part {
     rewards: Vec<f64>,
     ends: Vec<Option<End>>,
     truncated: bool,
-    last_observations: Option<Vec<f32>>,
+    last_observed: Option<Observed>,
 }
 
 impl Batch {
@@ -85,7 +87,7 @@ impl Batch {
     ) -> Result<Self, LearnError> {
         let pool = threads.map(|count| ThreadPoolBuilder::new().num_threads(count).build()).transpose()?;
         course.model().terrain().expect_viewers(count.saturating_mul(course.learners().len()));
-        let place = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).map(Place::new);
+        let place = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).and_then(Place::new);
         let places = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(place).collect::<Vec<_>>());
         let places = places.into_iter().collect::<Result<_, _>>()?;
         Ok(Self { course, autoreset, pool, places })
@@ -120,8 +122,8 @@ impl Batch {
         let Self { places, pool, .. } = self;
         let reset = |((place, seed), chosen): ((&mut Place, &Option<u64>), &bool)| match (chosen, seed) {
             (false, _) => Ok(()),
-            (true, Some(seed)) => place.environment.reseed(*seed).map(|()| place.begin()),
-            (true, None) => place.environment.next_episode().map(|()| place.begin()),
+            (true, Some(seed)) => place.environment.reseed(*seed).and_then(|()| place.begin()),
+            (true, None) => place.environment.next_episode().and_then(|()| place.begin()),
         };
         let all = || places.par_iter_mut().zip(seeds).zip(chosen).map(reset).collect::<Vec<_>>();
         on(pool.as_ref(), all).into_iter().collect()
@@ -130,7 +132,16 @@ impl Batch {
     /// What is observed now, row by row.
     #[must_use]
     pub fn observations(&self) -> Vec<f32> {
-        self.places.iter().flat_map(|place| &place.observations).copied().collect()
+        self.places.iter().flat_map(|place| &place.observed.values).copied().collect()
+    }
+
+    /// Images that are observed now, one after the other, of `Course::image_shape`.
+    #[must_use]
+    pub fn images(&self) -> Vec<u8> {
+        let bytes = self.places.iter().map(|place| place.observed.images.len()).sum();
+        let mut all = Vec::with_capacity(bytes);
+        self.places.iter().for_each(|place| all.extend_from_slice(&place.observed.images));
+        all
     }
 
     /// Takes an action for each learner of each environment and goes on by the course's `control_s`.
@@ -155,13 +166,13 @@ impl Batch {
     }
 
     fn joined(&self, parts: Vec<Part>) -> Step {
-        let mut step = Step { observations: self.observations(), ..Step::default() };
+        let mut step = Step { observations: self.observations(), images: self.images(), ..Step::default() };
         for (index, part) in parts.into_iter().enumerate() {
             step.rewards.extend(part.rewards);
             step.terminated.extend(part.ends.iter().map(Option::is_some));
             step.truncated.extend(part.ends.iter().map(|end| part.truncated && end.is_none()));
             step.ends.extend(part.ends);
-            step.last_observations.extend(part.last_observations.map(|last| (index, last)));
+            step.last_observed.extend(part.last_observed.map(|last| (index, last)));
         }
         step
     }
@@ -176,36 +187,37 @@ impl Batch {
 }
 
 impl Place {
-    fn new(environment: Environment) -> Self {
-        let mut place = Self { environment, observations: Vec::new(), ended: false };
-        place.begin();
-        place
+    fn new(environment: Environment) -> Result<Self, LearnError> {
+        let mut place = Self { environment, observed: Observed::default(), ended: false };
+        place.begin()?;
+        Ok(place)
     }
 
-    fn begin(&mut self) {
-        (self.observations, self.ended) = (self.environment.observe(), false);
+    fn begin(&mut self) -> Result<(), LearnError> {
+        (self.observed, self.ended) = (self.environment.observe()?, false);
+        Ok(())
     }
 
     fn step(&mut self, actions: &[f32], autoreset: Autoreset) -> Result<Part, LearnError> {
         if self.ended {
             self.environment.next_episode()?;
-            self.begin();
+            self.begin()?;
             let count = actions.len() / ACTION_WIDTH;
             let (rewards, ends) = (vec![0.0; count], vec![None; count]);
-            return Ok(Part { rewards, ends, truncated: false, last_observations: None });
+            return Ok(Part { rewards, ends, truncated: false, last_observed: None });
         }
         let rewards = self.environment.step(actions)?;
         let ends: Vec<_> = self.environment.ends().collect();
         let truncated = self.environment.is_out_of_time();
-        self.observations = self.environment.observe();
+        self.observed = self.environment.observe()?;
         self.ended = truncated || ends.iter().all(Option::is_some);
-        let mut last_observations = None;
+        let mut last_observed = None;
         if self.ended && autoreset == Autoreset::SameStep {
-            last_observations = Some(std::mem::take(&mut self.observations));
+            last_observed = Some(std::mem::take(&mut self.observed));
             self.environment.next_episode()?;
-            self.begin();
+            self.begin()?;
         }
-        Ok(Part { rewards, ends, truncated, last_observations })
+        Ok(Part { rewards, ends, truncated, last_observed })
     }
 }
 
@@ -234,7 +246,7 @@ fn check_actions(actions: &[f32]) -> Result<(), LearnError> {
 #[cfg(test)]
 mod tests {
     use super::{Autoreset, Batch, Step};
-    use crate::{Course, End, LearnError};
+    use crate::{Course, End, ImageShape, LearnError, Observed};
     use selene_sim::LoadOptions;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -331,7 +343,7 @@ mod tests {
 
         let mut same = batch(&short, 1, Autoreset::SameStep, 1);
         let both = end(&mut same);
-        assert_eq!(both.last_observations, [(0, last.observations)]);
+        assert_eq!(both.last_observed, [(0, Observed { values: last.observations, images: Vec::new() })]);
         assert_eq!(both.observations, anew.observations);
 
         let mut disabled = batch(&short, 1, Autoreset::Disabled, 1);
@@ -374,6 +386,52 @@ mod tests {
         assert!(clear.iter().any(|clear_m| *clear_m < 5.0) && clear.iter().all(|clear_m| *clear_m <= 6.1));
         assert_eq!(clear.len(), 8 * 16);
         assert!(batch.step(&[0.0; 16]).is_ok());
+    }
+
+    /// The same way in steps of 5 ms and heartbeats of 50 ms as in those of the scenario.
+    #[test]
+    fn long_steps_and_heartbeats_drive_as_short_ones_do() {
+        const TOLERANCE_M: f64 = 0.05;
+        let plain = changed("waypoint", "step_s: 0.005\nheartbeat_s: 0.05", "step_s: 0.001\nheartbeat_s: 0.01");
+        let places = [plain.expect("good"), Course::load(&file("waypoint"), &LoadOptions::default()).expect("good")];
+        let places = places.map(|course| {
+            let mut batch = batch(&Arc::new(course), 4, Autoreset::NextStep, 2);
+            // Straight on, in bends both ways, and on the spot.
+            let actions = [0.8, 0.0, 0.6, 0.4, 0.5, -0.3, 0.0, 0.5];
+            (0..100).for_each(|_| drop(batch.step(&actions).expect("goes on")));
+            let at = |i: usize| {
+                batch.environment(i).expect("there").state().rovers.values().next().expect("one").body.world_from_base
+            };
+            (0..4).map(at).collect::<Vec<_>>()
+        });
+        for (short, long) in places[0].iter().zip(&places[1]) {
+            let apart_m = (short.translation.vector - long.translation.vector).norm();
+            let turned_rad = short.rotation.angle_to(&long.rotation);
+            println!("{apart_m} m, {turned_rad} rad");
+            assert!(apart_m < TOLERANCE_M && turned_rad < TOLERANCE_M, "{apart_m} m, {turned_rad} rad");
+        }
+    }
+
+    #[test]
+    fn images_are_of_what_is_there_and_do_not_depend_on_others() {
+        let course = course("waypoint_seen");
+        let shape = course.image_shape().expect("a camera");
+        assert_eq!(shape, ImageShape { height: 45, width: 80, channels: 1 });
+        let mut many = batch(&course, 3, Autoreset::NextStep, 2);
+        let mut alone = Batch::new(Arc::clone(&course), 1, 9, Autoreset::NextStep, None).expect("begins");
+        let rows = actions(3);
+        let first = many.images();
+        assert_eq!(first.len(), 3 * shape.bytes());
+        for _ in 0..4 {
+            let (step, last) = (many.step(&rows).expect("goes on"), alone.step(&rows[4..]).expect("goes on"));
+            assert!(step.images[2 * shape.bytes()..] == last.images);
+            assert!(step.images != first);
+        }
+        let image = &first[..shape.bytes()];
+        let (least, greatest) = (image.iter().min().expect("pixels"), image.iter().max().expect("pixels"));
+        assert!(greatest - least > 20, "{least} to {greatest}");
+        // Others start at other headings.
+        assert!(image != &first[shape.bytes()..2 * shape.bytes()]);
     }
 
     #[test]
@@ -427,7 +485,11 @@ mod tests {
             ("waypoint", "distance_m: [3, 6]", "distance_m: [0.3, 6]", ["line ", "more than 0.4"]),
             ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [1, 4]", ["[1, 4]", "more than 1.2"]),
             ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [2, 14]", ["[2, 14]", "less than 10"]),
-            ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "0.01"]),
+            ("waypoint_seen", "camera: forward", "camera: backward", ["no camera 'backward'", "forward"]),
+            ("waypoint_seen", "camera: forward", "camera: ex1_camera", ["bayer_rggb16", "mono8 or rgb8"]),
+            ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "of 0.05 s"]),
+            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.049", ["heartbeat_s: value 0.049", "steps of 0.005 s"]),
+            ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.5", ["heartbeat_s: value 0.5", "for rovers of"]),
             ("waypoint", "  waypoint:", "  way:", ["line ", "way"]),
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),
             ("obstacle_field", "soil/rigid.yaml", "soil/granite.yaml", ["granite.yaml", "cannot be read"]),

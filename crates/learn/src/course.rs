@@ -17,7 +17,11 @@ use crate::LearnError;
 use crate::draws::Draws;
 use crate::field;
 use crate::randomise::RandomiseSpec;
+use crate::sight::{ImageShape, Sight};
 use crate::task::{FollowSpec, SlopeClimbSpec, Task};
+
+/// How far a rover may drive within a heartbeat, m: a group has ground for 0.25 m.
+const WAY_MAX_M: f64 = 0.2;
 
 /// A course's file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
@@ -29,15 +33,28 @@ pub struct CourseSpec {
     /// The scenario's file, relative to this one.
     #[garde(skip)]
     pub scenario: PathBuf,
-    /// Time between two actions, s, 0.001 to 0.5: a whole number of the scenario's heartbeats. Commands hold for 0.5 s.
+    /// Time between two actions, s, 0.001 to 0.5: a whole number of heartbeats. Commands hold for 0.5 s.
     #[garde(custom(within(0.001, 0.5)))]
     pub control_s: f64,
+    /// Physics step, s, in place of the scenario's.
+    #[garde(inner(custom(within(0.000_05, 0.01))))]
+    #[serde(default)]
+    pub step_s: Option<f64>,
+    /// Time between two snapshots, s, in place of the scenario's: a whole number of steps. Between two of them wheels
+    /// keep their targets. Nobody is told a clock here, so that it may be longer than a scenario's.
+    #[garde(inner(custom(within(0.000_05, 0.5))))]
+    #[serde(default)]
+    pub heartbeat_s: Option<f64>,
     /// How long an episode lasts at most, s, 0.01 to 86400.
     #[garde(custom(within(0.01, 86_400.0)))]
     pub episode_s: f64,
     /// What is to be done.
     #[garde(dive)]
     pub task: Task,
+    /// A camera of each rover that learns, by its name, whose image is observed too: grey or coloured, of 8 bits.
+    #[garde(skip)]
+    #[serde(default)]
+    pub camera: Option<String>,
     /// What is drawn anew for each episode.
     #[garde(dive)]
     #[serde(default)]
@@ -51,6 +68,7 @@ pub struct Course {
     model: Arc<Model>,
     learners: Vec<EntityId>,
     soils: Vec<SoilSpec>,
+    sight: Option<Sight>,
     heartbeats: u32,
     steps_max: u64,
 }
@@ -75,11 +93,12 @@ impl Course {
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, LearnError> {
         let spec: CourseSpec = input::load_yaml(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let scenario = Scenario::load(&folder.join(&spec.scenario), options)?;
+        let mut scenario = Scenario::load(&folder.join(&spec.scenario), options)?;
+        spec.set_beat(&mut scenario, path)?;
         let heartbeats = heartbeats(&spec, &scenario, path)?;
         spec.refuse_unfit(&scenario, path)?;
         let soils = spec.randomise.load_soils(folder)?;
-        let model = Model::new(Arc::new(scenario))?;
+        let model = Arc::new(Model::new(Arc::new(scenario))?);
         let learns = |id: &EntityId| model.rovers().get(id).is_some_and(|kind| kind.setup().route.is_none());
         let learners: Vec<_> = model.rovers().keys().copied().filter(learns).collect();
         if learners.is_empty() {
@@ -89,7 +108,8 @@ impl Course {
         let [episode, control] = [spec.episode_s, spec.control_s].map(SimTime::from_secs_f64);
         let begun = u64::from(episode % control > SimTime::ZERO);
         let steps_max = (episode / control) as u64 + begun;
-        Ok(Self { spec, model: Arc::new(model), learners, soils, heartbeats, steps_max })
+        let sight = spec.camera.as_ref().map(|camera| Sight::new(camera, &model, &learners, path)).transpose()?;
+        Ok(Self { spec, model, learners, soils, sight, heartbeats, steps_max })
     }
 
     /// Its file.
@@ -108,6 +128,16 @@ impl Course {
     #[must_use]
     pub fn learners(&self) -> &[EntityId] {
         &self.learners
+    }
+
+    /// The size of the images that are observed; none where no camera is.
+    #[must_use]
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        self.sight.as_ref().map(Sight::shape)
+    }
+
+    pub(crate) fn sight(&self) -> Option<&Sight> {
+        self.sight.as_ref()
     }
 
     /// Names of the rovers that learn.
@@ -220,6 +250,26 @@ impl Course {
 }
 
 impl CourseSpec {
+    /// Gives a scenario the step and the heartbeat of the course.
+    fn set_beat(&self, scenario: &mut Scenario, path: &Path) -> Result<(), InputError> {
+        scenario.step = self.step_s.map_or(scenario.step, SimTime::from_secs_f64);
+        scenario.heartbeat = self.heartbeat_s.map_or(scenario.heartbeat, SimTime::from_secs_f64);
+        let [step_s, heartbeat_s] = [scenario.step, scenario.heartbeat].map(|of| of.secs_f64());
+        let refused = |what: &str| {
+            let what = format!("heartbeat_s: value {heartbeat_s} is not allowed: must be {what}");
+            Err(InputError::content(path, what))
+        };
+        if scenario.heartbeat < scenario.step || scenario.heartbeat % scenario.step != SimTime::ZERO {
+            return refused(&format!("a whole number of steps of {step_s} s"));
+        }
+        let speeds_m_s = scenario.rovers.iter().map(|rover| rover.model.spec().limits.speed_m_s);
+        let fastest_m_s = speeds_m_s.fold(0.0, f64::max);
+        if self.heartbeat_s.is_some() && fastest_m_s * heartbeat_s > WAY_MAX_M {
+            return refused(&format!("at most {} s, for rovers of {fastest_m_s} m/s", WAY_MAX_M / fastest_m_s));
+        }
+        Ok(())
+    }
+
     /// Refuses a task that the scenario cannot have.
     fn refuse_unfit(&self, scenario: &Scenario, path: &Path) -> Result<(), InputError> {
         match &self.task {
@@ -248,7 +298,7 @@ fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32
         return Ok((control / heartbeat) as u32);
     }
     let what = format!(
-        "control_s: value {} is not allowed: must be a whole number of the scenario's heartbeats of {} s",
+        "control_s: value {} is not allowed: must be a whole number of heartbeats of {} s",
         spec.control_s,
         heartbeat.secs_f64()
     );

@@ -1,14 +1,15 @@
 //! One world to learn in: episode after episode on a course.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use selene_base::random::Stream;
+use selene_base::random::{RngExt, Stream};
 use selene_sim::{Inputs, Model, Scratch, Snapshot, State, WorldError};
 
 use crate::agent::{Agent, Noise, rocks_of};
 use crate::course::Course;
 use crate::draws::Draws;
+use crate::sight::{Eyes, Sight};
 use crate::task::{End, Quantity};
 use crate::{ACTION_WIDTH, LearnError};
 
@@ -21,14 +22,25 @@ pub struct Environment {
     model: Arc<Model>,
     state: State,
     scratch: Scratch,
-    now: Snapshot,
+    now: Arc<Snapshot>,
+    /// Where the course has a camera. Tracers may leave their thread and not be in two at once.
+    eyes: Option<Mutex<Eyes>>,
     agents: Vec<Agent>,
     noise: Noise,
     noise_stream: Stream,
     /// What was observed last, the oldest first: as much as it is late, and the row of now.
-    observed_lately: VecDeque<Vec<f32>>,
+    observed_lately: VecDeque<Observed>,
     delay_steps: usize,
     steps: u64,
+}
+
+/// What the learners of an environment observe, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// Numbers, in the order of `Task::observation_names`.
+    pub values: Vec<f32>,
+    /// Images, where the course has a camera, of `Course::image_shape`.
+    pub images: Vec<u8>,
 }
 
 impl Environment {
@@ -44,7 +56,8 @@ impl Environment {
             model: Arc::clone(course.model()),
             state: begin(course.model(), draws)?.0,
             scratch: Scratch::without_prefetch(),
-            now: Snapshot::default(),
+            now: Arc::default(),
+            eyes: None,
             agents: Vec::new(),
             noise: Noise::default(),
             noise_stream: draws.stream("noise"),
@@ -82,16 +95,23 @@ impl Environment {
         state.sky_offset = self.course.sun_later(draws).unwrap_or(state.sky_offset);
         self.scratch = Scratch::without_prefetch();
         let first = model.first_snapshot(&mut state, &mut self.scratch, edits);
-        self.now = first.map_err(|source| world_error(draws, source))?;
+        self.now = Arc::new(first.map_err(|source| world_error(draws, source))?);
         let learners = self.course.learners().iter().zip(&places);
         self.agents = learners.map(|(id, (_, goal))| Agent::new(*id, *goal, &model, &self.now)).collect();
         (self.model, self.state, self.steps) = (Arc::new(model), state, 0);
+        self.eyes = self.open_eyes()?.map(Mutex::new);
         self.noise = self.draw_noise();
         self.noise_stream = draws.stream("noise");
         let delay_s = draws.number("delay_s", self.course.spec().randomise.delay_s.as_ref()).unwrap_or(0.0);
         self.delay_steps = (delay_s / self.course.spec().control_s).round() as usize;
         self.observed_lately.clear();
         Ok(())
+    }
+
+    fn open_eyes(&self) -> Result<Option<Eyes>, LearnError> {
+        let first = self.draws.stream("images").random();
+        let open = |sight: &Sight| sight.open(&self.model, self.course.learners(), &self.now, first);
+        Ok(self.course.sight().map(open).transpose()?)
     }
 
     fn draw_noise(&self) -> Noise {
@@ -114,7 +134,11 @@ impl Environment {
         for heartbeat in 0..self.course.heartbeats() {
             let commands = if heartbeat == 0 { &commands[..] } else { &[] };
             let next = self.model.step(&mut self.state, &Inputs { commands, share: None }, &mut self.scratch);
-            self.now = next.map_err(|source| world_error(self.draws, source))?;
+            let next = Arc::new(next.map_err(|source| world_error(self.draws, source))?);
+            if let Some(eyes) = &mut self.eyes {
+                whole(eyes).go_on(&self.model, &self.now, &next)?;
+            }
+            self.now = next;
         }
         self.steps += 1;
         let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
@@ -122,18 +146,26 @@ impl Environment {
         Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s)).collect())
     }
 
-    /// What the learners observe, one row after the other, as late as the episode has it. To be called once a step:
-    /// each call draws noise of its own.
-    pub fn observe(&mut self) -> Vec<f32> {
-        let now = self.observe_now();
+    /// What the learners observe, as late as the episode has it. To be called once a step: each call draws noise of
+    /// its own.
+    ///
+    /// # Errors
+    /// When an image cannot be made.
+    pub fn observe(&mut self) -> Result<Observed, LearnError> {
+        let now = Observed { values: self.values_now(), images: self.images_now()? };
         self.observed_lately.push_back(now);
         if self.observed_lately.len() > self.delay_steps + 1 {
             self.observed_lately.pop_front();
         }
-        self.observed_lately.front().cloned().unwrap_or_default()
+        Ok(self.observed_lately.front().cloned().unwrap_or_default())
     }
 
-    fn observe_now(&mut self) -> Vec<f32> {
+    fn images_now(&mut self) -> Result<Vec<u8>, LearnError> {
+        let Some(eyes) = &mut self.eyes else { return Ok(Vec::new()) };
+        Ok(whole(eyes).look(&self.now, self.steps)?.into_iter().flat_map(|image| image.data).collect())
+    }
+
+    fn values_now(&mut self) -> Vec<f32> {
         let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
         let mut all = Vec::with_capacity(self.agents.len() * self.observed.len());
         let mut values = Vec::with_capacity(self.observed.len());
@@ -180,6 +212,11 @@ impl Environment {
     pub fn state(&self) -> &State {
         &self.state
     }
+}
+
+/// The cameras, which nobody else can hold meanwhile.
+fn whole(eyes: &mut Mutex<Eyes>) -> &mut Eyes {
+    eyes.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn begin(model: &Model, draws: Draws) -> Result<(State, Vec<selene_terrain::Edit>), LearnError> {

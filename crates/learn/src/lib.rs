@@ -6,7 +6,7 @@
 //! Everything that is drawn is a function of (the environment's seed, what is drawn, the number of the episode): one
 //! environment goes the same way alone and among others, on any number of threads.
 //!
-//! No image is observed here: observations are short rows of numbers, which [`Task`] lists.
+//! Observations are short rows of numbers, which [`Task`] lists, and, where the course names a camera, its image.
 
 mod agent;
 mod batch;
@@ -16,13 +16,15 @@ mod draws;
 mod environment;
 mod field;
 mod randomise;
+mod sight;
 mod task;
 
 pub use batch::{Autoreset, Batch, Step};
 pub use course::{Course, CourseSpec};
 pub use distribution::{Distribution, NormalSpec, RangeSpec};
-pub use environment::Environment;
+pub use environment::{Environment, Observed};
 pub use randomise::{NoiseSpec, RandomiseSpec, RocksSpec};
+pub use sight::ImageShape;
 pub use task::{End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, WaypointSpec};
 
 /// Numbers of one rover's action: forward speed and turn rate, each as a part of the rover's greatest, −1 to 1.
@@ -50,6 +52,9 @@ pub enum LearnError {
     /// A drawn soil is none.
     #[error(transparent)]
     Soil(#[from] selene_soil::SoilError),
+    /// A camera's image cannot be made.
+    #[error(transparent)]
+    Observe(#[from] selene_observe::ObserveError),
     /// An action cannot be taken.
     #[error("action {row}: {part} is {value}; must be -1 to 1")]
     Action {
