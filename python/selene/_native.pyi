@@ -58,8 +58,10 @@ class StepResult(TypedDict, total=False):
     truncated: NDArray[np.bool_]
     ends: list[str | None]
     """arrived, tipped, hit, stuck or lost; not there where no episode has ended by its task."""
-    last_observations: dict[int, NDArray[np.float32]]
-    """Of environments that began anew in this same step, by their number."""
+    images: NDArray[np.uint8]
+    """(rovers, height, width, channels); not there where the course has no camera."""
+    last_observed: dict[int, tuple[NDArray[np.float32], NDArray[np.uint8] | None]]
+    """Rows and images of environments that began anew in this same step, by their number."""
 
 @final
 class World:
@@ -202,6 +204,13 @@ class Environments:
     @property
     def control_s(self) -> float:
         """Time between two actions, s."""
+
+    @property
+    def image_shape(self) -> tuple[int, int, int] | None:
+        """Height, width and channels of the images that are observed; None where the course has no camera."""
+
+    def images(self) -> NDArray[np.uint8] | None:
+        """Images that are observed now, (rovers, height, width, channels)."""
 
     def reset(
         self, seeds: Sequence[int | None] | None = None, chosen: Sequence[bool] | None = None

@@ -30,9 +30,22 @@ def register() -> None:
             )
 
 
-def observation_space(worlds: Environments) -> gymnasium.spaces.Box:
-    """What one rover observes: SI units, so that there are no bounds."""
-    return gymnasium.spaces.Box(-np.inf, np.inf, (len(worlds.observation_names),), np.float32)
+Observation = NDArray[np.float32] | dict[str, NDArray[Any]]
+"""A row of numbers; on a course with a camera these as `state`, and beside them an `image`."""
+
+
+def observation_space(worlds: Environments) -> gymnasium.spaces.Box | gymnasium.spaces.Dict:
+    """What one rover observes: numbers in SI units, so that there are no bounds, and an image where there is a camera."""
+    state = gymnasium.spaces.Box(-np.inf, np.inf, (len(worlds.observation_names),), np.float32)
+    if worlds.image_shape is None:
+        return state
+    image = gymnasium.spaces.Box(0, 255, tuple(worlds.image_shape), np.uint8)
+    return gymnasium.spaces.Dict({"image": image, "state": state})
+
+
+def observation(rows: NDArray[np.float32], images: NDArray[np.uint8] | None) -> Observation:
+    """What is observed as its space has it: of one rover, or of several one after the other."""
+    return rows if images is None else {"image": images, "state": rows}
 
 
 def action_space(worlds: Environments) -> gymnasium.spaces.Box:
@@ -40,7 +53,7 @@ def action_space(worlds: Environments) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(-1.0, 1.0, (worlds.action_width,), np.float32)
 
 
-class RoverEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
+class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     """One rover on a course. An episode's world is drawn by the environment's seed and the number of the episode."""
 
     metadata = {"render_modes": ["rgb_array"]}
@@ -65,15 +78,16 @@ class RoverEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
         super().reset(seed=seed)
         if seed is None and not self._is_seeded:
             seed = int(self.np_random.integers(2**63))
         self._is_seeded = True
-        return self._worlds.reset([seed])[0], {}
+        rows, images = self._worlds.reset([seed]), self._worlds.images()
+        return observation(rows[0], None if images is None else images[0]), {}
 
-    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Goes on by the course's `control_s`. How an episode ended is `info["end"]`."""
         row = np.asarray(action, np.float32)
         if row.shape != self.action_space.shape:
@@ -81,7 +95,7 @@ class RoverEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         step = self._worlds.step(row[np.newaxis])
         info = {"end": step["ends"][0]} if "ends" in step else {}
         return (
-            step["observations"][0],
+            observation(step["observations"][0], step["images"][0] if "images" in step else None),
             float(step["rewards"][0]),
             bool(step["terminated"][0]),
             bool(step["truncated"][0]),

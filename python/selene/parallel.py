@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from selene._native import Environments
-from selene.environments import action_space, observation_space
+from selene.environments import Observation, action_space, observation, observation_space
 
 
-class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+class RoversEnv(ParallelEnv[str, Observation, NDArray[np.float32]]):
     """The rovers of a course that learn, called as in its scenario. One whose episode has ended stands where it is."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "name": "selene_rovers_v0", "is_parallelizable": True}
@@ -32,7 +32,7 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         self.action_spaces = {agent: action_space(self._worlds) for agent in self.possible_agents}
         self._is_seeded = False
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Space[NDArray[np.float32]]:
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Observation]:
         """What a rover observes."""
         return self.observation_spaces[agent]
 
@@ -42,19 +42,20 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, NDArray[np.float32]], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Begins the first episode of a seed, or without one the next; at first that of a random seed."""
         if seed is None and not self._is_seeded:
             seed = int(np.random.default_rng().integers(2**63))
         self._is_seeded = True
-        rows = self._worlds.reset([seed])
+        rows, images = self._worlds.reset([seed]), self._worlds.images()
         self.agents = list(self.possible_agents)
-        return dict(zip(self.agents, rows, strict=True)), {agent: {} for agent in self.agents}
+        observed = {agent: _seen_by(i, rows, images) for i, agent in enumerate(self.agents)}
+        return observed, {agent: {} for agent in self.agents}
 
     def step(
         self, actions: dict[str, NDArray[np.float32]]
     ) -> tuple[
-        dict[str, NDArray[np.float32]],
+        dict[str, Observation],
         dict[str, float],
         dict[str, bool],
         dict[str, bool],
@@ -65,7 +66,7 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         ends = step.get("ends", [None] * len(self.possible_agents))
         live = [(i, agent) for i, agent in enumerate(self.possible_agents) if agent in self.agents]
         told = (
-            {agent: step["observations"][i] for i, agent in live},
+            {agent: _seen_by(i, step["observations"], step.get("images")) for i, agent in live},
             {agent: float(step["rewards"][i]) for i, agent in live},
             {agent: bool(step["terminated"][i]) for i, agent in live},
             {agent: bool(step["truncated"][i]) for i, agent in live},
@@ -95,3 +96,7 @@ class RoversEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
     def close(self) -> None:
         """Gives the world back; a step afterwards is refused."""
         self._worlds.close()
+
+
+def _seen_by(learner: int, rows: NDArray[np.float32], images: NDArray[np.uint8] | None) -> Observation:
+    return observation(rows[learner], None if images is None else images[learner])

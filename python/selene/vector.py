@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from selene._native import Environments
-from selene.environments import action_space, observation_space
+from selene.environments import Observation, action_space, observation, observation_space
 
 if TYPE_CHECKING:
     from selene._native import StepResult
@@ -23,7 +23,7 @@ _MODES = {
 }
 
 
-class RoverVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
+class RoverVectorEnv(VectorEnv[Observation, NDArray[np.float32], NDArray[Any]]):
     """Rovers on one course, each in a world of its own.
 
     Environment `i` of `reset(seed=s)` goes the way that `RoverEnv` goes with the seed `s + i`, whatever the number of
@@ -60,10 +60,11 @@ class RoverVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Begins anew, or where `options["reset_mask"]` says, as Gymnasium's own vector environments do."""
         chosen = self._mask(options)
-        return self._worlds.reset(self._seeds(seed), chosen), {}
+        rows = self._worlds.reset(self._seeds(seed), chosen)
+        return observation(rows, self._worlds.images()), {}
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None and not self._is_seeded:
@@ -86,20 +87,23 @@ class RoverVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray
 
     def step(
         self, actions: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Goes on by the course's `control_s` in all environments."""
         step = self._worlds.step(np.asarray(actions, np.float32))
-        infos = self._infos(step) if "ends" in step or "last_observations" in step else {}
-        return step["observations"], step["rewards"], step["terminated"], step["truncated"], infos
+        infos = self._infos(step) if "ends" in step or "last_observed" in step else {}
+        observed = observation(step["observations"], step.get("images"))
+        return observed, step["rewards"], step["terminated"], step["truncated"], infos
 
     def _infos(self, step: StepResult) -> dict[str, Any]:
         """How episodes ended, and in mode SAME_STEP what was observed last, as Gymnasium lays them out."""
         infos: dict[str, Any] = {}
-        last = step.get("last_observations", {})
+        last = step.get("last_observed", {})
         for i, end in enumerate(step.get("ends", [None] * self.num_envs)):
             info = {} if end is None else {"end": end}
             if i in last:
-                info = {"final_obs": last[i][0], "final_info": info}
+                rows, images = last[i]
+                seen = observation(rows[0], None if images is None else images[0])
+                info = {"final_obs": seen, "final_info": info}
             infos = self._add_info(infos, info, i)
         return infos
 

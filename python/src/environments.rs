@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use selene_learn::{ACTION_WIDTH, Autoreset, Batch, Course, Step};
@@ -89,6 +89,19 @@ impl Environments {
         self.course.spec().control_s
     }
 
+    /// Height, width and channels of the images that are observed; None where the course has no camera.
+    #[getter]
+    fn image_shape(&self) -> Option<[usize; 3]> {
+        self.course.image_shape().map(|shape| [shape.height, shape.width, shape.channels])
+    }
+
+    /// Images that are observed now, one of each rover, (rovers, height, width, channels) of 8 bits; None where the
+    /// course has no camera.
+    fn images<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let batch = self.batch.as_ref().ok_or_else(closed)?;
+        self.pictured(py, batch.images())
+    }
+
     /// Begins anew where `chosen` says (everywhere without it), with seeds where they are given; what is observed.
     #[pyo3(signature = (seeds=None, chosen=None))]
     fn reset<'py>(
@@ -157,9 +170,19 @@ impl Environments {
         rows(py, values, self.course.spec().task.observation_names().len())
     }
 
+    fn pictured<'py>(&self, py: Python<'py>, data: Vec<u8>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(shape) = self.course.image_shape() else { return Ok(None) };
+        let count = data.len().checked_div(shape.bytes()).unwrap_or(0);
+        let all = numbers(py, data).reshape([count, shape.height, shape.width, shape.channels])?;
+        Ok(Some(all.into_any()))
+    }
+
     fn stepped<'py>(&self, py: Python<'py>, step: Step) -> PyResult<Bound<'py, PyDict>> {
         let to = PyDict::new(py);
         to.set_item("observations", self.observed(py, step.observations)?)?;
+        if let Some(images) = self.pictured(py, step.images)? {
+            to.set_item("images", images)?;
+        }
         to.set_item("rewards", numbers(py, step.rewards))?;
         to.set_item("terminated", numbers(py, step.terminated))?;
         to.set_item("truncated", numbers(py, step.truncated))?;
@@ -167,12 +190,12 @@ impl Environments {
             let ends = step.ends.iter().map(|end| end.map(selene_learn::End::name));
             to.set_item("ends", ends.collect::<Vec<_>>())?;
         }
-        if !step.last_observations.is_empty() {
+        if !step.last_observed.is_empty() {
             let last = PyDict::new(py);
-            for (index, values) in step.last_observations {
-                last.set_item(index, self.observed(py, values)?)?;
+            for (index, observed) in step.last_observed {
+                last.set_item(index, (self.observed(py, observed.values)?, self.pictured(py, observed.images)?))?;
             }
-            to.set_item("last_observations", last)?;
+            to.set_item("last_observed", last)?;
         }
         Ok(to)
     }

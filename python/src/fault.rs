@@ -42,6 +42,7 @@ pub(crate) fn of_learning(what: &LearnError) -> PyErr {
         | LearnError::Scenario(_)
         | LearnError::World { .. }
         | LearnError::Soil(_)
+        | LearnError::Observe(_)
         | LearnError::Ended { .. }
         | LearnError::Threads(_) => error(what),
     }

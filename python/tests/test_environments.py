@@ -32,9 +32,49 @@ def test_stable_baselines_finds_nothing_wrong():
         from stable_baselines3.common.env_checker import check_env as check
     except ImportError:
         # Its PyTorch is larger than all the rest of this suite.
-        pytest.skip("stable-baselines3 is not installed")
+        if os.environ.get("SELENE_SB3"):
+            raise
+        pytest.skip("stable-baselines3 is not installed: SELENE_SB3=1 tests/python.sh")
     for name in NAMES:
         check(gymnasium.make(name).unwrapped)
+
+
+@UNBOUNDED
+def test_images_are_observed_beside_the_numbers():
+    env = gymnasium.make("Selene/Waypoint-v0", course="waypoint_seen").unwrapped
+    check_env(env, skip_render_check=True)
+    assert env.observation_space["image"].shape == (45, 80, 1)
+    envs = gymnasium.make_vec("Selene/Waypoint-v0", num_envs=3, course="waypoint_seen")
+    seen, _ = envs.reset(seed=5)
+    assert seen["image"].shape == (3, 45, 80, 1) and seen["image"].dtype == np.uint8
+    assert seen["image"].std() > 5 and envs.observation_space.contains(seen)
+    alone, _ = env.reset(seed=6)
+    for step in range(4):
+        assert np.array_equal(seen["image"][1], alone["image"])
+        assert np.array_equal(seen["state"][1], alone["state"])
+        seen, alone = envs.step(actions(3, step))[0], env.step(actions(3, step)[1])[0]
+    envs.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_images_begin_anew_as_gymnasium_s_own_do(changed, mode):
+    course = changed("learning/waypoint_seen.yaml", "episode_s: 40", "episode_s: 0.1")
+    kwargs = {"num_envs": 2, "course": course}
+    ours = gymnasium.make_vec("Selene/Waypoint-v0", autoreset_mode=mode, **kwargs)
+    theirs = gymnasium.make_vec(
+        "Selene/Waypoint-v0", vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **kwargs
+    )
+    assert np.array_equal(ours.reset(seed=1)[0]["image"], theirs.reset(seed=1)[0]["image"])
+    for step in range(4):
+        one, other = ours.step(actions(2, step)), theirs.step(actions(2, step))
+        assert np.array_equal(one[0]["image"], other[0]["image"]), step
+        assert ("final_obs" in one[4]) == ("final_obs" in other[4])
+        if "final_obs" in one[4]:
+            mine, its = one[4]["final_obs"], other[4]["final_obs"]
+            assert type(mine) is type(its)
+            for i in range(2):
+                pair = [of["image"][i] if isinstance(of, dict) else of[i]["image"] for of in (mine, its)]
+                assert np.array_equal(*pair)
 
 
 def test_pettingzoo_finds_nothing_wrong():
