@@ -62,7 +62,7 @@ impl Pyramid {
             record.origin = [0, 1].map(|axis| (level.origin_m[axis] - self.middle_m[axis]) as f32);
             let is_there = i > 0 && self.coarser.get(i - 1).is_some_and(|there| Arc::ptr_eq(there, level));
             if !is_there {
-                fill(record, level, Arc::make_mut(&mut self.heights));
+                fill(record, level, Arc::make_mut(&mut self.heights).as_mut_slice());
             }
         }
         self.coarser = clipmap.shared_levels().iter().skip(1).cloned().collect();
