@@ -220,12 +220,15 @@ fn samples_in_space_and_time_are_the_same() {
     }
 }
 
+fn principled(base: [f64; 3], metallic: f64) -> PrincipledParams {
+    PrincipledParams { base, metallic, roughness: 0.4, specular: 0.5, near_infrared: None, radar: None }
+}
+
 #[test]
 fn lamps_gloss_and_detail_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
-    let gold =
-        PrincipledParams { base: [0.8, 0.6, 0.2], metallic: 0.8, roughness: 0.4, specular: 0.5, near_infrared: None };
+    let gold = principled([0.8, 0.6, 0.2], 0.8);
     let ball = scene.add_mesh(&primitives::sphere(0.4)).expect("a mesh");
     let pose = Pose::translation(0.0, -0.5, bumpy_height_m(0.0, -0.5) + 0.5);
     scene.add_instance(ball, &pose, Class::Rover.numbered(PART + 1), &Material::Principled(gold)).expect("room");
@@ -257,8 +260,7 @@ fn lamps_gloss_and_detail_are_the_same() {
 fn ground_and_rocks_of_every_reflectance_are_the_same() {
     let Some(mut gpu) = gpu() else { return };
     let mut scene = scene(&site());
-    let paint =
-        PrincipledParams { base: [0.3, 0.2, 0.15], metallic: 0.3, roughness: 0.4, specular: 0.5, near_infrared: None };
+    let paint = principled([0.3, 0.2, 0.15], 0.3);
     let [matt, glossy] = [Material::Lambert { albedo: 0.3 }, Material::Principled(paint)];
     let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
     let usual = Material::Hapke(HapkeParams::REGOLITH);

@@ -120,6 +120,7 @@ impl BeamReturn {
             cos_incidence: record.cos_incidence,
             reflectance: record.reflectance,
             near_infrared: scene.near_infrared(record.code),
+            radar: scene.radar(record.code),
             class: class as u16,
             instance: number,
         }

@@ -296,6 +296,7 @@ fn dust_return(range_m: f32, reflectance: f32, near_infrared: [f32; 2]) -> BeamR
         cos_incidence: 1.0,
         reflectance,
         near_infrared: near_infrared.map(|ratio| ratio * reflectance),
+        radar: None,
         class: Class::Dust as u16,
         instance: 0,
     }

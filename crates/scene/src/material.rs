@@ -41,6 +41,8 @@ pub struct HapkeParams {
     pub tint: [f64; 3],
     /// Reflectance at each of `NEAR_INFRARED_NM` over that in visible light.
     pub near_infrared: [f64; 2],
+    /// As in `PrincipledParams`.
+    pub radar: Option<[f64; 2]>,
 }
 
 impl HapkeParams {
@@ -59,6 +61,7 @@ impl HapkeParams {
         theta_rad: 23.4 * PI / 180.0,
         tint: [1.2, 1.0, 0.8],
         near_infrared: [1.46, 2.19],
+        radar: None,
     };
 
     /// Rock: regolith's numbers with a brighter grain, a smoother, closed surface and half
@@ -85,6 +88,7 @@ impl HapkeParams {
             theta_rad: given.theta_deg.map_or(self.theta_rad, f64::to_radians),
             tint: given.tint.unwrap_or(self.tint),
             near_infrared: given.near_infrared.unwrap_or(self.near_infrared),
+            radar: given.radar.or(self.radar),
         }
     }
 
@@ -158,6 +162,9 @@ pub struct PrincipledParams {
     pub specular: f64,
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM`; none where it is that in visible light.
     pub near_infrared: Option<[f64; 2]>,
+    /// What it sends back of a radar's waves: by facets, 0…1, and diffusely, 0…8/3, as cross-sections of a large sphere
+    /// over its disc's area; none where a radar's file says so for all of its class.
+    pub radar: Option<[f64; 2]>,
 }
 
 impl PrincipledParams {
@@ -196,8 +203,9 @@ impl Material {
     pub fn of(spec: &ReflectanceSpec, usual: &HapkeParams) -> Self {
         match *spec {
             ReflectanceSpec::Hapke(given) => Self::Hapke(usual.but(&given)),
-            ReflectanceSpec::Principled(PrincipledSpec { base, metallic, roughness, specular, near_infrared }) => {
-                Self::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared })
+            ReflectanceSpec::Principled(spec) => {
+                let PrincipledSpec { base, metallic, roughness, specular, near_infrared, radar } = spec;
+                Self::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared, radar })
             }
             ReflectanceSpec::Lambert(LambertSpec { albedo }) => Self::Lambert { albedo },
         }
@@ -212,6 +220,17 @@ impl Material {
             Self::Principled(PrincipledParams { near_infrared: Some(given), .. }) => given.map(|part| part as f32),
             Self::Principled(_) | Self::Lambert { .. } => [visible; 2],
         }
+    }
+
+    /// What it sends back of a radar's waves, as in `PrincipledParams`.
+    #[must_use]
+    pub(crate) fn radar(&self) -> Option<[f32; 2]> {
+        let given = match self {
+            Self::Hapke(params) => params.radar,
+            Self::Principled(params) => params.radar,
+            Self::Lambert { .. } => None,
+        };
+        given.map(|shares| shares.map(|share| share as f32))
     }
 
     /// The kernels' numbers.

@@ -95,6 +95,15 @@ struct MeshEntry {
     bounds: Bounds,
 }
 
+/// What a material does beyond visible light.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct BeyondVisible {
+    /// Diffuse reflectance at each of `NEAR_INFRARED_NM`, 0…1.
+    near_infrared: [f32; 2],
+    /// As in `BeamReturn`.
+    radar: Option<[f32; 2]>,
+}
+
 /// Instances that were taken out of a scene.
 struct Instances {
     records: Vec<InstanceRecord>,
@@ -159,8 +168,8 @@ pub struct Scene {
     still_count: usize,
     still_nodes: usize,
     materials: Vec<MaterialRecord>,
-    /// Each material's reflectance at `NEAR_INFRARED_NM`, which kernels need not know.
-    near_infrared: Vec<[f32; 2]>,
+    /// What each material does beyond visible light, which kernels need not know.
+    beyond: Vec<BeyondVisible>,
     lamps: Vec<Lamp>,
     /// Those that shine, in the scene's frame.
     lamp_records: Vec<LampRecord>,
@@ -199,7 +208,7 @@ impl Scene {
             still_count: 0,
             still_nodes: 0,
             materials: materials.iter().map(Material::record).collect(),
-            near_infrared: materials.iter().map(near_infrared).collect(),
+            beyond: materials.iter().map(BeyondVisible::of).collect(),
             lamps: Vec::new(),
             lamp_records: Vec::new(),
             detail: Detail::NONE,
@@ -455,9 +464,19 @@ impl Scene {
     /// Diffuse reflectance at each of `NEAR_INFRARED_NM` of what a kernel has met.
     #[must_use]
     pub fn near_infrared(&self, code: u32) -> [f32; 2] {
+        self.beyond_visible(code).near_infrared
+    }
+
+    /// What it sends back of a radar's waves, as in `BeamReturn`.
+    #[must_use]
+    pub fn radar(&self, code: u32) -> Option<[f32; 2]> {
+        self.beyond_visible(code).radar
+    }
+
+    fn beyond_visible(&self, code: u32) -> BeyondVisible {
         let instance = code.checked_sub(FIRST_CODE).and_then(|index| self.instances.get(index as usize));
         let material = instance.map_or(0, |instance| instance.material as usize);
-        self.near_infrared.get(material).copied().unwrap_or_default()
+        self.beyond.get(material).copied().unwrap_or_default()
     }
 
     /// The box of the instance with this number in images, in the middle of an image's span;
@@ -498,8 +517,8 @@ impl Scene {
     pub fn set_ground_materials(&mut self, regolith: &Material, rock: &Material, detail: Detail) {
         self.materials[0] = regolith.record();
         self.materials[1] = rock.record();
-        self.near_infrared[0] = near_infrared(regolith);
-        self.near_infrared[1] = near_infrared(rock);
+        self.beyond[0] = BeyondVisible::of(regolith);
+        self.beyond[1] = BeyondVisible::of(rock);
         self.detail = detail;
         self.shapes_version += 1;
     }
@@ -686,13 +705,12 @@ impl Scene {
     }
 
     fn material_index(&mut self, material: &Material) -> u32 {
-        let record = material.record();
-        let infrared = material.near_infrared(record.albedo);
-        let mut known = self.materials.iter().zip(&self.near_infrared);
-        let known = known.position(|(m, i)| *m == record && *i == infrared);
+        let (record, beyond) = (material.record(), BeyondVisible::of(material));
+        let mut known = self.materials.iter().zip(&self.beyond);
+        let known = known.position(|(m, b)| *m == record && *b == beyond);
         let index = known.unwrap_or_else(|| {
             self.materials.push(record);
-            self.near_infrared.push(infrared);
+            self.beyond.push(beyond);
             self.shapes_version += 1;
             self.materials.len() - 1
         });
@@ -700,8 +718,10 @@ impl Scene {
     }
 }
 
-fn near_infrared(material: &Material) -> [f32; 2] {
-    material.near_infrared(material.record().albedo)
+impl BeyondVisible {
+    fn of(material: &Material) -> Self {
+        Self { near_infrared: material.near_infrared(material.record().albedo), radar: material.radar() }
+    }
 }
 
 fn shines(lamp: &Lamp) -> bool {

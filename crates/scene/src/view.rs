@@ -222,6 +222,9 @@ pub struct BeamReturn {
     pub reflectance: f32,
     /// The same at each of `NEAR_INFRARED_NM`.
     pub near_infrared: [f32; 2],
+    /// What its material sends back of a radar's waves: by facets and diffusely, as cross-sections of a large sphere over
+    /// its disc's area; none where the material does not say.
+    pub radar: Option<[f32; 2]>,
     /// `Class` code.
     pub class: u16,
     /// Instance number, see `Label`.
@@ -235,6 +238,7 @@ impl BeamReturn {
         cos_incidence: 0.0,
         reflectance: 0.0,
         near_infrared: [0.0; 2],
+        radar: None,
         class: 0,
         instance: 0,
     };

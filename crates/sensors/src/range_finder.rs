@@ -341,6 +341,7 @@ mod tests {
             cos_incidence: cos_incidence as f32,
             reflectance,
             near_infrared: [reflectance; 2],
+            radar: None,
             class: 1,
             instance: 0,
         }

@@ -23,7 +23,7 @@ pub use procedural::crater_law::{CraterLaw, CraterPowerSpec, CraterSizes, Neukum
 pub use procedural::landscape::{Landscape, Windows};
 pub use procedural::rock_law::{CraterRocksSpec, RockLaw, RockPowerSpec, RockSizes};
 pub use procedural::tile_store::TileStore;
-pub use site::reflectance::{HapkeSpec, LambertSpec, PrincipledSpec, ReflectanceSpec};
+pub use site::reflectance::{HapkeSpec, LambertSpec, PrincipledSpec, ReflectanceSpec, radar_shares};
 pub use site::spec::{
     CraterSpec, ElevationSpec, FileSpec, LandformSpec, LevelSpec, POSTS_MAX, ProceduralSpec, RasterSpec, ReliefSpec,
     RidgeSpec, RiseSpec, SiteSpec,

@@ -168,8 +168,8 @@ impl Bodies {
 /// The visual's own colour with a finish.
 fn painted(visual: &Visual, finish: &FinishSpec) -> Material {
     let [r, g, b, _] = visual.rgba;
-    let FinishSpec { metallic, roughness, specular, near_infrared, .. } = *finish;
-    Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular, near_infrared })
+    let FinishSpec { metallic, roughness, specular, near_infrared, radar, .. } = *finish;
+    Material::Principled(PrincipledParams { base: [r, g, b], metallic, roughness, specular, near_infrared, radar })
 }
 
 fn label(name: &str, class: Class, id: EntityId, part: usize) -> Result<Label, ObserveError> {

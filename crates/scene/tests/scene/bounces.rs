@@ -55,7 +55,9 @@ fn a_grey_furnace_sums_its_albedos_powers() {
 #[test]
 fn no_bounce_in_a_furnace_of_paint_or_metal_makes_light() {
     for metallic in [0.0, 1.0] {
-        let params = PrincipledParams { base: [1.0; 3], metallic, roughness: 1.0, specular: 0.5, near_infrared: None };
+        let base = [1.0; 3];
+        let params =
+            PrincipledParams { base, metallic, roughness: 1.0, specular: 0.5, near_infrared: None, radar: None };
         let sums = [1, 2, 3, 4].map(|bounces| furnace(&Material::Principled(params), bounces)[1]);
         let added = [sums[0], sums[1] - sums[0], sums[2] - sums[1], sums[3] - sums[2]];
         for pair in added.windows(2) {

@@ -18,8 +18,14 @@ use selene_terrain::{Clipmap, DetailSpec, LambertSpec, PrincipledSpec, Reflectan
 const EXACT: f64 = 1e-5;
 const ELEVATION_RAD: f64 = 0.7;
 const AZIMUTH_RAD: f64 = 0.3;
-const PAINT: PrincipledSpec =
-    PrincipledSpec { base: [0.3, 0.2, 0.1], metallic: 0.2, roughness: 0.5, specular: 0.5, near_infrared: None };
+const PAINT: PrincipledSpec = PrincipledSpec {
+    base: [0.3, 0.2, 0.1],
+    metallic: 0.2,
+    roughness: 0.5,
+    specular: 0.5,
+    near_infrared: None,
+    radar: None,
+};
 const SMOOTH: DetailSpec = DetailSpec { strength: 0.0, mottle: 0.0 };
 
 /// The default site with this surface.
@@ -51,8 +57,9 @@ fn matt_ground_sends_back_its_albedo_over_pi() {
 
 #[test]
 fn principled_ground_sends_back_what_a_plate_of_it_does() {
-    let PrincipledSpec { base, metallic, roughness, specular, near_infrared } = PAINT;
-    let record = Material::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared }).record();
+    let PrincipledSpec { base, metallic, roughness, specular, near_infrared, radar } = PAINT;
+    let paint = PrincipledParams { base, metallic, roughness, specular, near_infrared, radar };
+    let record = Material::Principled(paint).record();
     let toward_sun = sun(ELEVATION_RAD, AZIMUTH_RAD).direction_to_sun.cast::<f32>();
     let per_irradiance = principled::reflected(&record, &Vector3::z(), &toward_sun, &Vector3::z(), [0.0, 1.0]);
     let radiance = straight_up(ReflectanceSpec::Principled(PAINT));
@@ -101,13 +108,13 @@ fn the_albedo_of_principled_ground_varies_as_that_of_any_ground() {
 
 #[test]
 fn a_file_names_the_material_that_the_kernels_get() {
-    let PrincipledSpec { base, metallic, roughness, specular, near_infrared } = PAINT;
+    let PrincipledSpec { base, metallic, roughness, specular, near_infrared, radar } = PAINT;
     for (spec, material) in [
         (ReflectanceSpec::default(), Material::Hapke(HapkeParams::ROCK)),
         (ReflectanceSpec::Lambert(LambertSpec { albedo: 0.5 }), Material::Lambert { albedo: 0.5 }),
         (
             ReflectanceSpec::Principled(PAINT),
-            Material::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared }),
+            Material::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared, radar }),
         ),
     ] {
         assert_eq!(Material::of(&spec, &HapkeParams::ROCK), material);

@@ -220,14 +220,21 @@ fn each_beam_meets_what_moves_at_its_own_share_of_the_span() {
 }
 
 #[test]
-fn beams_tell_the_reflectance_at_each_wavelength_of_what_they_meet() {
+fn beams_tell_what_the_material_that_they_meet_does_at_each_wavelength() {
     let mut scene = Scene::new(&Clipmap::flat(0.1, 20.0), sun(0.3, PI));
     let mesh = scene.add_mesh(&primitives::cuboid([1.0, 1.0, 1.0])).expect("a mesh");
-    let paint = |near_infrared| {
-        let look = PrincipledParams { base: [0.2; 3], metallic: 0.0, roughness: 0.5, specular: 0.5, near_infrared };
-        Material::Principled(look)
+    let paint = |near_infrared, radar| {
+        let base = [0.2; 3];
+        Material::Principled(PrincipledParams {
+            base,
+            metallic: 0.0,
+            roughness: 0.5,
+            specular: 0.5,
+            near_infrared,
+            radar,
+        })
     };
-    let looks = [paint(None), paint(Some([0.6, 0.7]))];
+    let looks = [paint(None, Some([0.9, 0.1])), paint(Some([0.6, 0.7]), None)];
     for (number, look) in (PART..).zip(&looks) {
         let place = Pose::translation(3.0 * f64::from(number - PART), 0.0, 0.5);
         scene.add_instance(mesh, &place, Class::Rover.numbered(number), look).expect("room");
@@ -236,6 +243,7 @@ fn beams_tell_the_reflectance_at_each_wavelength_of_what_they_meet() {
     let mut met = Vec::new();
     CpuTracer.beams(&scene, &[down(0.0), down(3.0), down(-3.0)], &mut met).expect("traced");
     assert_eq!([met[0].near_infrared, met[1].near_infrared], [[0.2; 2], [0.6, 0.7]]);
+    assert_eq!([met[0].radar, met[1].radar, met[2].radar], [Some([0.9, 0.1]), None, None]);
     assert!((met[1].reflectance_at(905.0) - 0.6).abs() < 1e-6 && (met[1].reflectance_at(550.0) - 0.2).abs() < 1e-6);
     let regolith = met[2];
     let over_visible = regolith.near_infrared.map(|part| f64::from(part / regolith.reflectance));

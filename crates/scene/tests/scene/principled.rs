@@ -17,7 +17,8 @@ const FURNACE_SLACK: f64 = 2e-3;
 const RECIPROCITY_TOLERANCE: f32 = 1e-4;
 
 fn paint(metallic: f64, roughness: f64, specular: f64) -> MaterialRecord {
-    Material::Principled(PrincipledParams { base: [1.0; 3], metallic, roughness, specular, near_infrared: None })
+    let base = [1.0; 3];
+    Material::Principled(PrincipledParams { base, metallic, roughness, specular, near_infrared: None, radar: None })
         .record()
 }
 
@@ -115,6 +116,7 @@ fn metals_gleam_in_their_own_colour_and_paints_in_white() {
         roughness: 0.4,
         specular: 0.5,
         near_infrared: None,
+        radar: None,
     };
     // In the mirror's direction at 20° from the normal; the diffuse part is the same around.
     let [l, v, aside] = [toward(0.94, 0.0), toward(0.94, PI), toward(0.94, 0.5 * PI)];

@@ -33,7 +33,8 @@ fn exact(spec: LidarSpec) -> LidarSpec {
 }
 
 fn met(range_m: f32, reflectance: f32, cos_incidence: f32) -> BeamReturn {
-    BeamReturn { range_m, cos_incidence, reflectance, near_infrared: [reflectance; 2], class: 1, instance: 0 }
+    let near_infrared = [reflectance; 2];
+    BeamReturn { range_m, cos_incidence, reflectance, near_infrared, radar: None, class: 1, instance: 0 }
 }
 
 fn white_at(range_m: f32) -> BeamReturn {

@@ -183,7 +183,7 @@ impl Radar {
     fn snr(&self, met: &BeamReturn, ray: &Ray) -> f64 {
         let range_m = f64::from(met.range_m);
         let in_range = range_m > 0.0 && self.is_in_range(range_m);
-        let Some(surface) = self.spec.surfaces.of(met.class).filter(|_| in_range) else { return 0.0 };
+        let Some(surface) = self.spec.surfaces.of(met).filter(|_| in_range) else { return 0.0 };
         let area_m2 = surface.cross_section_m2(f64::from(met.cos_incidence), range_m, ray.solid_angle_sr);
         self.snr_at_1_m * ray.pattern * area_m2 / range_m.powi(4)
     }

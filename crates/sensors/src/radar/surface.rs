@@ -12,11 +12,14 @@
 //! The diffuse part has the exponent n: 2 is Lambert's law. Both are scaled so that a large sphere of the radius a has
 //! the cross-section (q + d) πa², as cross-sections of planets are told; for the quasi-specular part that holds for
 //! gentle slopes (11 % too much at s = ½).
+//!
+//! q and d are the material's where it says them (`BeamReturn::radar`): they follow from what it is made of. The slopes
+//! and n are those of its class: they follow from its shape at the radar's wavelength.
 
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::within;
-use selene_scene::Class;
+use selene_scene::{BeamReturn, Class};
 use serde::Deserialize;
 
 /// Surfaces more grazing than this send nothing back: they lie in the shadow of their own roughness.
@@ -53,7 +56,7 @@ pub enum SlopeLaw {
     Gaussian,
 }
 
-/// How everything sends waves back, by the classes of truth images.
+/// How everything sends waves back, by the classes of truth images; materials may have shares of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct SurfacesSpec {
@@ -72,15 +75,17 @@ pub struct SurfacesSpec {
 }
 
 impl SurfacesSpec {
-    /// That of a `Class` code; none of the sky.
-    pub(super) fn of(&self, class: u16) -> Option<&SurfaceSpec> {
+    /// That of what a ray met: its class's, but for what its material says by itself; none of the sky.
+    pub(super) fn of(&self, met: &BeamReturn) -> Option<SurfaceSpec> {
         let all = [
             (Class::Ground, &self.ground),
             (Class::Rock, &self.rock),
             (Class::Rover, &self.rover),
             (Class::Object, &self.object),
         ];
-        all.into_iter().find_map(|(of, surface)| (of as u16 == class).then_some(surface))
+        let class = all.into_iter().find_map(|(of, surface)| (of as u16 == met.class).then_some(*surface))?;
+        let Some([quasi_specular, diffuse]) = met.radar.map(|shares| shares.map(f64::from)) else { return Some(class) };
+        Some(SurfaceSpec { quasi_specular, diffuse, ..class })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{Sample, SensorQos};
 use nalgebra::Vector3;
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
-use selene_scene::{Beam, BeamReturn};
+use selene_scene::{Beam, BeamReturn, Class};
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// What is read of a return.
@@ -67,6 +67,7 @@ fn met(range_m: f64, cos_incidence: f64) -> BeamReturn {
         cos_incidence: cos_incidence as f32,
         reflectance: 0.1,
         near_infrared: [0.1; 2],
+        radar: None,
         class: 4,
         instance: 0,
     }
@@ -129,6 +130,28 @@ fn a_surface_that_fills_a_ray_falls_with_the_square_and_one_that_does_not_with_t
     let slant = Radar::new(RadarSpec { rays: [1, 1], ..spec });
     let slant = slant.read(&[met(5.0, 0.5)], |_| 0.0, SEED, sample(0)).truth[0].snr;
     assert!((slant / near - 1.0).abs() < 1e-5, "{slant} and not {near}");
+}
+
+#[test]
+fn a_material_sends_back_its_own_shares_with_the_slopes_of_its_class() {
+    let facets = SurfaceSpec { quasi_specular: 0.2, slope: 0.1, slopes: SlopeLaw::Gaussian, ..DULL };
+    let surfaces = SurfacesSpec { ground: DULL, rock: DULL, rover: facets, object: DULL };
+    let radar = Radar::new(RadarSpec { rays: [1, 1], threshold_db: -200.0, surfaces, ..spec() });
+    let snr = |cos, radar_shares| {
+        let met = BeamReturn { class: Class::Rover as u16, radar: radar_shares, ..met(10.0, cos) };
+        radar.read(&[met], |_| 0.0, SEED, sample(0)).truth[0].snr
+    };
+    // Rows of what is said of the material, and of σ⁰ written out: q s⁻² sec⁴θ exp(−tan²θ/s²) + d cos θ.
+    for cos in [1.0_f64, 0.98, 0.5] {
+        let tan2 = 1.0 / (cos * cos) - 1.0;
+        let sigma0 = |q: f64, d: f64| q * 100.0 / cos.powi(4) * (-tan2 * 100.0).exp() + d * cos;
+        let usual = snr(cos, None) / sigma0(0.2, 0.06);
+        for [q, d] in [[1.0_f32, 0.01], [0.04, 0.3], [0.0, 2.0]] {
+            let expected = usual * sigma0(f64::from(q), f64::from(d));
+            let told = snr(cos, Some([q, d]));
+            assert!((told / expected - 1.0).abs() < 1e-4, "{cos} [{q}, {d}]: {told} and not {expected}");
+        }
+    }
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn met(range_m: f64) -> BeamReturn {
         cos_incidence: 1.0,
         reflectance: 0.5,
         near_infrared: [0.5; 2],
+        radar: None,
         class: 1,
         instance: 0,
     }

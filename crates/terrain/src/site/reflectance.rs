@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// How far the sum of a tint may be off 3.
 const TINT_SLACK: f64 = 1e-3;
 /// Hapke's keys, as a refusal names them.
-const HAPKE_KEYS: &str = "Hapke's keys (w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared)";
+const HAPKE_KEYS: &str = "Hapke's keys (w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, radar)";
 
 /// A reflectance.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -45,6 +45,7 @@ struct ReflectanceKeys {
     theta_deg: Option<f64>,
     tint: Option<[f64; 3]>,
     near_infrared: Option<[f64; 2]>,
+    radar: Option<[f64; 2]>,
     principled: Option<PrincipledSpec>,
     lambert: Option<LambertSpec>,
 }
@@ -53,8 +54,9 @@ impl TryFrom<ReflectanceKeys> for ReflectanceSpec {
     type Error = NotOneOf;
 
     fn try_from(keys: ReflectanceKeys) -> Result<Self, NotOneOf> {
-        let ReflectanceKeys { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, principled, lambert } = keys;
-        let hapke = HapkeSpec { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared };
+        let ReflectanceKeys { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, radar, principled, lambert } =
+            keys;
+        let hapke = HapkeSpec { w, b, c, bs0, hs, filling, theta_deg, tint, near_infrared, radar };
         let alone = principled.is_none() && lambert.is_none();
         one_of([
             (HAPKE_KEYS, (alone || hapke != HapkeSpec::default()).then_some(Self::Hapke(hapke))),
@@ -109,6 +111,10 @@ pub struct HapkeSpec {
     /// Reflectance at 905 and at 1550 nm, where lidars look, over that in visible light: each 0 to 10.
     #[garde(inner(custom(of_visible)))]
     pub near_infrared: Option<[f64; 2]>,
+    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
+    /// file says of its class.
+    #[garde(inner(custom(radar_shares)))]
+    pub radar: Option<[f64; 2]>,
 }
 
 /// Parameters of the principled reflectance (Burley 2012).
@@ -133,6 +139,11 @@ pub struct PrincipledSpec {
     #[garde(inner(custom(reflectances)))]
     #[serde(default)]
     pub near_infrared: Option<[f64; 2]>,
+    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
+    /// file says of its class.
+    #[garde(inner(custom(radar_shares)))]
+    #[serde(default)]
+    pub radar: Option<[f64; 2]>,
 }
 
 /// Equal radiance to all sides.
@@ -151,6 +162,15 @@ fn glossy() -> f64 {
 /// A garde check: reflectances over that in visible light.
 fn of_visible(parts: &[f64; 2], (): &()) -> garde::Result {
     parts.iter().try_for_each(|part| within(0.0, 10.0)(part, &()))
+}
+
+/// A garde check: `quasi_specular` and `diffuse` of a radar's surface.
+///
+/// # Errors
+/// When the first is not 0 to 1, or the second not 0 to 8/3.
+pub fn radar_shares([quasi_specular, diffuse]: &[f64; 2], (): &()) -> garde::Result {
+    within(0.0, 1.0)(quasi_specular, &())?;
+    within(0.0, 8.0 / 3.0)(diffuse, &())
 }
 
 fn reflectances(parts: &[f64; 2], (): &()) -> garde::Result {

@@ -66,8 +66,14 @@ mod tests {
     #[test]
     fn ground_and_rocks_have_any_of_the_reflectances() {
         let yaml = "regolith: {lambert: {albedo: 0.12}}\nrock: {principled: {base: [0.2, 0.1, 0], roughness: 0.9}}";
-        let paint =
-            PrincipledSpec { base: [0.2, 0.1, 0.0], metallic: 0.0, roughness: 0.9, specular: 0.5, near_infrared: None };
+        let paint = PrincipledSpec {
+            base: [0.2, 0.1, 0.0],
+            metallic: 0.0,
+            roughness: 0.9,
+            specular: 0.5,
+            near_infrared: None,
+            radar: None,
+        };
         let expected = SurfaceSpec {
             regolith: ReflectanceSpec::Lambert(LambertSpec { albedo: 0.12 }),
             rock: ReflectanceSpec::Principled(paint),
@@ -88,6 +94,8 @@ mod tests {
             ("\nrock: {principled: {base: [0, 0, 0], roughness: 0}}", ["line 2", "0", "0.1 to 1"]),
             ("\nrock: {w: 0.3, lambert: {albedo: 0.5}}", ["line 2", "exactly one of", "lambert"]),
             ("\nrock: {phong: {}}", ["line 2", "phong", "principled"]),
+            ("\nrock: {radar: [0.1, 3]}", ["line 2", "value 3", "0 to 2.6"]),
+            ("\nrock: {principled: {base: [0, 0, 0], roughness: 0.5, radar: [2, 0]}}", ["line 2", "value 2", "0 to 1"]),
         ] {
             let told = read(yaml).expect_err(yaml);
             assert!(parts.iter().all(|part| told.contains(part)), "{told}");

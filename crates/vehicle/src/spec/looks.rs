@@ -4,6 +4,7 @@
 use garde::Validate;
 use schemars::JsonSchema;
 use selene_base::input::{non_negative, positive, within};
+use selene_terrain::radar_shares;
 use serde::Deserialize;
 
 /// Largest edge of a lamp, m.
@@ -77,13 +78,25 @@ pub struct FinishSpec {
     #[garde(inner(custom(reflectances)))]
     #[serde(default)]
     pub near_infrared: Option<[f64; 2]>,
+    /// What it sends back of a radar's waves by facets, 0 to 1, and diffusely, 0 to 8/3; by default what the radar's
+    /// file says of rovers.
+    #[garde(inner(custom(radar_shares)))]
+    #[serde(default)]
+    pub radar: Option<[f64; 2]>,
 }
 
 impl FinishSpec {
     /// That of a material that a rover says nothing of: paint without much gloss.
     #[must_use]
     pub fn paint() -> Self {
-        Self { material: String::new(), metallic: 0.0, roughness: 0.6, specular: glossy(), near_infrared: None }
+        Self {
+            material: String::new(),
+            metallic: 0.0,
+            roughness: 0.6,
+            specular: glossy(),
+            near_infrared: None,
+            radar: None,
+        }
     }
 }
 
