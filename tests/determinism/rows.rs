@@ -169,6 +169,40 @@ fn another_sensor_or_another_row_changes_no_other_sensors_bytes() {
 }
 
 #[test]
+fn measurements_of_every_sensor_but_a_scanning_one_are_as_uneven_as_its_row_says() {
+    const ROUNDING_S: f64 = 2e-9;
+    const PART: f64 = 0.4;
+    let files = Files::new("uneven");
+    let names = SENSORS.map(|(name, _)| name).into_iter().filter(|name| *name != "obstacle_lidar");
+    let specs: BTreeMap<&str, SensorSpec> =
+        names.map(|name| (name, SensorSpec::load(&files.sensor(name, "")).expect("good"))).collect();
+    let uneven = |(name, spec): (&&str, &SensorSpec)| {
+        let stage = format!("rate_jitter: {{max_s: {}, of: measurement}}", PART / spec.header().rate_hz);
+        if *name != "navcam_left" {
+            return files.sensor(name, &format!("  stages: [{{{stage}}}]\n"));
+        }
+        let path = files.sensor(name, "");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        std::fs::write(&path, text.replacen("  truth:", &format!("    - {stage}\n  truth:"), 1)).expect("written");
+        path
+    };
+    let all = told(&specs.iter().map(uneven).collect::<Vec<_>>());
+    assert_eq!(all.len(), specs.len(), "each tells something: {:?}", all.keys());
+    for (name, told) in all {
+        let header = specs[&name[..]].header();
+        let period_s = 1.0 / header.rate_hz;
+        let late_s = |of: &Told| of.stamp.secs_f64() - of.index as f64 * period_s;
+        for of in &told {
+            assert!((-ROUNDING_S..=PART * period_s + ROUNDING_S).contains(&late_s(of)), "{name}: {}", of.stamp);
+            let (due_s, [after_s, until_s]) = (of.stamp.secs_f64() + header.lag_s, of.left.map(SimTime::secs_f64));
+            assert!(after_s < due_s + ROUNDING_S && until_s > due_s - ROUNDING_S, "{name}: left by {until_s} s");
+        }
+        assert!(told.windows(2).all(|pair| pair[0].index + 1 == pair[1].index), "{name}");
+        assert!(told.iter().any(|of| late_s(of) > 0.02 * period_s), "{name}");
+    }
+}
+
+#[test]
 fn a_row_moves_hand_overs_and_leaves_samples_out_but_keeps_stamps_and_values() {
     let files = Files::new("times");
     let plain = files.sensor("imu", "");

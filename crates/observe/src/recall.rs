@@ -33,7 +33,7 @@ pub(crate) fn rover_span(setup: &RoverSetup, heartbeat: SimTime) -> SimTime {
         SensorSpec::Lidar(spec) => Lidar::new(spec.clone()).schedule().longest_lag(),
         _ => SimTime::from_secs_f64(sensor.looks_back_s()) + sensor.schedule().longest_lag(),
     };
-    let with_jitter = |sensor: &SensorSpec| span(sensor) + SimTime::from_secs_f64(sensor.augments().jitter_s());
+    let with_jitter = |sensor: &SensorSpec| span(sensor) + SimTime::from_secs_f64(sensor.augments().longest_jitter_s());
     let longest = setup.sensors.iter().map(|sensor| with_jitter(&sensor.spec)).max().unwrap_or(SimTime::ZERO);
     longest + heartbeat + heartbeat
 }

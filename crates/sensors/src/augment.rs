@@ -7,7 +7,7 @@
 //! | `crop` | an image, a point cloud | keeps a rectangle, a box, a span of ranges |
 //! | `convert` | an image | gives it another encoding |
 //! | `lag` | any | hands the datum over so much later; the stamp stays |
-//! | `rate_jitter` | any | hands it over up to so much later still, uniformly; the stamp stays |
+//! | `rate_jitter` | any | hands it over up to so much later still, uniformly; the stamp stays. Or, `of: measurement`, has it measured so much later, the stamp with it; not of point clouds |
 //! | `drop_out` | any | loses it with a probability |
 //! | `decimate` | any | keeps the first of every so many |
 //! | `own` | any | has another process change it |
@@ -301,13 +301,28 @@ pub struct LagSpec {
     pub by_s: f64,
 }
 
-/// `rate_jitter`: of the hand-over. Measurements stay evenly spaced, and data leave in their order.
+/// `rate_jitter`: of the hand-over or of the measurement. Data stay in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 pub struct RateJitterSpec {
-    /// How much later at most, s; not more than a sample's period.
+    /// How much later at most, s; all of a row not more than a sample's period, and of measurements half of it.
     #[garde(custom(non_negative))]
     pub max_s: f64,
+    /// What comes later; publication by default.
+    #[serde(default)]
+    #[garde(skip)]
+    pub of: JitterOf,
+}
+
+/// What a rate jitters of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JitterOf {
+    /// Data leave later; they are measured evenly.
+    #[default]
+    Publication,
+    /// They are measured later, and leave as much later.
+    Measurement,
 }
 
 /// `drop_out`.
@@ -440,10 +455,20 @@ impl Augments {
         self.0.iter().map(|stage| if let AugmentSpec::Lag(lag) = stage { lag.by_s } else { 0.0 }).sum()
     }
 
-    /// How much later than that data may leave, s.
+    /// How much later than that data may leave, s, for one of the two reasons.
     #[must_use]
-    pub fn jitter_s(&self) -> f64 {
-        self.0.iter().map(|stage| if let AugmentSpec::RateJitter(jitter) = stage { jitter.max_s } else { 0.0 }).sum()
+    pub fn jitter_s(&self, of: JitterOf) -> f64 {
+        let jitter_s = |stage: &AugmentSpec| match stage {
+            AugmentSpec::RateJitter(jitter) if jitter.of == of => jitter.max_s,
+            _ => 0.0,
+        };
+        self.0.iter().map(jitter_s).sum()
+    }
+
+    /// The same for both together, s.
+    #[must_use]
+    pub fn longest_jitter_s(&self) -> f64 {
+        self.jitter_s(JitterOf::Publication) + self.jitter_s(JitterOf::Measurement)
     }
 
     /// The stages of other processes.
@@ -471,11 +496,27 @@ impl Augments {
                 }
             }
         }
+        self.check_measured(generated, rate_hz)?;
         self.check_times(rate_hz)
     }
 
+    /// Samples need instants of their own, and a scan begins where the one before it ends.
+    fn check_measured(&self, generated: Datum, rate_hz: f64) -> Result<(), String> {
+        let jitter_s = self.jitter_s(JitterOf::Measurement);
+        if jitter_s > 0.0 && generated == Datum::PointCloud {
+            let allowed = "scans follow one another without a gap; publication is allowed";
+            return Err(format!("rate_jitter: of: value measurement is not allowed for {generated}: {allowed}"));
+        }
+        let half_s = 0.5 / rate_hz;
+        if jitter_s > half_s {
+            let allowed = format!("must be at most half of the sample's period, {half_s} s, of measurements");
+            return Err(format!("rate_jitter: max_s: value {jitter_s} is not allowed: {allowed}"));
+        }
+        Ok(())
+    }
+
     fn check_times(&self, rate_hz: f64) -> Result<(), String> {
-        let (count, lag_s, jitter_s) = (self.0.len(), self.lag_s(), self.jitter_s());
+        let (count, lag_s, jitter_s) = (self.0.len(), self.lag_s(), self.longest_jitter_s());
         if count > STAGES_MAX {
             return Err(format!("{count} stages are not allowed: must be at most {STAGES_MAX}"));
         }
@@ -575,11 +616,13 @@ impl StageRow {
         })
     }
 
-    /// The sensor's schedule, its hand-overs as uneven as the row makes them.
+    /// The sensor's schedule, its measurements and its hand-overs as uneven as the row makes them.
     #[must_use]
     pub fn schedule(&self, schedule: Schedule) -> Schedule {
-        let seed = stream(self.seed, &format!("{}/rate_jitter", self.name)).random();
-        schedule.with_jitter(seed, SimTime::from_secs_f64(self.augments.jitter_s()))
+        let seed = |what: &str| stream(self.seed, &format!("{}/{what}", self.name)).random();
+        let longest = |of: JitterOf| SimTime::from_secs_f64(self.augments.jitter_s(of));
+        let handed_over = schedule.with_jitter(seed("rate_jitter"), longest(JitterOf::Publication));
+        handed_over.with_uneven_instants(seed("uneven_instants"), longest(JitterOf::Measurement))
     }
 
     /// Draws from N(0, 1) for the stage at place `at`, from 0, and the sample of this number.
@@ -630,6 +673,21 @@ mod tests {
             (Datum::Tilt, "[{rate_jitter: {max_s: 0.2}}]", vec!["max_s", "0.2", "at most the sample's period, 0.1"]),
             (
                 Datum::Tilt,
+                "[{rate_jitter: {max_s: 0.06, of: measurement}}]",
+                vec!["max_s", "0.06", "at most half of the sample's period, 0.05"],
+            ),
+            (
+                Datum::Tilt,
+                "[{rate_jitter: {max_s: 0.04, of: measurement}}, {rate_jitter: {max_s: 0.07}}]",
+                vec!["max_s", "0.11", "at most the sample's period, 0.1"],
+            ),
+            (
+                Datum::PointCloud,
+                "[{rate_jitter: {max_s: 0.01, of: measurement}}]",
+                vec!["of: value measurement", "a point cloud", "publication is allowed"],
+            ),
+            (
+                Datum::Tilt,
                 "[{own: {name: a, timeout_s: 1}}, {noise: {sigma: [1]}}]",
                 vec!["stage 2", "noise", "after own"],
             ),
@@ -657,6 +715,7 @@ mod tests {
             ("[{noise: {sigma: [-1]}}]", vec!["sigma", "-1", "more than 0"]),
             ("[{own: {name: a, timeout_s: 0}}]", vec!["timeout_s", "value 0", "0.001 to 3600"]),
             ("[{blur: {}}]", vec!["blur", "noise", "decimate"]),
+            ("[{rate_jitter: {max_s: 1, of: time}}]", vec!["time", "publication", "measurement"]),
             ("[{}]", vec!["exactly one of", "rate_jitter"]),
         ] {
             let told = parse_yaml::<Augments>(text, Path::new("stages")).expect_err(text).to_string();
@@ -682,6 +741,23 @@ mod tests {
         let kept = |text: &str| (0..13).filter(|index| row(text).keeps(*index)).collect::<Vec<u64>>();
         assert_eq!(kept("[{decimate: {every: 5}}]"), [0, 5, 10]);
         assert_eq!(kept("[{decimate: {every: 2}}, {decimate: {every: 3}}]"), [0, 6, 12]);
+    }
+
+    #[test]
+    fn jitter_of_measurements_moves_their_instants_within_its_bounds_and_hand_overs_with_them() {
+        let (lag, most) = (SimTime::from_nanos(3_000_000), SimTime::from_nanos(5_000_000));
+        let plain = Schedule::new(100.0, SimTime::ZERO, lag);
+        let schedule = row("[{rate_jitter: {max_s: 0.005, of: measurement}}]").schedule(plain);
+        let until = SimTime::from_sec_nanosec(2, 0);
+        let samples: Vec<Sample> = schedule.measured_in(SimTime::from_nanos(-1), until).collect();
+        assert!(samples.len() >= 200 && samples.iter().enumerate().all(|(k, sample)| sample.index == k as u64));
+        let late: Vec<SimTime> = samples.iter().map(|sample| sample.instant - plain.instant(sample.index)).collect();
+        assert!(late.iter().all(|late| (SimTime::ZERO..=most).contains(late)));
+        let mean_s = late.iter().map(|late| late.secs_f64()).sum::<f64>() / late.len() as f64;
+        // Of 200 even draws: 2.5 ms, off by 0.1 ms in one standard deviation.
+        assert!((mean_s - 2.5e-3).abs() < 5e-4, "{mean_s}");
+        assert!(samples.iter().all(|sample| schedule.handed_over(*sample) == sample.instant + lag));
+        assert!(samples.windows(2).all(|pair| pair[0].instant < pair[1].instant));
     }
 
     #[test]

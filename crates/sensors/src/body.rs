@@ -183,7 +183,8 @@ impl BodySensor {
             _ => return Ok(None),
         };
         let name = spec.header().name.to_owned();
-        Ok(Some(Self { name, spec: hash(&format!("{spec:?}")), schedule: spec.schedule(), kind }))
+        let schedule = spec.row(seed).schedule(spec.schedule());
+        Ok(Some(Self { name, spec: hash(&format!("{spec:?}")), schedule, kind }))
     }
 
     /// Its name.

@@ -37,7 +37,7 @@ pub mod transducer;
 pub mod triad;
 pub mod truth;
 
-pub use augment::{AugmentSpec, Augments, Datum, OwnTopicSpec, StageRow};
+pub use augment::{AugmentSpec, Augments, Datum, JitterOf, OwnTopicSpec, StageRow};
 pub use body::battery::{BatteryHealth, BatteryReading, BatterySpec};
 pub use body::encoder::EncoderSpec;
 pub use body::odometry::{OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};

@@ -1,4 +1,4 @@
-//! When a sensor samples: sample k at phase + k/rate, its datum handed over `lag`
+//! When a sensor samples: sample k at phase + k/rate, or up to so much later, its datum handed over `lag`
 //! later, stamped with the instant it was measured at (SENSOR §3.3). Instants are whole
 //! nanoseconds computed from k itself, so a rate whose period is no whole number of
 //! nanoseconds (30 Hz) neither drifts nor loses a sample, whatever the heartbeat.
@@ -28,6 +28,8 @@ pub struct Schedule {
     lag: SimTime,
     /// How much later than the lag data leave at most, and the seed of how much each does.
     jitter: (SimTime, u64),
+    /// The same of how much later than at k/rate it is measured.
+    unevenness: (SimTime, u64),
 }
 
 impl Schedule {
@@ -36,7 +38,8 @@ impl Schedule {
     #[must_use]
     pub fn new(rate_hz: f64, phase: SimTime, lag: SimTime) -> Self {
         let rate_uhz = (rate_hz * MICROHERTZ).round() as i128;
-        Self { rate_uhz: rate_uhz.max(1), phase, lag, jitter: (SimTime::ZERO, 0) }
+        let even = (SimTime::ZERO, 0);
+        Self { rate_uhz: rate_uhz.max(1), phase, lag, jitter: even, unevenness: even }
     }
 
     /// The same with hand-overs up to `longest` later, each by as much as is drawn for its sample, uniformly.
@@ -46,22 +49,25 @@ impl Schedule {
         Self { jitter: (longest, seed), ..self }
     }
 
+    /// The same with measurements up to `longest` later, each by as much as is drawn for its sample, uniformly.
+    /// Where `longest` is less than a period, they stay in their order.
+    #[must_use]
+    pub fn with_uneven_instants(self, seed: u64, longest: SimTime) -> Self {
+        Self { unevenness: (longest, seed), ..self }
+    }
+
     /// When sample `index` is measured.
     #[must_use]
     pub fn instant(&self, index: u64) -> SimTime {
         let since_phase = i128::from(index) * PERIOD_UNITS / self.rate_uhz;
-        self.phase + SimTime::from_nanos(i64::try_from(since_phase).unwrap_or(i64::MAX))
+        let even = self.phase + SimTime::from_nanos(i64::try_from(since_phase).unwrap_or(i64::MAX));
+        even + drawn(self.unevenness, "uneven instants", index)
     }
 
     /// When a sample is handed over.
     #[must_use]
     pub fn handed_over(&self, sample: Sample) -> SimTime {
-        let (longest, seed) = self.jitter;
-        if longest == SimTime::ZERO {
-            return sample.instant + self.lag;
-        }
-        let later = stream_at(seed, "rate jitter", sample.index).random_range(0..=longest.nanos());
-        sample.instant + self.lag + SimTime::from_nanos(later)
+        sample.instant + self.lag + drawn(self.jitter, "rate jitter", sample.index)
     }
 
     /// From a measurement to its hand-over at the longest.
@@ -74,8 +80,9 @@ impl Schedule {
     /// `SimTime::ZERO`: to have it, begin with an `after` below zero.
     pub fn measured_in(&self, after: SimTime, until: SimTime) -> impl Iterator<Item = Sample> + use<> {
         let schedule = *self;
-        (schedule.first_after(after)..)
+        (schedule.first_after(after - schedule.unevenness.0)..)
             .map(move |index| Sample { index, instant: schedule.instant(index) })
+            .skip_while(move |sample| sample.instant <= after)
             .take_while(move |sample| sample.instant <= until)
     }
 
@@ -89,7 +96,7 @@ impl Schedule {
         self.measured_in(after - self.longest_lag(), until - self.lag).filter(is_due)
     }
 
-    /// The least index whose instant is later than `after`. An instant is the floor of
+    /// The least index whose even instant is later than `after`. An instant is the floor of
     /// an exact time t, and floor(t) > a means t ≥ a + 1 for whole a.
     fn first_after(&self, after: SimTime) -> u64 {
         let next_ns = i128::from((after - self.phase).nanos()) + 1;
@@ -97,6 +104,14 @@ impl Schedule {
         let index = (product + PERIOD_UNITS - 1) / PERIOD_UNITS;
         u64::try_from(index).unwrap_or(u64::MAX)
     }
+}
+
+/// What is drawn for a sample, from nothing up to the longest.
+fn drawn((longest, seed): (SimTime, u64), of: &str, index: u64) -> SimTime {
+    if longest == SimTime::ZERO {
+        return SimTime::ZERO;
+    }
+    SimTime::from_nanos(stream_at(seed, of, index).random_range(0..=longest.nanos()))
 }
 
 #[cfg(test)]
@@ -134,7 +149,8 @@ mod tests {
         for _ in 0..200 {
             let rate_hz = rng.random_range(0.3..1000.0);
             let phase = SimTime::from_nanos(rng.random_range(0..50_000_000));
-            let schedule = Schedule::new(rate_hz, phase, SimTime::ZERO);
+            let uneven = SimTime::from_secs_f64(rng.random_range(0.0..0.5) / rate_hz);
+            let schedule = Schedule::new(rate_hz, phase, SimTime::ZERO).with_uneven_instants(rng.random(), uneven);
             let beats: Vec<SimTime> = (0..rng.random_range(1..400))
                 .scan(SimTime::ZERO, |now, _| {
                     *now += SimTime::from_nanos(rng.random_range(1..40_000_000));

@@ -110,11 +110,12 @@ impl SensorDiagnostics {
         for rover in &interval.next.rovers {
             let Some(kind) = interval.model.rovers().get(&rover.id) else { continue };
             for (name, _) in rover.settings.iter().filter(|(_, setting)| !setting.enabled) {
-                let mut sensors = kind.setup().sensors.iter();
+                let setup = kind.setup();
+                let mut sensors = setup.sensors.iter();
                 let Some(sensor) = sensors.find(|sensor| sensor.spec.header().name == name) else { continue };
                 let off = self.off.entry(SensorId { rover: rover.id, name: name.clone() }).or_default();
-                let measured = sensor.spec.schedule().measured_in(interval.after(), interval.next.time);
-                for sample in measured {
+                let schedule = sensor.spec.row(setup.sensor_seed).schedule(sensor.spec.schedule());
+                for sample in schedule.measured_in(interval.after(), interval.next.time) {
                     off.add(sample.index);
                 }
             }

@@ -7,7 +7,7 @@ use selene_base::SimTime;
 use selene_observe::{CameraSample, Feed, Interval, RoverCameras};
 use selene_pictures::save_png;
 use selene_pictures::tile::Still;
-use selene_sensors::{CameraSpec, Sample, Schedule};
+use selene_sensors::{CameraSpec, Sample, Schedule, StageRow};
 use selene_sim::{EntityId, Model, World};
 
 use crate::args::RenderArgs;
@@ -97,14 +97,17 @@ fn cameras(model: &Model) -> Vec<Shot> {
     let several = model.rovers().len() > 1;
     let of_rover = |(id, kind): (&EntityId, &std::sync::Arc<selene_sim::RoverKind>)| {
         let (rover, setup) = (*id, kind.setup().clone());
-        let shot = |camera: selene_sim::Mounted<'_, CameraSpec>| Shot {
-            rover,
-            name: if several { format!("{}/{}", setup.name, camera.spec.name) } else { camera.spec.name.clone() },
-            camera: camera.spec.name.clone(),
-            schedule: camera.spec.schedule(),
-            file: PathBuf::new(),
-            latest: None,
-            image: None,
+        let shot = |camera: selene_sim::Mounted<'_, CameraSpec>| {
+            let row = StageRow::new(&camera.spec.name, camera.spec.stages.augments(), setup.sensor_seed);
+            Shot {
+                rover,
+                name: if several { format!("{}/{}", setup.name, camera.spec.name) } else { camera.spec.name.clone() },
+                camera: camera.spec.name.clone(),
+                schedule: row.schedule(camera.spec.schedule()),
+                file: PathBuf::new(),
+                latest: None,
+                image: None,
+            }
         };
         setup.cameras().map(shot).collect::<Vec<_>>()
     };
