@@ -100,6 +100,16 @@ where
     parse_yaml(&text, path)
 }
 
+/// `line N: ` of the first line of a YAML file that begins with a key, for a value that only shows to be wrong beside
+/// another file; nothing where none does.
+#[must_use]
+pub fn line_of_key(path: &Path, key: &str) -> String {
+    let text = read_bytes(path, YAML_BYTES_MAX).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let begins = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+    let line = text.as_deref().and_then(|text| text.lines().position(begins));
+    line.map_or_else(String::new, |line| format!("line {}: ", line + 1))
+}
+
 /// Parses and validates YAML `text`; `path` is named in errors.
 ///
 /// # Errors

@@ -193,7 +193,7 @@ impl SensorSpec {
         StageRow::new(self.header().name, self.augments(), seed)
     }
 
-    /// When it samples and hands over, from the scenario's start on, without the jitter of its row.
+    /// When it samples and hands over, from the scenario's start on, without the jitter of its row (`StageRow::schedule`).
     #[must_use]
     pub fn schedule(&self) -> Schedule {
         let SensorHeader { rate_hz, lag_s, .. } = self.header();
@@ -250,6 +250,7 @@ impl SensorSpec {
         let (end, link_from_frame) = match self {
             Self::Camera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
             Self::TofCamera(camera) => ("optical", camera.mount.take()?.link_from_optical()),
+            Self::Lidar(lidar) => ("frame", lidar.mount.take()?.link_from_frame()),
             Self::Radar(radar) => ("frame", radar.mount.take()?.link_from_frame()),
             Self::RangeFinder(finder) => ("frame", finder.mount.take()?.link_from_frame()),
             Self::Imu(imu) => ("frame", imu.mount.take()?.link_from_frame()),
@@ -259,9 +260,7 @@ impl SensorSpec {
             Self::Temperature(temperature) => ("frame", temperature.mount.take()?.link_from_frame()),
             Self::SunSensor(sensor) => ("frame", sensor.mount.take()?.link_from_frame()),
             Self::StarTracker(tracker) => ("frame", tracker.mount.take()?.link_from_frame()),
-            Self::Lidar(_) | Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) => {
-                return None;
-            }
+            Self::Encoders(_) | Self::Odometry(_) | Self::Torques(_) | Self::Battery(_) => return None,
             // That of a force–torque sensor depends on the joint that it measures: the scenario gives it.
             Self::Contact(_) | Self::ForceTorque(_) => return None,
         };

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use super::dead_sector::DeadSector;
 use super::divergence::DivergenceSpec;
 use super::scanner::{ScannerSpec, fits, one_scanner, served};
-use crate::SensorQos;
 use crate::augment::{Augments, Datum, fits as row_fits};
 use crate::spec::{lag, rate, ros_name};
+use crate::{PlacementSpec, SensorQos};
 
 /// A lidar of a rover.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
@@ -22,9 +22,14 @@ pub struct LidarSpec {
     /// Topic prefix and stream name.
     #[garde(custom(ros_name))]
     pub name: String,
-    /// The frame it measures in: x forward, z up, along the axis of those that spin.
+    /// The frame it measures in: x forward, z up, along the axis of those that spin; with `mount`, the link that
+    /// carries it.
     #[garde(custom(ros_name))]
     pub link: String,
+    /// Where it sits on that link; none: in the link's frame.
+    #[serde(default)]
+    #[garde(dive)]
+    pub mount: Option<PlacementSpec>,
     /// Scans a second.
     #[garde(custom(rate), custom(served(&self.scanner)))]
     pub rate_hz: f64,

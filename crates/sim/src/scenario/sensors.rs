@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use nalgebra::UnitQuaternion;
+use selene_base::input::line_of_key;
 use selene_base::{InputError, Pose};
 use selene_sensors::range_finder::Radiation;
 use selene_sensors::{BodySensor, SensorSpec};
@@ -80,7 +81,7 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
     let Some(link) = rover.link_index(named) else {
         let links: Vec<&str> = rover.links().iter().map(|link| link.name.as_str()).collect();
         let what = format!("link: '{named}' is no link of the rover; it has {}", links.join(", "));
-        return Err(InputError::content(path, what));
+        return Err(at_key(path, "link", &what));
     };
     let link = match &sensor {
         SensorSpec::Contact(_) => wheel(link, rover, path)?,
@@ -96,7 +97,7 @@ fn mount(sensor: &mut SensorSpec, link: usize, rover: &mut RoverModel, path: &Pa
     let Some((frame, link_from_frame)) = sensor.take_frame() else { return Ok(link) };
     if !rover.add_frame(&frame, link, link_from_frame) {
         let what = format!("mount: its frame would be '{frame}', but the rover has a link of that name already");
-        return Err(InputError::content(path, what));
+        return Err(at_key(path, "mount", &what));
     }
     Ok(rover.links().len() - 1)
 }
@@ -110,7 +111,12 @@ fn wheel(link: usize, rover: &RoverModel, path: &Path) -> Result<usize, InputErr
     let names: Vec<_> = rover.wheels().iter().map(|wheel| rover.links()[wheel.link].name.as_str()).collect();
     let named = &rover.links()[link].name;
     let what = format!("link: '{named}' is no wheel; a contact sensor is in one of {}", names.join(", "));
-    Err(InputError::content(path, what))
+    Err(at_key(path, "link", &what))
+}
+
+/// What is wrong with the value of a key, beside the rover.
+fn at_key(path: &Path, key: &str, what: &str) -> InputError {
+    InputError::content(path, format!("{}{what}", line_of_key(path, key)))
 }
 
 /// Gives a force–torque sensor its frame on what carries `link`, where the joint between them is: the axes are the
@@ -122,12 +128,12 @@ fn between(frame: &str, link: usize, rover: &mut RoverModel, path: &Path) -> Res
         let names: Vec<_> = moving.map(|child| rover.links()[child].name.as_str()).collect();
         let named = &rover.links()[link].name;
         let allowed = format!("a force–torque sensor's link is one of {}", names.join(", "));
-        return Err(InputError::content(path, format!("link: '{named}' hangs from no joint that moves; {allowed}")));
+        return Err(at_key(path, "link", &format!("link: '{named}' hangs from no joint that moves; {allowed}")));
     };
     let (carrier, at) = (joint.parent, joint.parent_from_child_at_zero.translation);
     if !rover.add_frame(frame, carrier, Pose::from_parts(at, UnitQuaternion::identity())) {
         let what = format!("name: its frame would be '{frame}', but the rover has a link of that name already");
-        return Err(InputError::content(path, what));
+        return Err(at_key(path, "name", &what));
     }
     Ok(rover.links().len() - 1)
 }
@@ -186,7 +192,32 @@ mod tests {
             }
         }
         let nowhere = refusal_on("sun_sensor.yaml", "mast", "attic");
-        assert!(nowhere.contains("'attic' is no link of the rover; it has base_link"), "{nowhere}");
+        let at = "sun_sensor.yaml: line 7: link: 'attic' is no link of the rover; it has base_link";
+        assert!(nowhere.contains(at), "{nowhere}");
+    }
+
+    #[test]
+    fn a_lidar_is_mounted_on_any_link_in_a_frame_of_its_own() {
+        let text = std::fs::read_to_string(config("sensor/lidar.yaml")).expect("text");
+        let mounted = |link: &str| {
+            let placed = format!("  link: {link}\n  mount: {{at_m: [0.1, 0, 0.2], rpy_deg: [0, 10, 0]}}\n");
+            let file = std::env::temp_dir().join(format!("selene-mounted-{link}-{}.yaml", std::process::id()));
+            std::fs::write(&file, text.replace("  link: lidar\n", &placed)).expect("written");
+            let loaded = with("scenario/polar.yaml", vec![file.clone()]);
+            std::fs::remove_file(file).expect("clean");
+            loaded
+        };
+        let scenario = mounted("mast").expect("good");
+        let rover = &scenario.rovers[0];
+        let [frame] = rover.model.added_frames() else { panic!("one frame") };
+        let name = |link: usize| rover.model.links()[link].name.as_str();
+        assert_eq!([name(frame.child), name(frame.parent)], ["lidar_frame", "mast"]);
+        let lidar = rover.lidars().next().expect("a lidar");
+        assert_eq!((lidar.link, lidar.spec.link.as_str()), (frame.child, "lidar_frame"));
+        let refusal = mounted("attic").expect_err("no such link").to_string();
+        for part in ["selene-mounted-attic", "line ", "link: 'attic' is no link of the rover", "mast"] {
+            assert!(refusal.contains(part), "'{part}' is missing in: {refusal}");
+        }
     }
 
     #[test]
