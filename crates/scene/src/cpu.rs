@@ -1,20 +1,20 @@
 //! The kernels on the CPU: rayon over strips of the image and over beams. What a pixel sees
 //! depends on the pixel alone, so the image is the same for any number of threads.
 
-use fearless_simd::Level;
+use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
 use crate::kernel::FAR;
-use crate::kernel::trace::beam_return;
 use crate::kernel::truth::truth_pixel;
-use crate::record::{BeamRecord, CameraRecord, PixelRecord, ReturnRecord, TruthRecord};
+use crate::packet::beams::beam_returns;
+use crate::record::{BeamRecord, CameraRecord, PixelRecord, Records, ReturnRecord, TruthRecord};
 use crate::scene::Scene;
-use crate::tile::{TILE, TileTracer};
+use crate::tile::{TILE_COLUMNS, TILE_ROWS, TileTracer};
 use crate::tracer::{TraceError, Tracer};
 use crate::view::{Beam, BeamReturn, CameraFrame, CameraView, Class, Label, TruthFrame};
 
-/// Beams a task takes at least.
-const BEAMS_A_TASK: usize = 64;
+/// Beams of a task: packets are formed among them.
+const BEAMS_A_TASK: usize = 512;
 
 /// Traces on the threads of the current rayon pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,18 +31,18 @@ impl Tracer for CpuTracer {
         let records = scene.records();
         let camera = CameraRecord::new(view, records.middle_m);
         let level = Level::new();
-        let strip = view.width as usize * TILE;
+        let strip = view.width as usize * TILE_ROWS;
         let light = frame.radiance.par_chunks_mut(strip).zip(frame.scattered.par_chunks_mut(strip));
         let strips = light
             .zip(frame.depth_m.par_chunks_mut(strip))
             .zip(frame.class.par_chunks_mut(strip).zip(frame.instance.par_chunks_mut(strip)))
             .enumerate();
         strips.for_each(|(number, (((radiance, scattered), depth_m), (class, instance)))| {
-            let first = (number * TILE) as u32;
-            let rows = first..view.height.min(first + TILE as u32);
+            let first = (number * TILE_ROWS) as u32;
+            let rows = first..view.height.min(first + TILE_ROWS as u32);
             let mut tile = TileTracer::new(level);
-            for left in (0..view.width).step_by(TILE) {
-                let columns = left..view.width.min(left + TILE as u32);
+            for left in (0..view.width).step_by(TILE_COLUMNS) {
+                let columns = left..view.width.min(left + TILE_COLUMNS as u32);
                 tile.trace(&records, &camera, [columns, rows.clone()], |[column, row], pixel| {
                     let at = (row - first) as usize * view.width as usize + column as usize;
                     radiance[at] = pixel.radiance;
@@ -75,11 +75,20 @@ impl Tracer for CpuTracer {
 
     fn beams(&mut self, scene: &Scene, beams: &[Beam], out: &mut Vec<BeamReturn>) -> Result<(), TraceError> {
         let records = scene.records();
-        let record = |beam: &Beam| BeamRecord::new(beam, records.middle_m);
-        let trace = |beam: &Beam| BeamReturn::of(scene, &beam_return(&records, &record(beam)));
-        beams.par_iter().with_min_len(BEAMS_A_TASK).map(trace).collect_into_vec(out);
+        let level = Level::new();
+        out.clear();
+        out.resize(beams.len(), BeamReturn::NONE);
+        let tasks = out.par_chunks_mut(BEAMS_A_TASK).zip(beams.par_chunks(BEAMS_A_TASK));
+        tasks.for_each(|(out, beams)| trace_beams(level, scene, &records, beams, out));
         Ok(())
     }
+}
+
+fn trace_beams(level: Level, scene: &Scene, records: &Records<'_>, beams: &[Beam], out: &mut [BeamReturn]) {
+    let beams: Vec<BeamRecord> = beams.iter().map(|beam| BeamRecord::new(beam, records.middle_m)).collect();
+    dispatch!(level, simd => beam_returns(simd, records, &beams, |number, told| {
+        out[number] = BeamReturn::of(scene, told);
+    }));
 }
 
 impl CameraFrame {

@@ -179,7 +179,7 @@ pub(crate) fn along<R: Real>(a: [R; 3], b: [R; 3], k: R) -> [R; 3] {
 #[inline(always)]
 pub(crate) fn unit<R: Real>(v: [R; 3]) -> [R; 3] {
     let length = dot(v, v).root();
-    v.map(|part| part / length)
+    [v[0] / length, v[1] / length, v[2] / length]
 }
 
 #[cfg(test)]

@@ -25,8 +25,11 @@ use crate::packet::lanes::{LANES, Rays, all, floats, ints, mask, vectors};
 use crate::packet::light::{lit, sights, sunlight};
 use crate::record::{CameraRecord, NodeRecord, PixelRecord, Records};
 
-/// Pixels on a side of a tile.
-pub(crate) const TILE: usize = LANES;
+/// Columns of a tile: a row is a packet.
+pub(crate) const TILE_COLUMNS: usize = LANES;
+
+/// Rows of a tile.
+pub(crate) const TILE_ROWS: usize = 64 / LANES;
 
 /// With more instances than this a ray is better off with the tree of all.
 const MOST_LEAVES: usize = 12;
@@ -127,8 +130,8 @@ impl TileTracer {
             });
             let mip = ints(simd, |lane| (if from[lane] > 0.0 { near.mip } else { SENSOR_MIP }) as i32);
             let [start, far] = [floats(simd, |lane| from[lane]), all(simd, FAR)];
-            let hits =
-                trace_heights(simd, records, &rays_of(simd, looks), [&start, &far], &mip, &mask(simd, seeing(looks)));
+            let rays = rays_of(simd, records, looks);
+            let hits = trace_heights(simd, records, &rays, [&start, &far], &mip, &mask(simd, seeing(looks)));
             for (look, (t, level)) in looks.iter_mut().zip(hits.t.to_array().into_iter().zip(hits.level.to_array())) {
                 (look.hit.t, look.hit.part) = (t, level as u32);
             }
@@ -220,9 +223,10 @@ fn seeing(looks: &[Look]) -> u32 {
 
 /// The rays of a row in lanes.
 #[inline(always)]
-fn rays_of<S: Simd>(simd: S, looks: &[Look]) -> Rays<S> {
+fn rays_of<S: Simd>(simd: S, records: &Records<'_>, looks: &[Look]) -> Rays<S> {
     let ray = |lane: usize| looks.get(lane).unwrap_or(&looks[0]).ray;
-    Rays { origin: vectors(simd, |lane| ray(lane).origin), direction: vectors(simd, |lane| ray(lane).direction) }
+    let [origin, direction] = [vectors(simd, |lane| ray(lane).origin), vectors(simd, |lane| ray(lane).direction)];
+    Rays { origin, direction, shutter: all(simd, records.shutter) }
 }
 
 fn sights_of(looks: &[Look]) -> [Option<&Sight>; LANES] {
@@ -242,7 +246,7 @@ fn meet_packet<S: Simd>(simd: S, records: &Records<'_>, looks: &mut [Look]) {
         instance: ints(simd, |lane| hit(lane).instance as i32),
         part: ints(simd, |lane| hit(lane).part as i32),
     };
-    let hits = trace_instances(simd, records, &rays_of(simd, looks), &hits, &mask(simd, seeing(looks)));
+    let hits = trace_instances(simd, records, &rays_of(simd, records, looks), &hits, &mask(simd, seeing(looks)));
     let (t, instance, part) = (hits.t.to_array(), hits.instance.to_array(), hits.part.to_array());
     for (lane, look) in looks.iter_mut().enumerate() {
         look.hit = Hit { t: t[lane], instance: instance[lane] as u32, part: part[lane] as u32 };

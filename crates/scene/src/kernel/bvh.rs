@@ -156,7 +156,7 @@ pub fn leaves_met(
 
 /// Whether at some t of 0 to `t_max` the bundle's section comes to the box: on each axis it
 /// is past the lower side by the greatest direction and not past the upper by the least.
-fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
+pub(crate) fn bundle_meets_box(node: &NodeRecord, bundle: &Bundle, t_max: f32) -> bool {
     let past_min = (Vector3::from(node.min) - bundle.from[1]).component_mul(&bundle.high);
     let past_max = (Vector3::from(node.max) - bundle.from[0]).component_mul(&bundle.low);
     let [mut enter, mut leave] = [0.0, t_max];

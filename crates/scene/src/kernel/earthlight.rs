@@ -9,9 +9,10 @@ use std::f32::consts::PI;
 
 use nalgebra::Vector3;
 
-use super::bvh::{cone_meets_instances, instances_hide};
+use super::bvh::cone_meets_instances;
 use super::chance::{stratified, unit};
-use super::surface::{Surface, across, faces_openly, ground_beyond, ground_hides, reflect};
+use super::sunlight::open_points;
+use super::surface::{Surface, across, faces_openly, ground_beyond, reflect};
 use super::{Bands, FAR};
 use crate::light::SAMPLES_MAX;
 use crate::record::Records;
@@ -103,13 +104,12 @@ fn sample_earth(records: &Records<'_>, surface: &Surface, samples: u32, seed: u3
         weights[index as usize] = point.weight;
     }
     let directions = &directions[..count as usize];
-    let hidden = instances_hide(records, &surface.ray(earth), records.globals.earth_radius, directions);
+    let open = open_points(records, surface, (earth, records.globals.earth_radius), directions, ground_cuts);
     let [mut seen, mut total] = [0.0_f32; 2];
     let mut toward = Vector3::zeros();
     for (index, (direction, weight)) in directions.iter().zip(weights).enumerate() {
         total += weight;
-        let open = hidden >> index & 1 == 0 && surface.normal.dot(direction) > 0.0;
-        if open && !(ground_cuts && ground_hides(records, surface, *direction)) {
+        if open >> index & 1 != 0 {
             seen += weight;
             toward += direction * weight;
         }

@@ -61,27 +61,59 @@ pub(crate) fn sample_disc(
     seed: u32,
     ground_cuts: bool,
 ) -> Sunlight {
-    let sun = Vector3::from(records.globals.sun_direction);
+    let points = sun_points(records, samples, seed);
+    let points = &points[..disc_points(samples)];
+    let disc = (Vector3::from(records.globals.sun_direction), records.globals.sun_radius);
+    sunlight_of(records, points, open_points(records, surface, disc, points, ground_cuts))
+}
+
+/// How many points of a disc stand for it.
+pub(crate) fn disc_points(samples: u32) -> usize {
+    samples.min(SAMPLES_MAX) as usize
+}
+
+/// Points of the Sun's disc, as many as `disc_points` says.
+pub(crate) fn sun_points(records: &Records<'_>, samples: u32, seed: u32) -> [Vector3<f32>; SAMPLES_MAX as usize] {
     let shift = [unit(seed, 0), unit(seed, 1)];
-    let count = samples.min(SAMPLES_MAX);
-    let mut points = [sun; SAMPLES_MAX as usize];
+    let count = disc_points(samples) as u32;
+    let mut points = [Vector3::zeros(); SAMPLES_MAX as usize];
     for index in 0..count {
         points[index as usize] = sun_point(records, stratified(index, count, shift));
     }
-    let points = &points[..count as usize];
-    let hidden = instances_hide(records, &surface.ray(sun), records.globals.sun_radius, points);
-    let mut seen = 0;
-    let mut toward = Vector3::zeros();
+    points
+}
+
+/// Which points of a disc, of which its middle and its radius are known, a surface sees, as bits from the lowest on.
+pub(crate) fn open_points(
+    records: &Records<'_>,
+    surface: &Surface,
+    (middle, radius): (Vector3<f32>, f32),
+    points: &[Vector3<f32>],
+    ground_cuts: bool,
+) -> u32 {
+    let hidden = instances_hide(records, &surface.ray(middle), radius, points);
+    let mut open = 0;
     for (index, point) in points.iter().enumerate() {
-        let open = hidden >> index & 1 == 0 && surface.normal.dot(point) > 0.0;
-        if open && !(ground_cuts && ground_hides(records, surface, *point)) {
-            seen += 1;
-            toward += point;
+        let faces = hidden >> index & 1 == 0 && surface.normal.dot(point) > 0.0;
+        if faces && !(ground_cuts && ground_hides(records, surface, *point)) {
+            open |= 1 << index;
         }
     }
+    open
+}
+
+/// The light of a disc of which the `open` points are seen.
+pub(crate) fn sunlight_of(records: &Records<'_>, points: &[Vector3<f32>], open: u32) -> Sunlight {
+    let mut seen = 0;
+    let mut toward = Vector3::zeros();
+    for (_, point) in points.iter().enumerate().filter(|(index, _)| open >> index & 1 != 0) {
+        seen += 1;
+        toward += point;
+    }
     // A whole disc without noise: from its centre.
-    let direction = if seen > 0 && seen < count { toward.normalize() } else { sun };
-    Sunlight { share: seen as f32 / count as f32, direction }
+    let partly = seen > 0 && seen < points.len();
+    let direction = if partly { toward.normalize() } else { Vector3::from(records.globals.sun_direction) };
+    Sunlight { share: seen as f32 / points.len() as f32, direction }
 }
 
 /// The direction of a point of the Sun's disc: of two even numbers of 0…1, so that

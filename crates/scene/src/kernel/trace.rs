@@ -159,10 +159,15 @@ pub fn beam_return(records: &Records<'_>, beam: &BeamRecord) -> ReturnRecord {
     };
     let ray = Ray { origin: Vector3::from(beam.origin), direction: Vector3::from(beam.direction) };
     let hit = trace_nearest(records, &ray, SENSOR_MIP);
-    if hit.t >= FAR {
+    let surface = (hit.t < FAR).then(|| surface_at(records, &ray, &hit));
+    returned(records, &ray, &hit, surface.as_ref())
+}
+
+/// What a beam tells that has met `hit` of a surface, if anything.
+pub(crate) fn returned(records: &Records<'_>, ray: &Ray, hit: &Hit, surface: Option<&Surface>) -> ReturnRecord {
+    let Some(surface) = surface else {
         return ReturnRecord { range: FAR, cos_incidence: 0.0, reflectance: 0.0, code: 0 };
-    }
-    let surface = surface_at(records, &ray, &hit);
+    };
     ReturnRecord {
         range: hit.t,
         cos_incidence: (-surface.normal.dot(&ray.direction)).clamp(0.0, 1.0),

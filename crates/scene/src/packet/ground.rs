@@ -116,15 +116,18 @@ fn take<S: Simd>(open: Mask<S>, t: Floats<S>, level: usize, hits: &mut GroundHit
 
 #[inline(always)]
 fn level_interval<S: Simd>(level: &LevelRecord, rays: &Rays<S>, span: [Floats<S>; 2]) -> [Floats<S>; 2] {
-    let side = level.cells as f32 * level.spacing;
-    let slab = |axis: usize| {
-        let low = rays.origin[axis].like(level.origin[axis]) - rays.origin[axis];
-        let inverse = finite_inverse(rays.direction[axis]);
-        let [a, b] = [low * inverse, (low + side) * inverse];
-        [a.least(b), a.most(b)]
-    };
-    let [x, y] = [slab(0), slab(1)];
+    let [x, y] = [slab(level, rays, 0), slab(level, rays, 1)];
     [x[0].most(y[0]).most(span[0]), x[1].least(y[1]).least(span[1])]
+}
+
+/// Where a coordinate is between the sides of a level.
+#[inline(always)]
+fn slab<S: Simd>(level: &LevelRecord, rays: &Rays<S>, axis: usize) -> [Floats<S>; 2] {
+    let side = level.cells as f32 * level.spacing;
+    let low = rays.origin[axis].like(level.origin[axis]) - rays.origin[axis];
+    let inverse = finite_inverse(rays.direction[axis]);
+    let [a, b] = [low * inverse, (low + side) * inverse];
+    [a.least(b), a.most(b)]
 }
 
 #[inline(always)]
@@ -408,7 +411,7 @@ fn posts<S: Simd>(simd: S, records: &Records<'_>, level: &LevelRecord, [x, y]: [
         [posts[0][lane], posts[1][lane]] = [low[0], low[1]];
         [posts[2][lane], posts[3][lane]] = [high[0], high[1]];
     }
-    posts.map(|post| post.simd_into(simd))
+    [posts[0].simd_into(simd), posts[1].simd_into(simd), posts[2].simd_into(simd), posts[3].simd_into(simd)]
 }
 
 /// Unit normals of the ground at places, as `heights::ground_normal`, each on the level of its lane.
@@ -420,7 +423,7 @@ pub(crate) fn ground_normals<S: Simd>(
 ) -> Vectors<S> {
     simd.vectorize(
         #[inline(always)]
-        || normals(simd, records, levels, place.map(|coordinate| *coordinate)),
+        || normals(simd, records, levels, [*place[0], *place[1]]),
     )
 }
 
@@ -434,39 +437,54 @@ fn normals<S: Simd>(
     let inverse_spacing = floats(simd, |lane| levels[lane].inverse_spacing);
     let last = ints(simd, |lane| levels[lane].cells as i32 - 1);
     let none = Ints::splat(simd, 0);
-    let [zero, one] = [all(simd, 0.0), all(simd, 1.0)];
-    let grid = [0, 1].map(|axis| (place[axis] - floats(simd, |lane| levels[lane].origin[axis])) * inverse_spacing);
-    let cell = grid.map(|coordinate| cell_of(coordinate, none, last));
-    let [u, v] = [0, 1].map(|axis| (grid[axis] - cell[axis].to_float::<Floats<S>>()).most(zero).least(one));
-    let corner =
-        |right: i32, up: i32| post_slopes(simd, records, levels, [cell[0] + right, cell[1] + up], inverse_spacing);
-    let mix = |a: [Floats<S>; 2], b: [Floats<S>; 2], k: Floats<S>| [a[0] + (b[0] - a[0]) * k, a[1] + (b[1] - a[1]) * k];
-    let low = mix(corner(0, 0), corner(1, 0), u);
-    let high = mix(corner(0, 1), corner(1, 1), u);
+    let gx = (place[0] - floats(simd, |lane| levels[lane].origin[0])) * inverse_spacing;
+    let gy = (place[1] - floats(simd, |lane| levels[lane].origin[1])) * inverse_spacing;
+    let [x, y] = [cell_of(gx, none, last), cell_of(gy, none, last)];
+    let [u, v] = [within_cell(gx, x), within_cell(gy, y)];
+    let posts = Posts { simd, records, levels, cells: last + 1, inverse_spacing };
+    let low = mix(posts.slope(x, y), posts.slope(x + 1, y), u);
+    let high = mix(posts.slope(x, y + 1), posts.slope(x + 1, y + 1), u);
     let slope = mix(low, high, v);
-    crate::real::unit([-slope[0], -slope[1], one])
+    crate::real::unit([-slope[0], -slope[1], all(simd, 1.0)])
 }
 
-/// Slopes at posts by differences with their neighbours.
+/// The place of a coordinate in its cell, 0…1.
 #[inline(always)]
-fn post_slopes<S: Simd>(
+fn within_cell<S: Simd>(coordinate: Floats<S>, cell: Ints<S>) -> Floats<S> {
+    let within = coordinate - cell.to_float::<Floats<S>>();
+    within.most(within.like(0.0)).least(within.like(1.0))
+}
+
+#[inline(always)]
+fn mix<S: Simd>(a: [Floats<S>; 2], b: [Floats<S>; 2], k: Floats<S>) -> [Floats<S>; 2] {
+    [a[0] + (b[0] - a[0]) * k, a[1] + (b[1] - a[1]) * k]
+}
+
+/// Posts of the level of each lane.
+#[derive(Clone, Copy)]
+struct Posts<'a, S: Simd> {
     simd: S,
-    records: &Records<'_>,
-    levels: [&LevelRecord; LANES],
-    [x, y]: [Ints<S>; 2],
+    records: &'a Records<'a>,
+    levels: [&'a LevelRecord; LANES],
+    cells: Ints<S>,
     inverse_spacing: Floats<S>,
-) -> [Floats<S>; 2] {
-    let cells = ints(simd, |lane| levels[lane].cells as i32);
-    let one = Ints::splat(simd, 1);
-    let [x0, x1] = [x.max(one) - 1, (x + 1).min(cells)];
-    let [y0, y1] = [y.max(one) - 1, (y + 1).min(cells)];
-    let stride = cells + 1;
-    let post = |x: Ints<S>, y: Ints<S>| {
-        let index = (y * stride + x).to_array();
-        floats(simd, |lane| records.heights[levels[lane].heights as usize + index[lane] as usize])
-    };
-    [
-        (post(x1, y) - post(x0, y)) * inverse_spacing / (x1 - x0).to_float::<Floats<S>>(),
-        (post(x, y1) - post(x, y0)) * inverse_spacing / (y1 - y0).to_float::<Floats<S>>(),
-    ]
+}
+
+impl<S: Simd> Posts<'_, S> {
+    /// Slopes at posts by differences with their neighbours.
+    #[inline(always)]
+    fn slope(&self, x: Ints<S>, y: Ints<S>) -> [Floats<S>; 2] {
+        let one = Ints::splat(self.simd, 1);
+        let [x0, x1] = [x.max(one) - 1, (x + 1).min(self.cells)];
+        let [y0, y1] = [y.max(one) - 1, (y + 1).min(self.cells)];
+        let along_x = (self.height(x1, y) - self.height(x0, y)) * self.inverse_spacing;
+        let along_y = (self.height(x, y1) - self.height(x, y0)) * self.inverse_spacing;
+        [along_x / (x1 - x0).to_float::<Floats<S>>(), along_y / (y1 - y0).to_float::<Floats<S>>()]
+    }
+
+    #[inline(always)]
+    fn height(&self, x: Ints<S>, y: Ints<S>) -> Floats<S> {
+        let index = (y * (self.cells + 1) + x).to_array();
+        floats(self.simd, |lane| self.records.heights[self.levels[lane].heights as usize + index[lane] as usize])
+    }
 }

@@ -3,8 +3,8 @@
 
 use fearless_simd::prelude::*;
 
-use super::lanes::{Floats, Ints, Mask, Rays, Vectors, all, bits_of, inverse, lanes_of, vector_of};
-use crate::kernel::bvh::{Bundle, trace_mesh};
+use super::lanes::{Floats, Ints, Mask, Rays, Vectors, all, all_vector, bits_of, inverse, lanes_of, less, vector_of};
+use crate::kernel::bvh::{Bundle, bundle_meets_box, trace_mesh};
 use crate::kernel::{FAR, Hit, Ray};
 use crate::real::{Real, cross, dot};
 use crate::record::{InstanceRecord, NodeRecord, Records, TriangleRecord};
@@ -32,13 +32,19 @@ pub(crate) fn trace_instances<S: Simd>(
         || {
             let mut hits = *nearest;
             let inverse = inverses(&rays.direction);
-            walk(simd, records.instance_nodes, *active, |node, open| {
-                let meets = open & meets_boxes(node, rays, &inverse, hits.t);
-                if node.leaf != 0 && meets.any_true() {
-                    hits = trace_meshes(simd, records, rays, node.leaf >> 3, &hits, meets);
-                }
-                meets
-            });
+            walk(
+                simd,
+                records.instance_nodes,
+                *active,
+                #[inline(always)]
+                |node, open| {
+                    let meets = open & meets_boxes(node, rays, &inverse, hits.t);
+                    if node.leaf != 0 && meets.any_true() {
+                        hits = trace_meshes(simd, records, rays, node.leaf >> 3, &hits, meets);
+                    }
+                    meets
+                },
+            );
             hits
         },
     )
@@ -54,14 +60,20 @@ pub(crate) fn any_instance<S: Simd>(simd: S, records: &Records<'_>, rays: &Rays<
             let open = Hits { t: far, instance: none, part: none };
             let inverse = inverses(&rays.direction);
             let mut met = Mask::splat(simd, false);
-            walk(simd, records.instance_nodes, *active, |node, lanes| {
-                let meets = lanes & !met & meets_boxes(node, rays, &inverse, far);
-                if node.leaf != 0 && meets.any_true() {
-                    let hits = trace_meshes(simd, records, rays, node.leaf >> 3, &open, meets);
-                    met |= hits.t.simd_lt(FAR);
-                }
-                meets
-            });
+            walk(
+                simd,
+                records.instance_nodes,
+                *active,
+                #[inline(always)]
+                |node, lanes| {
+                    let meets = lanes & !met & meets_boxes(node, rays, &inverse, far);
+                    if node.leaf != 0 && meets.any_true() {
+                        let hits = trace_meshes(simd, records, rays, node.leaf >> 3, &open, meets);
+                        met |= hits.t.simd_lt(FAR);
+                    }
+                    meets
+                },
+            );
             met
         },
     )
@@ -80,14 +92,54 @@ pub(crate) fn cones_meet_instances<S: Simd>(
         #[inline(always)]
         || {
             let mut met = Mask::splat(simd, false);
-            walk(simd, records.instance_nodes, *active, |node, lanes| {
-                let meets = lanes & !met & cones_meet_box(simd, node, origin, cone);
-                if node.leaf != 0 {
-                    met |= meets;
-                }
-                meets
-            });
+            walk(
+                simd,
+                records.instance_nodes,
+                *active,
+                #[inline(always)]
+                |node, lanes| {
+                    let meets = lanes & !met & cones_meet_box(simd, node, origin, cone);
+                    if node.leaf != 0 {
+                        met |= meets;
+                    }
+                    meets
+                },
+            );
             met
+        },
+    )
+}
+
+/// Which rays of a mask instances hide, all from one place into the cone: `bvh::instances_hide` with the directions in
+/// lanes.
+pub(crate) fn instances_hide<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    rays: &Rays<S>,
+    cone: &Bundle,
+    active: &Mask<S>,
+) -> Mask<S> {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let none = Ints::splat(simd, 0);
+            let open = Hits { t: all(simd, FAR), instance: none, part: none };
+            let mut hidden = Mask::splat(simd, false);
+            let mut at = 0;
+            while at < records.instance_nodes.len() {
+                let node = &records.instance_nodes[at];
+                if !bundle_meets_box(node, cone, FAR) {
+                    at = node.escape as usize;
+                    continue;
+                }
+                let left = *active & !hidden;
+                if node.leaf != 0 && left.any_true() {
+                    let hits = trace_meshes(simd, records, rays, node.leaf >> 3, &open, left);
+                    hidden |= left & hits.t.simd_lt(FAR);
+                }
+                at += 1;
+            }
+            hidden
         },
     )
 }
@@ -145,12 +197,13 @@ fn each_by_itself<S: Simd>(
     active: Mask<S>,
 ) -> Hits<S> {
     let [origin, direction] = [rays.origin, rays.direction].map(|v| v.map(|part| part.to_array()));
-    let mut t = nearest.t.to_array();
+    let (mut t, shutter) = (nearest.t.to_array(), rays.shutter.to_array());
     let [mut instance, mut part] = [nearest.instance, nearest.part].map(|number| number.to_array());
     for lane in lanes_of(bits_of(active)) {
         let ray = Ray { origin: vector_of(&origin, lane), direction: vector_of(&direction, lane) };
         let before = Hit { t: t[lane], instance: instance[lane] as u32, part: part[lane] as u32 };
-        let hit = trace_mesh(records, &ray, index, before, false);
+        let then = Records { shutter: shutter[lane], ..*records };
+        let hit = trace_mesh(&then, &ray, index, before, false);
         t[lane] = hit.t;
         [instance[lane], part[lane]] = [hit.instance as i32, hit.part as i32];
     }
@@ -197,30 +250,43 @@ fn resting<S: Simd>(
 #[inline(always)]
 fn object_rays<S: Simd>(instance: &InstanceRecord, rays: &Rays<S>) -> Rays<S> {
     let rows = &instance.object_from_world;
-    let turn = |v: &Vectors<S>, w: f32| {
-        let along = |row: &[f32; 4]| v[0] * row[0] + v[1] * row[1] + v[2] * row[2] + row[3] * w;
-        [along(&rows[0]), along(&rows[1]), along(&rows[2])]
-    };
-    Rays { origin: turn(&rays.origin, 1.0), direction: turn(&rays.direction, 0.0) }
+    Rays {
+        origin: turned(rows, &rays.origin, 1.0),
+        direction: turned(rows, &rays.direction, 0.0),
+        shutter: rays.shutter,
+    }
+}
+
+#[inline(always)]
+fn turned<S: Simd>(rows: &[[f32; 4]; 3], v: &Vectors<S>, w: f32) -> Vectors<S> {
+    [along_row(&rows[0], v, w), along_row(&rows[1], v, w), along_row(&rows[2], v, w)]
+}
+
+#[inline(always)]
+fn along_row<S: Simd>(row: &[f32; 4], v: &Vectors<S>, w: f32) -> Floats<S> {
+    v[0] * row[0] + v[1] * row[1] + v[2] * row[2] + row[3] * w
 }
 
 #[inline(always)]
 fn inverses<S: Simd>(v: &Vectors<S>) -> Vectors<S> {
-    v.map(|part| inverse(part, 1e-20, 1e20))
+    [inverse(v[0], 1e-20, 1e20), inverse(v[1], 1e-20, 1e20), inverse(v[2], 1e-20, 1e20)]
 }
 
 #[inline(always)]
 fn meets_boxes<S: Simd>(node: &NodeRecord, rays: &Rays<S>, inverse: &Vectors<S>, t_max: Floats<S>) -> Mask<S> {
-    let slab = |axis: usize| {
-        let origin = rays.origin[axis];
-        let a = (origin.like(node.min[axis]) - origin) * inverse[axis];
-        let b = (origin.like(node.max[axis]) - origin) * inverse[axis];
-        [a.least(b), a.most(b)]
-    };
-    let [x, y, z] = [slab(0), slab(1), slab(2)];
+    let [x, y, z] = [slab(node, rays, inverse, 0), slab(node, rays, inverse, 1), slab(node, rays, inverse, 2)];
     let enter = x[0].most(y[0]).most(z[0].most(t_max.like(0.0)));
     let leave = x[1].least(y[1]).least(z[1].least(t_max));
     enter.at_most(leave)
+}
+
+/// Where a coordinate is between the sides of a box.
+#[inline(always)]
+fn slab<S: Simd>(node: &NodeRecord, rays: &Rays<S>, inverse: &Vectors<S>, axis: usize) -> [Floats<S>; 2] {
+    let origin = rays.origin[axis];
+    let a = (origin.like(node.min[axis]) - origin) * inverse[axis];
+    let b = (origin.like(node.max[axis]) - origin) * inverse[axis];
+    [a.least(b), a.most(b)]
 }
 
 /// As `bvh::bundle_meets_box` of cones from each of the origins, to any distance.
@@ -247,10 +313,11 @@ fn meet_part<S: Simd>(part: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
 #[inline(always)]
 fn meet_grain<S: Simd>(grain: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
     let [zero, one] = [rays.origin[0].like(0.0), rays.origin[0].like(1.0)];
-    let to_centre = [0, 1, 2].map(|axis| zero.like(grain.corner[axis]) - rays.origin[axis]);
+    let to_centre = less(all_vector(zero.simd, grain.corner), rays.origin);
     let inverse = one / dot(rays.direction, rays.direction);
     let middle = dot(to_centre, rays.direction) * inverse;
-    let beside = [0, 1, 2].map(|axis| rays.direction[axis] * middle - to_centre[axis]);
+    let [x, y, z] = rays.direction;
+    let beside = less([x * middle, y * middle, z * middle], to_centre);
     let within = zero.like(grain.radius * grain.radius) - dot(beside, beside);
     let t = middle - (within * inverse).most(zero).root();
     let met = zero.at_most(within) & zero.below(t);
@@ -260,11 +327,10 @@ fn meet_grain<S: Simd>(grain: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
 #[inline(always)]
 fn meet_triangle<S: Simd>(triangle: &TriangleRecord, rays: &Rays<S>) -> Floats<S> {
     let [zero, one] = [rays.origin[0].like(0.0), rays.origin[0].like(1.0)];
-    let vector = |v: [f32; 3]| v.map(|part| zero.like(part));
-    let [edge1, edge2, corner] = [triangle.edge1, triangle.edge2, triangle.corner].map(vector);
+    let [edge1, edge2] = [all_vector(zero.simd, triangle.edge1), all_vector(zero.simd, triangle.edge2)];
     let p = cross(rays.direction, edge2);
     let determinant = dot(edge1, p);
-    let from_corner = [0, 1, 2].map(|axis| rays.origin[axis] - corner[axis]);
+    let from_corner = less(rays.origin, all_vector(zero.simd, triangle.corner));
     let q = cross(from_corner, edge1);
     let inverse = one / determinant;
     let u = dot(from_corner, p) * inverse;

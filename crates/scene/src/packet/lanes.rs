@@ -1,7 +1,9 @@
-//! Eight numbers, one a ray, by the processor's vector instructions.
+//! Eight numbers, one a ray, by the processor's vector instructions. What is worked out with them is in functions that are
+//! always inlined, not in closures nor in `map` over arrays: the compiler may leave those apart, where each instruction is
+//! a call by way of memory.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x8, i32x8, mask32x8};
+use fearless_simd::{f32x8, i32x8, mask32x8, u32x8};
 use nalgebra::Vector3;
 
 use crate::real::{ROOT_HALF_BITS, Real};
@@ -12,11 +14,13 @@ pub(crate) const LANES: usize = 8;
 pub(crate) type Floats<S> = f32x8<S>;
 pub(crate) type Ints<S> = i32x8<S>;
 pub(crate) type Mask<S> = mask32x8<S>;
+/// Bits that are hashed.
+pub(crate) type Bits<S> = u32x8<S>;
 /// x, y and z of eight vectors.
-pub(crate) type Vectors<S> = [f32x8<S>; 3];
+pub(crate) type Vectors<S> = [Floats<S>; 3];
 
-impl<S: Simd> Real for f32x8<S> {
-    type Mask = mask32x8<S>;
+impl<S: Simd> Real for Floats<S> {
+    type Mask = Mask<S>;
 
     #[inline(always)]
     fn like(self, number: f32) -> Self {
@@ -45,12 +49,12 @@ impl<S: Simd> Real for f32x8<S> {
 
     #[inline(always)]
     fn two_to(self) -> Self {
-        ((self.to_int::<i32x8<S>>() + 127) << 23_u32).bitcast()
+        ((self.to_int::<Ints<S>>() + 127) << 23_u32).bitcast()
     }
 
     #[inline(always)]
     fn split(self) -> [Self; 2] {
-        let bits: i32x8<S> = self.bitcast();
+        let bits: Ints<S> = self.bitcast();
         let n = (bits - ROOT_HALF_BITS) >> 23_u32;
         [(bits - (n << 23_u32)).bitcast(), n.to_float()]
     }
@@ -91,14 +95,24 @@ pub(crate) fn all<S: Simd>(simd: S, number: f32) -> Floats<S> {
 /// The same vector in each lane.
 #[inline(always)]
 pub(crate) fn all_vector<S: Simd>(simd: S, v: [f32; 3]) -> Vectors<S> {
-    v.map(|part| all(simd, part))
+    [all(simd, v[0]), all(simd, v[1]), all(simd, v[2])]
+}
+
+/// A vector less another.
+#[inline(always)]
+pub(crate) fn less<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
 /// A vector for each lane.
 #[inline(always)]
 pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>) -> Vectors<S> {
-    let lanes: [Vector3<f32>; LANES] = std::array::from_fn(of_lane);
-    [0, 1, 2].map(|axis| floats(simd, |lane| lanes[lane][axis]))
+    let mut axes = [[0.0; LANES]; 3];
+    for lane in 0..LANES {
+        let v = of_lane(lane);
+        [axes[0][lane], axes[1][lane], axes[2][lane]] = [v.x, v.y, v.z];
+    }
+    [axes[0].simd_into(simd), axes[1].simd_into(simd), axes[2].simd_into(simd)]
 }
 
 /// The vector of a lane.
@@ -133,6 +147,8 @@ pub(crate) fn bits_of<S: Simd>(mask: Mask<S>) -> u32 {
 pub(crate) struct Rays<S: Simd> {
     pub(crate) origin: Vectors<S>,
     pub(crate) direction: Vectors<S>,
+    /// The share of the span at which each looks at what moves.
+    pub(crate) shutter: Floats<S>,
 }
 
 /// 1/x, and `huge` where x is nearer to nothing than `least`.

@@ -1,21 +1,21 @@
 //! The light on eight neighbouring surfaces: `kernel::sunlight`, `earthlight` and `surface` with the
-//! surfaces in lanes. What few pixels need (a disc's points in a penumbra, materials that are not
-//! Hapke's, lamps) the kernels do, pixel by pixel.
+//! surfaces in lanes, and in a penumbra with the points of the Sun's disc in lanes, surface by surface. What few pixels
+//! need (the Earth's disc, materials that are not Hapke's, lamps) the kernels do, pixel by pixel.
 
 use fearless_simd::prelude::*;
 use nalgebra::Vector3;
 
+use super::detail::{Details, Grounds, detailed};
 use super::ground::{ground_normals, trace_heights};
-use super::instances::{any_instance, cones_meet_instances};
+use super::instances::{any_instance, cones_meet_instances, instances_hide};
 use super::lanes::{
     Floats, Ints, LANES, Mask, Rays, Vectors, all, all_vector, bits_of, floats, lanes_of, mask, vector_of, vectors,
 };
 use crate::kernel::bvh::Bundle;
-use crate::kernel::detail::detailed;
 use crate::kernel::earthlight::earthlight;
 use crate::kernel::hapke::reflected_by;
 use crate::kernel::lamp::lamps_on;
-use crate::kernel::sunlight::{Sunlight, sample_disc};
+use crate::kernel::sunlight::{Sunlight, disc_points, sun_points, sunlight_of};
 use crate::kernel::surface::{GRAZING_COS, SURFACE_MIP, Surface, across, on_ground, reflect, surface_at};
 use crate::kernel::trace::Sight;
 use crate::kernel::{Bands, FAR, GROUND, HAPKE, Hit, Ray, SUN_BAND};
@@ -34,6 +34,7 @@ struct Surfaces<'a, S: Simd> {
 }
 
 /// What each of up to eight rays of a camera has met.
+#[inline(always)]
 pub(crate) fn sights<S: Simd>(
     simd: S,
     records: &Records<'_>,
@@ -47,34 +48,55 @@ pub(crate) fn sights<S: Simd>(
         std::array::from_fn(|lane| at(lane).map_or(Vector3::zeros(), |(ray, hit)| ray.origin + ray.direction * hit.t));
     let levels: [&LevelRecord; LANES] =
         std::array::from_fn(|lane| on_ground_at(lane).map_or(finest, |(_, hit)| &records.levels[hit.part as usize]));
-    let [x, y] = [0, 1].map(|axis| floats(simd, |lane| points[lane][axis]));
     let any_ground = (0..LANES).any(|lane| on_ground_at(lane).is_some());
-    let normals = if any_ground {
-        ground_normals(simd, records, levels, [&x, &y]).map(|part| part.to_array())
+    let (normals, shades) = if any_ground {
+        let details = ground_details(simd, records, camera, met, &points, levels);
+        (details.normal.map(|part| part.to_array()), details.shade.to_array())
     } else {
-        [[0.0; LANES]; 3]
+        ([[0.0; LANES]; 3], [1.0; LANES])
     };
     std::array::from_fn(|lane| {
         let (ray, hit) = at(lane)?;
         let surface = if hit.instance == GROUND {
-            on_ground(points[lane], vector_of(&normals, lane), levels[lane])
+            let plain = on_ground(points[lane], vector_of(&normals, lane), levels[lane]);
+            Surface { shade: shades[lane], ..plain }
         } else {
             surface_at(records, ray, hit)
         };
-        let surface = detailed(records, camera, &ray.direction, hit, surface);
         Some(Sight { t: hit.t, viewer: -ray.direction.normalize(), surface })
     })
+}
+
+/// The ground in detail where rays have met it; of no meaning elsewhere.
+#[inline(always)]
+fn ground_details<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    met: &[(Ray, Hit)],
+    points: &[Vector3<f32>; LANES],
+    levels: [&LevelRecord; LANES],
+) -> Details<S> {
+    let met = |lane: usize| met.get(lane).unwrap_or(&met[0]);
+    let place = [floats(simd, |lane| points[lane].x), floats(simd, |lane| points[lane].y)];
+    let grounds = Grounds {
+        direction: vectors(simd, |lane| met(lane).0.direction),
+        t: floats(simd, |lane| met(lane).1.t),
+        place,
+        spacing: floats(simd, |lane| levels[lane].spacing),
+        normal: ground_normals(simd, records, levels, [&place[0], &place[1]]),
+    };
+    detailed(simd, records, camera, &grounds)
 }
 
 impl<'a, S: Simd> Surfaces<'a, S> {
     #[inline(always)]
     fn new(simd: S, sights: [Option<&'a Sight>; LANES]) -> Self {
         let bits = (0..LANES).map(|lane| u32::from(sights[lane].is_some()) << lane).sum();
-        let each = |of: fn(&Sight) -> Vector3<f32>| vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), of));
-        let normal = each(|sight| sight.surface.normal);
-        let point = each(|sight| sight.surface.point);
+        let normal = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.normal));
+        let point = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.surface.point));
         let clearance = floats(simd, |lane| sights[lane].map_or(0.0, |sight| sight.surface.clearance));
-        let viewer = each(|sight| sight.viewer);
+        let viewer = vectors(simd, |lane| sights[lane].map_or(Vector3::zeros(), |sight| sight.viewer));
         Self { sights, there: mask(simd, bits), normal, viewer, origin: along(point, normal, clearance) }
     }
 
@@ -117,7 +139,10 @@ fn sunlight_on<S: Simd>(
     }
     for lane in lanes_of(partial) {
         if let Some(surface) = surfaces.surface(lane) {
-            lights[lane] = sample_disc(records, surface, samples, seeds[lane], ground_cuts >> lane & 1 != 0);
+            let points = sun_points(records, samples, seeds[lane]);
+            let points = &points[..disc_points(samples)];
+            let cuts = ground_cuts >> lane & 1 != 0;
+            lights[lane] = sunlight_of(records, points, open_points(simd, records, surface, points, cuts));
         }
     }
     lights
@@ -139,7 +164,34 @@ fn disc<S: Simd>(simd: S, records: &Records<'_>, surfaces: &Surfaces<'_, S>, sun
     let cone = Bundle::cone(&Ray { origin: Vector3::zeros(), direction: sun }, radius);
     let near = cones_meet_instances(simd, records, &surfaces.origin, &cone, &clear);
     let whole = clear & !near;
-    [whole, ground_cuts, lit & !dark & !whole].map(bits_of)
+    [bits_of(whole), bits_of(ground_cuts), bits_of(lit & !dark & !whole)]
+}
+
+/// As `sunlight::open_points` of the Sun's disc, with its points in lanes.
+#[inline(always)]
+fn open_points<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    surface: &Surface,
+    points: &[Vector3<f32>],
+    ground_cuts: bool,
+) -> u32 {
+    let middle = surface.ray(Vector3::from(records.globals.sun_direction));
+    let cone = Bundle::cone(&middle, records.globals.sun_radius);
+    let shutter = all(simd, records.shutter);
+    let [origin, normal] = [all_vector(simd, middle.origin.into()), all_vector(simd, surface.normal.into())];
+    let mut open = 0;
+    for (number, points) in points.chunks(LANES).enumerate() {
+        let direction = vectors(simd, |lane| *points.get(lane).unwrap_or(&points[0]));
+        let faces = mask(simd, (1 << points.len()) - 1) & dot(normal, direction).simd_gt(0.0);
+        let hidden = instances_hide(simd, records, &Rays { origin, direction, shutter }, &cone, &faces);
+        let mut seen = faces & !hidden;
+        if ground_cuts {
+            seen &= !ground_met(simd, records, origin, direction, all(simd, 0.0), seen).simd_lt(FAR);
+        }
+        open |= bits_of(seen) << (number * LANES);
+    }
+    open
 }
 
 /// As `surface::ground_beyond`, of the lanes of a mask.
@@ -152,11 +204,23 @@ fn ground_beyond<S: Simd>(
     from: Floats<S>,
     lanes: Mask<S>,
 ) -> Floats<S> {
+    ground_met(simd, records, surfaces.origin, all_vector(simd, direction.into()), from, lanes)
+}
+
+/// The same of rays from any places in any directions.
+#[inline(always)]
+fn ground_met<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    origin: Vectors<S>,
+    direction: Vectors<S>,
+    from: Floats<S>,
+    lanes: Mask<S>,
+) -> Floats<S> {
     if lanes.all_false() {
         return all(simd, FAR);
     }
-    let direction = all_vector(simd, direction.into());
-    let rays = Rays { origin: along(surfaces.origin, direction, from), direction };
+    let rays = Rays { origin: along(origin, direction, from), direction, shutter: all(simd, records.shutter) };
     let t_max = all(simd, records.ground_reach) - from;
     let mip = Ints::splat(simd, SURFACE_MIP as i32);
     trace_heights(simd, records, &rays, [&all(simd, 0.0), &t_max], &mip, &lanes).t
@@ -178,7 +242,8 @@ fn faces_openly<S: Simd>(
     if open.all_false() {
         return open;
     }
-    open & !any_instance(simd, records, &Rays { origin: surfaces.origin, direction: toward }, &open)
+    let rays = Rays { origin: surfaces.origin, direction: toward, shutter: all(simd, records.shutter) };
+    open & !any_instance(simd, records, &rays, &open)
 }
 
 /// As `trace::lit`: radiance of the own light of Sun, Earth and lamps toward the camera, of surfaces

@@ -2,6 +2,8 @@
 //! steps and the numbers that the kernels take for its ray alone, so a picture is the same, bit for
 //! bit, whichever instructions a processor has. Which those are is found when the program runs.
 
+pub(crate) mod beams;
+pub(crate) mod detail;
 pub(crate) mod ground;
 pub(crate) mod instances;
 pub(crate) mod lanes;
@@ -15,18 +17,24 @@ mod tests {
     use selene_base::Pose;
     use selene_terrain::{Clipmap, Level};
 
+    use super::detail::{Grounds, detailed};
     use super::ground::{ground_normals, trace_heights};
     use super::instances::{Hits, any_instance, cones_meet_instances, trace_instances};
     use super::lanes::{LANES, Rays, all, bits_of, floats, ints, mask, vector_of, vectors};
+    use crate::detail::Detail;
     use crate::grains::{Grain, Heap};
     use crate::kernel::bvh::{self, Bundle};
-    use crate::kernel::{FAR, GROUND, Hit, Ray, hapke, heights};
+    use crate::kernel::surface::on_ground;
+    use crate::kernel::{FAR, GROUND, Hit, Ray, detail, hapke, heights};
     use crate::light::Sun;
     use crate::material::{HapkeParams, Material};
     use crate::mesh::sphere;
-    use crate::record::Records;
+    use crate::record::{CameraRecord, Records};
     use crate::scene::Scene;
-    use crate::view::Class;
+    use crate::view::{CameraView, Class};
+
+    /// Bits of all lanes.
+    const EVERY: u32 = ((1_u64 << LANES) - 1) as u32;
 
     /// All vector instructions that this processor has.
     fn vectorised() -> Vec<Vectorised> {
@@ -60,6 +68,9 @@ mod tests {
             scene.add_instance(ball, &pose, label, &Material::Lambert { albedo: 0.4 }).expect("room");
         }
         scene.set_heaps(vec![heap()]).expect("spheres");
+        let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
+        let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+        scene.set_ground_materials(&regolith, &rock, detail);
         scene
     }
 
@@ -90,7 +101,8 @@ mod tests {
     }
 
     fn packed<S: Simd>(simd: S, rays: &[Ray; LANES]) -> Rays<S> {
-        Rays { origin: vectors(simd, |lane| rays[lane].origin), direction: vectors(simd, |lane| rays[lane].direction) }
+        let [origin, direction] = [vectors(simd, |lane| rays[lane].origin), vectors(simd, |lane| rays[lane].direction)];
+        Rays { origin, direction, shutter: all(simd, 0.0) }
     }
 
     /// Hits of ground and of instances.
@@ -101,7 +113,7 @@ mod tests {
         let start = 0.1 * (packet % 7) as f32;
         let span = [&all(simd, start), &all(simd, FAR)];
         // One lane is left out.
-        let seen = mask(simd, 0b1101_1111);
+        let seen = mask(simd, EVERY & !(1 << 5));
         let met = trace_heights(simd, records, &lanes, span, &ints(simd, |_| mip as i32), &seen);
         let [t, level] = [met.t.to_array().map(f32::to_bits), met.level.to_array().map(|level| level as u32)];
         let hits: [Hit; LANES] = std::array::from_fn(|lane| {
@@ -117,7 +129,7 @@ mod tests {
             instance: ints(simd, |lane| hits[lane].instance as i32),
             part: ints(simd, |lane| hits[lane].part as i32),
         };
-        let every = mask(simd, 0xff);
+        let every = mask(simd, EVERY);
         let met = trace_instances(simd, records, &lanes, &nearest, &every);
         let any = bits_of(any_instance(simd, records, &lanes, &every));
         let mut balls = 0;
@@ -143,12 +155,43 @@ mod tests {
         }
     }
 
+    /// How many surfaces have detail.
+    fn assert_details_alike<S: Simd>(simd: S, records: &Records<'_>, camera: &CameraRecord, number: u32) -> usize {
+        let turn = |lane: usize| 0.9 * lane as f32 + 0.37 * number as f32;
+        let place = |lane: usize| [3.1 * turn(lane).sin() - 0.4, 9.0 * (1.7 * turn(lane)).cos()];
+        let level = |lane: usize| (lane + number as usize) % 3;
+        let t = |lane: usize| 0.3 * 1.6_f32.powi((number % 9) as i32) + 0.1 * lane as f32;
+        let direction = |lane: usize| Vector3::new(turn(lane).cos(), turn(lane).sin(), -0.9);
+        let normal = |lane: usize| Vector3::new(0.1 * turn(lane).sin(), 0.2, 1.0).normalize();
+        let grounds = Grounds {
+            direction: vectors(simd, direction),
+            t: floats(simd, t),
+            place: [0, 1].map(|axis| floats(simd, |lane| place(lane)[axis])),
+            spacing: floats(simd, |lane| records.levels[level(lane)].spacing),
+            normal: vectors(simd, normal),
+        };
+        let together = simd.vectorize(
+            #[inline(always)]
+            || detailed(simd, records, camera, &grounds),
+        );
+        let (normals, shades) = (together.normal.map(|part| part.to_array()), together.shade.to_array());
+        for lane in 0..LANES {
+            let [x, y] = place(lane);
+            let hit = Hit { t: t(lane), instance: GROUND, part: level(lane) as u32 };
+            let plain = on_ground(Vector3::new(x, y, 0.0), normal(lane), &records.levels[level(lane)]);
+            let alone = detail::detailed(records, camera, &direction(lane), &hit, plain);
+            assert_eq!(vector_of(&normals, lane), alone.normal, "{simd:?} {number} {lane}");
+            assert_eq!(shades[lane].to_bits(), alone.shade.to_bits(), "{simd:?} {number} {lane}");
+        }
+        shades.iter().filter(|shade| **shade != 1.0).count()
+    }
+
     fn assert_cones_alike<S: Simd>(simd: S, records: &Records<'_>, packet: u32) -> u32 {
         let alone = rays(packet);
         let direction = alone[3].direction.normalize();
         let origin = packed(simd, &alone).origin;
         let cone = Bundle::cone(&Ray { origin: Vector3::zeros(), direction }, 0.01);
-        let met = bits_of(cones_meet_instances(simd, records, &origin, &cone, &mask(simd, 0xff)));
+        let met = bits_of(cones_meet_instances(simd, records, &origin, &cone, &mask(simd, EVERY)));
         for (lane, ray) in alone.iter().enumerate() {
             let ray = Ray { direction, ..*ray };
             assert_eq!(met >> lane & 1 == 1, bvh::cone_meets_instances(records, &ray, 0.01), "{simd:?} {lane}");
@@ -186,7 +229,7 @@ mod tests {
                 let more = dispatch!(level, simd => assert_ground_alike(simd, &records, packet));
                 met = [met[0] + more[0], met[1] + more[1]];
             }
-            assert!(met[0] > 300 && met[0] < 2390 && met[1] > 100, "{met:?} meet ground and balls");
+            assert!(met[0] > 38 * LANES && met[0] < 299 * LANES && met[1] > 100, "{met:?} meet ground and balls");
         }
     }
 
@@ -197,7 +240,19 @@ mod tests {
         for level in vectorised() {
             let met: u32 =
                 (0..200).map(|packet| dispatch!(level, simd => assert_cones_alike(simd, &records, packet))).sum();
-            assert!(met > 20 && met < 1590, "{met} of 1600");
+            assert!(met > 20 && met < 199 * LANES as u32, "{met} of 200 packets");
+        }
+    }
+
+    #[test]
+    fn the_detail_of_eight_surfaces_is_that_of_each_alone() {
+        let scene = scene();
+        let records = scene.records();
+        let camera = CameraRecord::new(&CameraView::pinhole(Pose::identity(), [640, 360], 1.2), records.middle_m);
+        for level in vectorised() {
+            let alike = |number| dispatch!(level, simd => assert_details_alike(simd, &records, &camera, number));
+            let detailed: usize = (0..100).map(alike).sum();
+            assert!(detailed > 25 * LANES && detailed < 99 * LANES, "{detailed} of 100 packets");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Pictures are traced by tiles of pixels: what comes out is, bit for bit, what each pixel by
-//! itself gives, with all instances before its rays.
+//! Pictures are traced by tiles of pixels, and beams by packets: what comes out is, bit for bit, what each pixel and each
+//! beam by itself gives, with all instances before its rays.
 
 use crate::common;
 
@@ -7,11 +7,11 @@ use common::{PART, bumpy_ground, bumpy_height_m, look, sun};
 use nalgebra::{UnitQuaternion, Vector3};
 use selene_base::Pose;
 use selene_scene::kernel::FAR;
-use selene_scene::kernel::trace::camera_pixel;
-use selene_scene::record::CameraRecord;
+use selene_scene::kernel::trace::{beam_return, camera_pixel};
+use selene_scene::record::{BeamRecord, CameraRecord};
 use selene_scene::{
-    CameraFrame, CameraView, Class, CpuTracer, Lens, LensModel, LightSampling, Material, Scene, Sweep, Tracer,
-    primitives,
+    Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, Lens, LensModel, LightSampling,
+    Material, Scene, Sweep, Tracer, primitives,
 };
 
 /// Tiles are cut at the right and at the bottom.
@@ -21,6 +21,9 @@ const SIZE: [u32; 2] = [163, 93];
 fn scene(shift_m: f64, elevation_rad: f64) -> Scene {
     let ground = bumpy_ground(&[(0.05, 150), (0.4, 60)], 600);
     let mut scene = Scene::new(&ground, sun(elevation_rad, 1.0));
+    let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
+    let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
+    scene.set_ground_materials(&regolith, &rock, detail);
     let ball = scene.add_mesh(&primitives::sphere(0.3)).expect("a mesh");
     let pose = Pose::translation(-1.5, -0.3, 0.6);
     let id =
@@ -78,5 +81,37 @@ fn so_they_are_where_camera_and_ball_move_and_pixels_have_samples() {
             row_share: 0.6 / f64::from(SIZE[1]),
         };
         assert_as_alone(&scene(0.5, 0.3), &CameraView { sweep: Some(sweep), samples, ..still });
+    }
+}
+
+/// As a scanner: low and high in turns, turning on, each later than the one before.
+fn scan() -> Vec<Beam> {
+    const BEAMS: u32 = 2001;
+    let origin_m = [-3.0, -1.0, bumpy_height_m(-3.0, -1.0) + 1.2];
+    let beam = |number: u32| {
+        let azimuth = 0.004 * f64::from(number);
+        let elevation: f64 = [-0.3, 0.1, -0.15, 0.02][number as usize % 4];
+        let direction = [elevation.cos() * azimuth.cos(), elevation.cos() * azimuth.sin(), elevation.sin()];
+        let share = f64::from(number) / f64::from(BEAMS - 1);
+        Beam { share: share as f32, ..Beam::new(origin_m, direction.map(|part| part as f32)) }
+    };
+    (0..BEAMS).map(beam).collect()
+}
+
+#[test]
+fn beams_of_a_packet_return_what_each_alone_returns() {
+    for shift_m in [0.0, 0.5] {
+        let (scene, beams) = (scene(shift_m, 0.3), scan());
+        let records = scene.records();
+        let mut met = Vec::new();
+        CpuTracer.beams(&scene, &beams, &mut met).expect("traced");
+        for (number, (beam, met)) in beams.iter().zip(&met).enumerate() {
+            let alone = beam_return(&records, &BeamRecord::new(beam, records.middle_m));
+            assert_eq!(*met, BeamReturn::of(&scene, &alone), "beam {number}, shift {shift_m}");
+        }
+        for class in [Class::Sky, Class::Ground, Class::Rock, Class::Rover] {
+            let count = met.iter().filter(|met| met.class == class as u16).count();
+            assert!(count > 5, "{count} beams meet {class:?}");
+        }
     }
 }

@@ -1,0 +1,164 @@
+//! Detail of the ground on eight surfaces: `kernel::detail` with the surfaces in lanes.
+
+use fearless_simd::prelude::*;
+
+use super::lanes::{Bits, Floats, Ints, Mask, Vectors, all};
+use crate::kernel::chance::scramble;
+use crate::kernel::detail::{COARSEST_OCTAVE, FINEST_OCTAVE, GRAZING, SLOPE_SCALE, VALUE_SCALE};
+use crate::kernel::most;
+use crate::real::{Real, dot, unit};
+use crate::record::{CameraRecord, Records};
+
+/// Ground that rays have met.
+pub(crate) struct Grounds<S: Simd> {
+    /// Of the rays, of any length.
+    pub(crate) direction: Vectors<S>,
+    /// How far along them, in that length.
+    pub(crate) t: Floats<S>,
+    /// x and y, m.
+    pub(crate) place: [Floats<S>; 2],
+    /// Between the posts that were met, m.
+    pub(crate) spacing: Floats<S>,
+    pub(crate) normal: Vectors<S>,
+}
+
+/// Ground in detail.
+pub(crate) struct Details<S: Simd> {
+    pub(crate) normal: Vectors<S>,
+    /// Albedo over the material's.
+    pub(crate) shade: Floats<S>,
+}
+
+/// As `detail::detailed`.
+#[inline(always)]
+pub(crate) fn detailed<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    camera: &CameraRecord,
+    grounds: &Grounds<S>,
+) -> Details<S> {
+    let globals = &records.globals;
+    let plain = Details { normal: grounds.normal, shade: all(simd, 1.0) };
+    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
+        return plain;
+    }
+    let Grounds { direction, t, place, spacing, normal } = *grounds;
+    let length = dot(direction, direction).root();
+    let facing = (-dot(normal, direction) / length).most(all(simd, GRAZING));
+    let pixel = most(camera.inverse_focal[0], camera.inverse_focal[1]);
+    let finest = &records.levels[0];
+    let footprint = t * length * pixel * finest.inverse_spacing / facing;
+    let cells = spacing * finest.inverse_spacing;
+    let x = (place[0] - finest.origin[0]) * finest.inverse_spacing;
+    let y = (place[1] - finest.origin[1]) * finest.inverse_spacing;
+    add_octaves(simd, records, [x, y], [cells, footprint], plain)
+}
+
+#[inline(always)]
+fn add_octaves<S: Simd>(
+    simd: S,
+    records: &Records<'_>,
+    place: [Floats<S>; 2],
+    [cells, footprint]: [Floats<S>; 2],
+    plain: Details<S>,
+) -> Details<S> {
+    let globals = &records.globals;
+    let largest = cells * 0.75;
+    let has_room = !largest.at_most(footprint);
+    let Details { normal: n, mut shade } = plain;
+    let mut slope = [all(simd, 0.0); 2];
+    let mut cell = 1024.0;
+    let mut amplitude = globals.detail_slope * globals.detail_gain.powf(COARSEST_OCTAVE as f32);
+    for octave in COARSEST_OCTAVE..=FINEST_OCTAVE {
+        let side = all(simd, cell);
+        let lanes: Mask<S> = has_room & footprint.below(side) & side.below(largest);
+        if lanes.any_true() {
+            let shown = (side / footprint - 1.0).least(all(simd, 1.0));
+            let [value, along_x, along_y] = noise(place, globals.detail_origin, octave);
+            let steep = shown * (amplitude * SLOPE_SCALE);
+            slope[0] = lanes.select(slope[0] + along_x * steep, slope[0]);
+            slope[1] = lanes.select(slope[1] + along_y * steep, slope[1]);
+            let lit = shown * (globals.detail_mottle * VALUE_SCALE) * value + 1.0;
+            shade = lanes.select(shade * lit, shade);
+        }
+        cell *= 0.5;
+        amplitude *= globals.detail_gain;
+    }
+    let turned = unit([n[0] - slope[0] * n[2], n[1] - slope[1] * n[2], n[2]]);
+    let [x, y, z] = turned;
+    Details { normal: [has_room.select(x, n[0]), has_room.select(y, n[1]), has_room.select(z, n[2])], shade }
+}
+
+/// As `detail::noise`.
+#[inline(always)]
+fn noise<S: Simd>(place: [Floats<S>; 2], origin: [i32; 2], octave: i32) -> [Floats<S>; 3] {
+    let (x, u) = cell_of(place[0], origin[0], octave);
+    let (y, v) = cell_of(place[1], origin[1], octave);
+    let salt = scramble(octave as u32);
+    let [low, high] = [scrambled(y + salt), scrambled(y + 1_u32 + salt)];
+    let [a, b] = [scrambled(x + low), scrambled(x + 1_u32 + low)];
+    let [c, d] = [scrambled(x + high), scrambled(x + 1_u32 + high)];
+    let value = blend([low_half(a), low_half(b), low_half(c), low_half(d)], u, v);
+    let height = blend([high_half(a), high_half(b), high_half(c), high_half(d)], u, v);
+    [value[0], height[1], height[2]]
+}
+
+#[inline(always)]
+fn low_half<S: Simd>(bits: Bits<S>) -> Floats<S> {
+    share(bits & 0xffff_u32)
+}
+
+#[inline(always)]
+fn high_half<S: Simd>(bits: Bits<S>) -> Floats<S> {
+    share(bits >> 16_u32)
+}
+
+/// Sixteen bits as a number of −1…1.
+#[inline(always)]
+fn share<S: Simd>(bits: Bits<S>) -> Floats<S> {
+    let whole: Ints<S> = bits.bitcast();
+    whole.to_float::<Floats<S>>() * (1.0 / 32768.0) - 1.0
+}
+
+/// As `chance::scramble`.
+#[inline(always)]
+fn scrambled<S: Simd>(value: Bits<S>) -> Bits<S> {
+    let state = value * 747_796_405_u32 + 2_891_336_453_u32;
+    let word = ((state >> ((state >> 28_u32) + 4_u32)) ^ state) * 277_803_737_u32;
+    (word >> 22_u32) ^ word
+}
+
+/// As `detail::cell_of`.
+#[inline(always)]
+fn cell_of<S: Simd>(place: Floats<S>, origin: i32, octave: i32) -> (Bits<S>, Floats<S>) {
+    let whole = place.floor();
+    let post = whole.to_int::<Ints<S>>() + origin;
+    let within = place - whole;
+    if octave < 0 {
+        let shift = octave.unsigned_abs();
+        let rest = (post & ((1_i32 << shift) - 1)).to_float::<Floats<S>>();
+        return ((post >> shift).bitcast(), (rest + within) / (1 << shift) as f32);
+    }
+    let scaled = within * (1 << octave) as f32;
+    let part = scaled.floor();
+    let cell = (post << octave.unsigned_abs()) + part.to_int::<Ints<S>>();
+    (cell.bitcast(), scaled - part)
+}
+
+#[inline(always)]
+fn fade<S: Simd>(t: Floats<S>) -> Floats<S> {
+    t * t * t * (t * (t * 6.0 - 15.0) + 10.0)
+}
+
+#[inline(always)]
+fn rate<S: Simd>(t: Floats<S>) -> Floats<S> {
+    t * 30.0 * t * (t - 1.0) * (t - 1.0)
+}
+
+/// As `detail::blend`.
+#[inline(always)]
+fn blend<S: Simd>([a, b, c, d]: [Floats<S>; 4], u: Floats<S>, v: Floats<S>) -> [Floats<S>; 3] {
+    let [right, up, both] = [b - a, c - a, a - b - c + d];
+    let [fu, fv] = [fade(u), fade(v)];
+    [a + right * fu + up * fv + both * fu * fv, rate(u) * (right + both * fv), rate(v) * (up + both * fu)]
+}
