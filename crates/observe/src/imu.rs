@@ -25,7 +25,7 @@ impl ImuObserver {
         let exact = self.exact(view, sample)?;
         let read = self.imu.read(sample, &exact);
         let attitude = match self.imu.spec().attitude {
-            AttitudeSource::Truth => Some(read.world_from_imu),
+            AttitudeSource::Truth | AttitudeSource::Estimate => Some(read.world_from_imu),
             AttitudeSource::None => None,
         };
         let told = |reading: &ImuReading, attitude, white_variances| {

@@ -6,19 +6,21 @@
 //! With a collection window the true values are means over it, of four instants evenly spaced in it; it ends at the
 //! reading's stamp. Noise has the same size with a window and without.
 //!
-//! The attitude is the true one, as if an ideal filter stood behind it, or none. An estimated one is not offered: a
-//! filter of any kind remembers all readings since its start, while readings here are functions of their number.
+//! The attitude is the true one, as if an ideal filter stood behind it, none, or an estimate: the true one turned about
+//! the map's axes by a Gauss–Markov error of each, as one finds a unit's own filter to be off. It is no filter's answer to
+//! these readings: that would remember all of them, while readings here are functions of their number.
 
 use garde::Validate;
 use nalgebra::{UnitQuaternion, Vector3};
 use schemars::JsonSchema;
-use selene_base::input::non_negative;
+use selene_base::input::{non_negative, positive, within};
 use selene_base::random::stream_at;
 use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
 use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian3;
+use crate::process::{Law, Process};
 use crate::spec::{lag, rate, ros_name, schedule};
 use crate::triad::{Triad, TriadSpec, one_family};
 use crate::{PlacementSpec, Sample, Schedule, SensorQos};
@@ -65,6 +67,10 @@ pub struct ImuSpec {
     #[serde(default)]
     #[garde(skip)]
     pub attitude: AttitudeSource,
+    /// How far an estimated attitude is off: with `attitude: estimate` alone.
+    #[serde(default)]
+    #[garde(dive, custom(of_an_estimate(self.attitude)))]
+    pub attitude_errors: Option<AttitudeErrorSpec>,
     /// Errors of the angular velocity, rad/s.
     #[garde(dive, custom(one_family))]
     pub gyro_rad_s: TriadSpec,
@@ -82,6 +88,30 @@ pub enum AttitudeSource {
     Truth,
     /// None.
     None,
+    /// An estimate, off by `attitude_errors`.
+    Estimate,
+}
+
+/// Errors of an estimated attitude, slow as a filter's.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct AttitudeErrorSpec {
+    /// Standard deviation about each of two level axes, degrees, to 45.
+    #[garde(custom(within(0.0, 45.0)))]
+    pub tilt_sigma_deg: f64,
+    /// The same about the vertical, degrees, to 180.
+    #[garde(custom(within(0.0, 180.0)))]
+    pub heading_sigma_deg: f64,
+    /// Time in which an error is forgotten, s.
+    #[garde(custom(positive))]
+    pub time_s: f64,
+}
+
+impl AttitudeErrorSpec {
+    /// None, with the same law.
+    pub(crate) fn without_noise(self) -> Self {
+        Self { tilt_sigma_deg: 0.0, heading_sigma_deg: 0.0, ..self }
+    }
 }
 
 impl ImuSpec {
@@ -124,7 +154,7 @@ impl Motion {
 /// One reading, in the sensor's frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImuReading {
-    /// True attitude of the sensor in the map frame.
+    /// Attitude of the sensor in the map frame; the true one but where an estimate was read.
     pub world_from_imu: UnitQuaternion<f64>,
     /// Angular velocity, rad/s.
     pub angular_velocity: Vector3<f64>,
@@ -156,6 +186,8 @@ pub struct Imu {
     seed: u64,
     gyro: Triad,
     accelerometer: Triad,
+    /// Of an estimate.
+    attitude_error: Option<(AttitudeErrorSpec, Process)>,
 }
 
 impl Imu {
@@ -166,7 +198,11 @@ impl Imu {
         let triad = |of: &TriadSpec, what: &str| Triad::new(of, dt_s, seed, &format!("{}/{what}", spec.name));
         let gyro = triad(&spec.gyro_rad_s, "gyro");
         let accelerometer = triad(&spec.accelerometer_m_s2, "accelerometer");
-        Self { spec, body_from_imu, seed, gyro, accelerometer }
+        let attitude_error = spec.attitude_errors.map(|errors| {
+            let law = Law::GaussMarkov { time_steps: errors.time_s * spec.rate_hz };
+            (errors, Process::new(law, seed, format!("{}/attitude", spec.name)))
+        });
+        Self { spec, body_from_imu, seed, gyro, accelerometer, attitude_error }
     }
 
     /// What it is.
@@ -190,10 +226,18 @@ impl Imu {
         let (for_gyro, for_accelerometer) = (gaussian3(&mut rng), gaussian3(&mut rng));
         let (rate, force) = (exact.angular_velocity, exact.linear_acceleration);
         ImuReading {
-            world_from_imu: exact.world_from_imu,
+            world_from_imu: self.told_attitude(sample.index, exact.world_from_imu),
             angular_velocity: self.gyro.read(sample.index, rate, force, for_gyro),
             linear_acceleration: self.accelerometer.read(sample.index, force, force, for_accelerometer),
         }
+    }
+
+    /// The true attitude, turned by the error of its estimate where it is one.
+    fn told_attitude(&mut self, index: u64, world_from_imu: UnitQuaternion<f64>) -> UnitQuaternion<f64> {
+        let Some((errors, process)) = &mut self.attitude_error else { return world_from_imu };
+        let [tilt, heading] = [errors.tilt_sigma_deg, errors.heading_sigma_deg].map(f64::to_radians);
+        let error = process.at(index).component_mul(&Vector3::new(tilt, tilt, heading));
+        UnitQuaternion::from_scaled_axis(error) * world_from_imu
     }
 
     /// The biases at `sample`: of the gyroscope, rad/s, and of the accelerometer, m/s².
@@ -236,6 +280,17 @@ pub(crate) fn within_a_period(rate_hz: f64) -> impl FnOnce(&f64, &()) -> garde::
     }
 }
 
+/// A garde check: an estimate has errors, and nothing else.
+fn of_an_estimate(attitude: AttitudeSource) -> impl FnOnce(&Option<AttitudeErrorSpec>, &()) -> garde::Result {
+    move |errors, ()| match (attitude == AttitudeSource::Estimate, errors.is_some()) {
+        (true, false) => {
+            Err(garde::Error::new("attitude: estimate needs tilt_sigma_deg, heading_sigma_deg and time_s"))
+        }
+        (false, true) => Err(garde::Error::new("is not allowed: it goes with attitude: estimate")),
+        _ => Ok(()),
+    }
+}
+
 /// A garde check: an accelerometer's sensitivity to force is its scale.
 fn without_per_m_s2(spec: &TriadSpec, (): &()) -> garde::Result {
     if spec.per_m_s2.is_none() {
@@ -246,7 +301,7 @@ fn without_per_m_s2(spec: &TriadSpec, (): &()) -> garde::Result {
 
 #[cfg(test)]
 mod tests {
-    use super::{Imu, ImuReading, ImuSpec, Motion};
+    use super::{AttitudeErrorSpec, AttitudeSource, Imu, ImuReading, ImuSpec, Motion};
     use crate::{DriftSpec, Sample, SensorSpec, TriadSpec};
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime};
@@ -311,6 +366,31 @@ mod tests {
         let expected = Vector3::new(-omega * omega * r, alpha * r, 1.62);
         assert!((reading.linear_acceleration - expected).norm() < 1e-12, "{}", reading.linear_acceleration);
         assert!((reading.angular_velocity - Vector3::z() * omega).norm() < 1e-12);
+    }
+
+    #[test]
+    fn an_estimated_attitude_is_off_as_configured_and_forgets_in_its_time() {
+        // The deviation of a variance of 2000 units is 3.2 %, that of a correlation 0.024.
+        const UNITS: u64 = 2000;
+        let errors = AttitudeErrorSpec { tilt_sigma_deg: 0.5, heading_sigma_deg: 2.0, time_s: 10.0 };
+        let spec = ImuSpec { attitude: AttitudeSource::Estimate, attitude_errors: Some(errors), ..spec() };
+        let turned = UnitQuaternion::from_euler_angles(0.1, 0.2, 1.0);
+        let pose = Pose::from_parts(Vector3::zeros().into(), turned);
+        let exact = Imu::new(spec.clone(), Pose::identity(), 1).exact(&Motion::at_rest(pose), GRAVITY);
+        let off_deg = |seed: u64, index: u64| {
+            let told = Imu::new(spec.clone(), Pose::identity(), seed).read(sample(index), &exact).world_from_imu;
+            (told * exact.world_from_imu.inverse()).scaled_axis().map(f64::to_degrees)
+        };
+        let later = 40 + (errors.time_s * spec.rate_hz) as u64;
+        let pairs: Vec<[Vector3<f64>; 2]> = (0..UNITS).map(|seed| [off_deg(seed, 40), off_deg(seed, later)]).collect();
+        let mean = |of: &dyn Fn(&[Vector3<f64>; 2]) -> f64| pairs.iter().map(of).sum::<f64>() / UNITS as f64;
+        for (axis, sigma_deg) in [(0, 0.5), (1, 0.5), (2, 2.0)] {
+            let share = mean(&|pair| pair[0][axis].powi(2)) / (sigma_deg * sigma_deg);
+            assert!((share - 1.0).abs() < 0.16, "axis {axis}: {share}");
+            let kept = mean(&|pair| pair[0][axis] * pair[1][axis]) / (sigma_deg * sigma_deg);
+            assert!((kept - (-1.0_f64).exp()).abs() < 0.12, "axis {axis}: {kept}");
+        }
+        assert_eq!(exact.world_from_imu, turned, "the truth stays");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use contact::{Contact, ContactSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};
 pub use figure::{Coordinates, Figure};
 pub use force_torque::{ChannelsSpec, ForceTorqueSpec};
-pub use imu::{AttitudeSource, Imu, ImuReading, ImuSpec, Motion};
+pub use imu::{AttitudeErrorSpec, AttitudeSource, Imu, ImuReading, ImuSpec, Motion};
 pub use inclinometer::{Inclinometer, InclinometerSpec};
 pub use lens::{LensName, LensSpec};
 pub use lidar::{Lidar, LidarPoint, LidarSpec, ReturnKind};

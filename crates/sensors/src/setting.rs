@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::camera::{CameraSpec, EXPOSURE_MAX_S, EXPOSURE_MIN_S};
 use crate::force_torque::{ChannelsSpec, ForceTorqueSpec};
-use crate::imu::ImuSpec;
+use crate::imu::{AttitudeErrorSpec, ImuSpec};
 use crate::inclinometer::InclinometerSpec;
 use crate::lidar::LidarSpec;
 use crate::magnetometer::MagnetometerSpec;
@@ -94,6 +94,7 @@ impl SensorSpec {
                 Some(Self::RangeFinder(RangeFinderSpec { range_sigma_m: 0.0, range_sigma_share: 0.0, ..spec.clone() }))
             }
             Self::Imu(spec) => Some(Self::Imu(ImuSpec {
+                attitude_errors: spec.attitude_errors.map(AttitudeErrorSpec::without_noise),
                 gyro_rad_s: quiet(&spec.gyro_rad_s),
                 accelerometer_m_s2: quiet(&spec.accelerometer_m_s2),
                 ..spec.clone()

@@ -324,6 +324,10 @@ mod tests {
         "bits: 8}\n    - crop: {region_px: {x_offset: 600, y_offset: 0, width: 64, height: 8}} #";
     const NOISE_AT_LAST: &str = "bits: 8}\n    - drop_out: {probability: 0}\n    - noise: {read_sigma_e: 12} #";
     const JPEG_OF_12: &str = "bits: 12}\n  compressed: {format: jpeg}";
+    const GUESSED_TRUTH: &str =
+        "rate_hz: 200\n  attitude_errors: {tilt_sigma_deg: 1, heading_sigma_deg: 2, time_s: 60}";
+    const TILTED_TOO_FAR: &str =
+        "rate_hz: 200\n  attitude: estimate\n  attitude_errors: {tilt_sigma_deg: 60, heading_sigma_deg: 2, time_s: 60}";
     const TURNED_TOO_FAR: &str = "rate_hz: 200\n  mount: {at_m: [0, 0, 1], rpy_deg: [0, 400, 0]}";
     const TWO_FAMILIES: &str =
         "  gyro_rad_s:\n    sensor: {offset: 0, white_sigma: 0, walk_mean: 0, walk_sigma: 0, walk_time_s: 1}\n";
@@ -584,6 +588,19 @@ mod tests {
                 "rate_hz: 200\n  attitude: guessed",
                 vec!["line 7", "guessed", "truth", "none"],
             ),
+            (
+                "imu.yaml",
+                "rate_hz: 200",
+                "rate_hz: 200\n  attitude: estimate",
+                vec!["attitude_errors", "estimate needs tilt_sigma_deg, heading_sigma_deg and time_s"],
+            ),
+            (
+                "imu.yaml",
+                "rate_hz: 200",
+                GUESSED_TRUTH,
+                vec!["line 7", "attitude_errors", "goes with attitude: estimate"],
+            ),
+            ("imu.yaml", "rate_hz: 200", TILTED_TOO_FAR, vec!["line 8", "tilt_sigma_deg", "60", "0 to 45"]),
             ("imu.yaml", "rate_hz: 200", TURNED_TOO_FAR, vec!["line 7", "rpy_deg", "400", "-360 to 360"]),
             ("imu.yaml", "  gyro_rad_s:\n", TWO_FAMILIES, vec!["gyro_rad_s", "exactly one of allan, sensor"]),
             ("imu.yaml", "  gyro_rad_s:\n", TWO_BIASES, vec!["line 10", "turn_on_bias", "must be 3", "2 numbers"]),
