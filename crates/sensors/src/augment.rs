@@ -7,7 +7,7 @@
 //! | `crop` | an image, a point cloud | keeps a rectangle, a box, a span of ranges |
 //! | `convert` | an image | gives it another encoding |
 //! | `lag` | any | hands the datum over so much later; the stamp stays |
-//! | `rate_jitter` | any | hands it over up to so much later still, uniformly; the stamp stays. Or, `of: measurement`, has it measured so much later, the stamp with it; not of point clouds |
+//! | `rate_jitter` | any | hands it over, or measures it, up to so much later still, uniformly; the stamp is the measurement's |
 //! | `drop_out` | any | loses it with a probability |
 //! | `decimate` | any | keeps the first of every so many |
 //! | `own` | any | has another process change it |
