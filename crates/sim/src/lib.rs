@@ -21,7 +21,7 @@ pub use scenario::{
     MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec,
     SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults, load_rover,
 };
-pub use selene_soil::DustParcel;
+pub use selene_soil::{DustParcel, GrainsSpec, LoosePoint, LooseSoil, Window};
 pub use slope::{Climb, SlopeError, SlopeRig};
 pub use wheels::{press_wheels, wheel_shapes};
 pub use world::{

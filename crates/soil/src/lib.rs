@@ -41,7 +41,7 @@ pub use data::{DataDriven, Fitted};
 pub use data_spec::{AccelerationSpec, DataFrictionSpec, DataSpec, Downhill, SinkageFitSpec, SlipFitSpec, TraceSpec};
 pub use domain::Domain;
 pub use dust::{Dust, DustParcel, DustSpec, Throw};
-pub use granular::{CrmKey, GranularError, Window, WindowSpec, WindowState};
+pub use granular::{CrmKey, GrainsSpec, GranularError, LoosePoint, LooseSoil, Window, WindowSpec, WindowState};
 pub use law::Law;
 pub use memory::{KnownNode, MemoryPatch, NodeMemory, SoilMemory, WrittenMemory};
 pub use press::PressScratch;

@@ -3,7 +3,9 @@
 use selene_base::{SimTime, Twist, Wrench, frames};
 use selene_ros::{geometry_msgs, selene_msgs, std_msgs};
 use selene_sensors::{SensorMemory, SensorSetting};
-use selene_sim::{DustParcel, EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+use selene_sim::{
+    DustParcel, EntityId, LinkLoad, LoosePoint, LooseSoil, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth,
+};
 use selene_terrain::Edit;
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
@@ -32,6 +34,7 @@ pub fn state_to_message<'a>(
         objects: state.objects.iter().map(object).collect(),
         loose_rocks: state.loose_rocks.iter().map(rock_to_message).collect(),
         dust: state.dust.iter().map(parcel_to_message).collect(),
+        loose_soil: state.loose_soil.iter().map(loose_to_message).collect(),
         terrain_edits: edits_to_message(&state.edits),
         sky_offset: state.sky_offset.nanos(),
         sun_direction: to_vector(&state.sun_direction),
@@ -55,6 +58,7 @@ pub fn state_from_message(message: &selene_msgs::WorldState) -> Snapshot {
         objects: message.objects.iter().map(object).collect(),
         loose_rocks: message.loose_rocks.iter().map(rock_from_message).collect(),
         dust: message.dust.iter().map(parcel_from_message).collect(),
+        loose_soil: message.loose_soil.iter().map(loose_from_message).collect(),
         edits: edits_from_message(&message.terrain_edits),
         sky_offset: SimTime::from_nanos(message.sky_offset),
         sun_direction: from_vector(&message.sun_direction),
@@ -184,6 +188,16 @@ fn parcel_from_message(message: &selene_msgs::DustParcel) -> DustParcel {
     }
 }
 
+fn loose_to_message(soil: &LooseSoil) -> selene_msgs::LooseSoil {
+    let point = |point: &LoosePoint| selene_msgs::LoosePoint { place: point.place, id: point.id };
+    selene_msgs::LooseSoil { window: soil.window, points: soil.points.iter().map(point).collect() }
+}
+
+fn loose_from_message(message: &selene_msgs::LooseSoil) -> LooseSoil {
+    let point = |point: &selene_msgs::LoosePoint| LoosePoint { place: point.place, id: point.id };
+    LooseSoil { window: message.window, points: message.points.iter().map(point).collect() }
+}
+
 /// One wheel's truth as a message.
 #[must_use]
 pub fn wheel_to_message(name: &str, wheel: &WheelTruth) -> selene_msgs::WheelState {
@@ -242,7 +256,10 @@ mod tests {
     use nalgebra::{UnitQuaternion, Vector3};
     use selene_base::{Pose, SimTime, Twist, Wrench};
     use selene_sensors::{SensorMemory, SensorSetting};
-    use selene_sim::{DustParcel, EntityId, LinkLoad, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth};
+    use selene_sim::{
+        DustParcel, EntityId, LinkLoad, LoosePoint, LooseSoil, ObjectPose, RockPose, RoverSnapshot, Snapshot,
+        WheelTruth,
+    };
     use selene_terrain::Edit;
 
     #[test]
@@ -299,6 +316,10 @@ mod tests {
                 cross_section_m2: 1e-7,
                 deviation_m: 0.03,
                 spreading_m_s: 0.04,
+            }],
+            loose_soil: vec![LooseSoil {
+                window: 1,
+                points: vec![LoosePoint { place: [0, u16::MAX, 7], id: u32::MAX }, LoosePoint::default()],
             }],
             edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
             sky_offset: SimTime::from_nanos(-86_400_000_000_001),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use nalgebra::Vector3;
 use selene_base::{Pose, SimTime, Twist, Wrench, frames};
 use selene_sensors::{Beat, Posture, SensorMemory, SensorSetting};
-use selene_soil::DustParcel;
+use selene_soil::{DustParcel, LooseSoil};
 use selene_terrain::{ClipmapCentre, Edit};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct Snapshot {
     pub loose_rocks: Vec<RockPose>,
     /// Dust that was in flight since the last snapshot, in the order of when and by whom it was thrown.
     pub dust: Vec<DustParcel>,
+    /// Points of granular windows that are seen as grains: of those that have grains and loose points, in the order of
+    /// the scenario.
+    pub loose_soil: Vec<LooseSoil>,
     /// Ground that changed since the last snapshot.
     pub edits: Vec<Edit>,
     /// How much later Sun, Earth and stars stand where they stand than `time` says.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use selene_base::SimTime;
-use selene_soil::{GranularError, WrittenMemory};
+use selene_soil::{GranularError, LooseSoil, WindowState, WrittenMemory};
 use selene_terrain::{Edit, Node, TileIndex, TileRect};
 use selene_vehicle::contact::Party;
 use selene_vehicle::{BodyTwist, Rover, VehicleError};
@@ -359,10 +359,21 @@ impl Model {
             objects: state.objects.iter().filter_map(object).collect(),
             loose_rocks: state.rocks.iter().filter_map(rock).collect(),
             dust: state.dust.parcels.clone(),
+            loose_soil: self.loose_soil(state),
             edits,
             sky_offset: state.sky_offset,
             sun_direction: self.scenario().sun(state.time + state.sky_offset)?.unit_enu,
         })
+    }
+
+    /// What is told of granular windows whose soil is seen as grains.
+    fn loose_soil(&self, state: &State) -> Vec<LooseSoil> {
+        let of_window = |(id, of): (&u32, &WindowState)| {
+            let window = self.windows().get(*id as usize).filter(|window| window.grains().is_some())?;
+            let points = window.loose_points(of);
+            (!points.is_empty()).then_some(LooseSoil { window: *id, points })
+        };
+        state.granular.iter().filter_map(of_window).collect()
     }
 
     /// Refuses a state in which one of `those` and something else are in one another by more than

@@ -11,16 +11,20 @@
 //! - **To the field.** When nobody is inside and all points have been slow for half a second,
 //!   each gives its mass to the four posts around it. Heights stay as they were told, so that a
 //!   post of loosened soil has less mass below it: that is how its density is remembered.
+//! - **Grains.** Of the points that are loose and open to the sky a snapshot tells place and number (`loose`), from
+//!   which sensors draw grains.
 //!
 //! A window stands where its scenario says. Its walls and floor hold the soil as if it stuck to
 //! what lies beyond; a frictionless lid far above keeps what is thrown.
 
 mod key;
+mod loose;
 mod spec;
 mod state;
 mod window;
 
 pub use key::CrmKey;
-pub use spec::WindowSpec;
+pub use loose::{LoosePoint, LooseSoil};
+pub use spec::{GrainsSpec, WindowSpec};
 pub use state::WindowState;
 pub use window::{GranularError, Window};

@@ -9,6 +9,10 @@ use serde::Deserialize;
 pub(crate) const POINTS_MAX: f64 = 2e6;
 /// The longest side, m.
 const SIDE_MAX_M: f64 = 20.0;
+/// The most grains of a window: with their tree, a fifth of a gigabyte.
+const GRAINS_MAX: f64 = 2e6;
+/// Points of a column that have grains.
+pub(crate) const LAYERS: usize = 2;
 
 /// A window of a scenario.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
@@ -36,6 +40,31 @@ pub struct WindowSpec {
     #[garde(inner(custom(within(0.000_05, 0.01))))]
     #[serde(default)]
     pub exchange_s: Option<f64>,
+    /// How cameras and lidars see its loose soil from close by: as the height field alone where none is given.
+    #[garde(dive, custom(few_grains(self)))]
+    #[serde(default)]
+    pub grains: Option<GrainsSpec>,
+}
+
+/// The grains that loose points are seen as. They move nothing: each point's lie evenly in the cube that it stands for,
+/// and are the same whenever it is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct GrainsSpec {
+    /// Grains of a point; those that the ground hides are not drawn.
+    #[garde(range(min = 1, max = 1000))]
+    pub per_point: u32,
+    /// Their median diameter, m.
+    #[garde(custom(within(0.0005, 0.05)))]
+    pub diameter_m: f64,
+    /// About two thirds of the diameters lie within this factor of the median, all within its third power; 1 where all
+    /// are alike.
+    #[garde(custom(within(1.0, 2.0)))]
+    pub spread: f64,
+    /// Beyond this distance from the rover that looks, m, the height field stands for them; from half of it on they
+    /// become fewer.
+    #[garde(custom(within(0.1, 100.0)))]
+    pub within_m: f64,
 }
 
 impl WindowSpec {
@@ -43,6 +72,12 @@ impl WindowSpec {
     fn points(&self) -> f64 {
         let area_m2: f64 = (0..2).map(|axis| self.to_m[axis] - self.from_m[axis]).product();
         area_m2 * self.depth_m / self.spacing_m.powi(3)
+    }
+
+    /// The grains that it has at most.
+    fn grains(&self) -> f64 {
+        let per_point = self.grains.map_or(0.0, |grains| f64::from(grains.per_point));
+        self.points() * self.spacing_m / self.depth_m * LAYERS as f64 * per_point
     }
 }
 
@@ -69,6 +104,18 @@ fn few_points(window: &WindowSpec) -> impl FnOnce(&f64, &()) -> garde::Result {
     }
 }
 
+fn few_grains(window: &WindowSpec) -> impl FnOnce(&Option<GrainsSpec>, &()) -> garde::Result {
+    let grains = window.grains();
+    move |_, ()| {
+        // Sides that are no numbers are refused where they stand.
+        if grains.is_nan() || grains <= GRAINS_MAX {
+            return Ok(());
+        }
+        let what = format!("per_point makes {grains:.0} grains near the surface, {GRAINS_MAX} are allowed");
+        Err(garde::Error::new(what))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -83,6 +130,11 @@ to_m: [1, 0.5]
 depth_m: 0.2
 spacing_m: 0.02
 exchange_s: 0.001
+grains:
+  per_point: 40
+  diameter_m: 0.003
+  spread: 1.5
+  within_m: 4
 ";
 
     fn parsed(text: &str) -> Result<WindowSpec, String> {
@@ -99,6 +151,11 @@ exchange_s: 0.001
             ("spacing_m: 0.02", "spacing_m: 0.005", ["line 5", "makes 3200000 points", "2000000 are allowed"]),
             ("spacing_m: 0.02", "spacing_m: .nan", ["line 5", "NaN", "0.005 to 0.5"]),
             ("exchange_s: 0.001", "exchange_s: 1", ["line 6", "1", "0.00005 to 0.01"]),
+            ("per_point: 40", "per_point: 0", ["line 8", "lower than 1", "per_point"]),
+            ("per_point: 40", "per_point: 1000", ["grains", "10000000 grains", "2000000 are allowed"]),
+            ("diameter_m: 0.003", "diameter_m: 0", ["line 9", "0", "0.0005 to 0.05"]),
+            ("spread: 1.5", "spread: 0.5", ["line 10", "0.5", "1 to 2"]),
+            ("within_m: 4", "within_m: 0", ["line 11", "0", "0.1 to 100"]),
         ] {
             let message = parsed(&WINDOW.replace(from, to)).expect_err("must be refused");
             for part in parts.iter().chain(&["scenario/x.yaml"]) {

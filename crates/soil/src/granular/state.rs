@@ -80,6 +80,11 @@ impl WindowState {
         self.total_mg
     }
 
+    /// Tops of the columns of cells above the floor when the points woke, m, x fastest; none while it is a height field.
+    pub(crate) fn tops_m(&self) -> &[f32] {
+        self.flowing.as_ref().map_or(&[], |flowing| &flowing.tops_m)
+    }
+
     /// How far a post has risen since the points woke, as told, m.
     pub(crate) fn risen_m(&self, post: usize) -> f64 {
         let told_m = self.flowing.as_ref().and_then(|flowing| flowing.told_m.get(post));
@@ -316,7 +321,7 @@ mod tests {
 
     fn spec() -> WindowSpec {
         let (from_m, to_m, name) = ([-0.2, -0.16], [0.2, 0.16], "pit".to_owned());
-        WindowSpec { name, from_m, to_m, depth_m: 0.12, spacing_m: 0.02, exchange_s: None }
+        WindowSpec { name, from_m, to_m, depth_m: 0.12, spacing_m: 0.02, exchange_s: None, grains: None }
     }
 
     fn soils() -> Soils {
@@ -396,6 +401,39 @@ mod tests {
             window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
         }
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
+    }
+
+    /// Half of the step in which heights in the window's box are told, and rounding, m.
+    const TOLD_PLACE_M: f64 = 1.1e-5;
+
+    #[test]
+    fn sensors_are_told_of_the_points_that_a_box_moved_and_of_none_before() {
+        let (window, mut state, mut ground, mut memory) = pit();
+        window.wake(&mut state, &ground);
+        assert!(window.loose_points(&state).is_empty(), "nothing has moved");
+        let mut scratch = Scratch::default();
+        for n in 0..60 {
+            window.step(&mut state, &[box_at(0.04 - 5e-4 * f64::from(n), -0.5)], &mut scratch).expect("a step");
+        }
+        window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
+        let told = window.loose_points(&state);
+        // Those under the box at least: six columns each way.
+        assert!(told.len() > 36 && told.is_sorted_by_key(|point| point.id), "{} points", told.len());
+        for point in &told {
+            let known = state.points().iter().find(|known| known.id == point.id).expect("a point");
+            let apart_m = window.place_m(point) - window.corner_m - known.position_m;
+            assert!(apart_m.amax() < TOLD_PLACE_M, "point {} is told {apart_m} beside its place", point.id);
+        }
+        // One that flies over ground that nothing touched.
+        let untouched = |of: &WindowState| window.loose_points(of).iter().all(|point| point.id != 0);
+        let (mut flying, mut resting) = (state.clone(), state);
+        for (state, height_m) in [(&mut flying, 0.5), (&mut resting, 0.1)] {
+            let points = &mut state.points_mut().expect("points").points;
+            let first = points.iter_mut().find(|point| point.id == 0).expect("the first point");
+            first.position_m = Vector3::new(0.01, 0.01, height_m);
+            state.flowing.as_mut().expect("points").told_m[0] = 0.0;
+        }
+        assert!(!untouched(&flying) && untouched(&resting));
     }
 
     /// A wheel of 10 kg that is set on the soil: it sinks, and the soil bears its weight.

@@ -5,7 +5,7 @@ use selene_base::Wrench;
 use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Scratch, Wall};
 use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
-use crate::granular::spec::{POINTS_MAX, WindowSpec};
+use crate::granular::spec::{GrainsSpec, POINTS_MAX, WindowSpec};
 use crate::granular::state::WindowState;
 use crate::soils::Soils;
 use crate::wheel::{Conditions, WheelContact};
@@ -19,7 +19,7 @@ const ABOVE_M: f64 = 0.05;
 /// Lengths that differ by less of one another are the same.
 const SAME: f64 = 1e-6;
 /// Points along a side of a cell.
-const POINTS_A_CELL: f64 = 2.0;
+pub(crate) const POINTS_A_CELL: f64 = 2.0;
 
 /// Why there is no window, or its soil cannot go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -62,6 +62,7 @@ pub struct Window {
     pub(crate) model: Model,
     exchange_s: f64,
     exchange_steps: usize,
+    grains: Option<GrainsSpec>,
 }
 
 /// The posts of a window and the cells that they are in.
@@ -118,6 +119,7 @@ impl Window {
             posts,
             exchange_s,
             exchange_steps,
+            grains: spec.grains,
         })
     }
 
@@ -131,6 +133,24 @@ impl Window {
     #[must_use]
     pub fn soil(&self) -> &CrmSpec {
         self.model.soil()
+    }
+
+    /// Where its points are counted from: its south-west corner at its floor, map frame, m.
+    #[must_use]
+    pub fn corner_m(&self) -> Vector3<f64> {
+        self.corner_m
+    }
+
+    /// How sensors see its loose soil; none where as the height field alone.
+    #[must_use]
+    pub fn grains(&self) -> Option<&GrainsSpec> {
+        self.grains.as_ref()
+    }
+
+    /// Distance between its points when they wake, m.
+    #[must_use]
+    pub fn spacing_m(&self) -> f64 {
+        self.model.grid().cell_m / POINTS_A_CELL
     }
 
     /// Physics steps between two exchanges of forces with bodies.
@@ -316,7 +336,7 @@ impl Posts {
     }
 
     /// The post whose square has a place, given from the window's corner, m; the nearest at its rim.
-    fn under(&self, at_m: &[f64; 2]) -> usize {
+    pub(crate) fn under(&self, at_m: &[f64; 2]) -> usize {
         let along = |axis: usize| ((at_m[axis] / self.apart_m) as usize).min(self.along[axis] - 1);
         along(1) * self.along[0] + along(0)
     }

@@ -1,0 +1,136 @@
+//! What sensors are told of points: where those are that are loose and open to the sky.
+//!
+//! - **Open** are the two highest of a column as wide as the points' distance: what flies, and what lies below it.
+//! - **Loose** is a point where the ground has risen or sunk since the window woke, or one that is above the ground:
+//!   soil that nothing has touched stays the height field that it was.
+//!
+//! Places are told as whole numbers, 16 bits an axis over the window's box and a cell beyond, which points may reach
+//! behind its walls: of 20 m that is 0.3 mm. So a snapshot is the same in every process, and a point takes ten bytes.
+
+use nalgebra::Vector3;
+use selene_crm::Point;
+use serde::{Deserialize, Serialize};
+
+use crate::granular::spec::LAYERS;
+use crate::granular::state::WindowState;
+use crate::granular::window::{POINTS_A_CELL, Window};
+
+/// Ground that rose or sank by less has not moved, m: what is told in steps of half of it.
+const MOVED_M: f64 = 0.001;
+/// The last of the numbers of an axis.
+const LAST: f64 = 65535.0;
+
+/// A loose point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoosePoint {
+    /// Where it is; `Window::place_m` says what it means.
+    pub place: [u16; 3],
+    /// Its number, which it keeps while it is a point.
+    pub id: u32,
+}
+
+/// The loose points of a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LooseSoil {
+    /// The window's place in the scenario.
+    pub window: u32,
+    /// Ascending by number.
+    pub points: Vec<LoosePoint>,
+}
+
+impl Window {
+    /// The points of a state that are loose and open to the sky, ascending by number.
+    #[must_use]
+    pub fn loose_points(&self, state: &WindowState) -> Vec<LoosePoint> {
+        let open = self.open_points(state.points());
+        let loose = open.into_iter().filter(|point| self.is_loose(state, point));
+        let mut told: Vec<_> = loose.map(|point| LoosePoint { place: self.told(point), id: point.id }).collect();
+        told.sort_unstable_by_key(|point| point.id);
+        told
+    }
+
+    /// Where a point is that was told, map frame, m.
+    #[must_use]
+    pub fn place_m(&self, point: &LoosePoint) -> Vector3<f64> {
+        let [low_m, side_m] = self.box_m();
+        let along = |axis: usize, _| low_m[axis] + side_m[axis] * f64::from(point.place[axis]) / LAST;
+        self.corner_m + Vector3::from_fn(along)
+    }
+
+    fn told(&self, point: &Point) -> [u16; 3] {
+        let [low_m, side_m] = self.box_m();
+        // A point is always inside: the whole number is in its range.
+        [0, 1, 2].map(|axis| ((point.position_m[axis] - low_m[axis]) / side_m[axis] * LAST).round() as u16)
+    }
+
+    /// Low corner, from the grid's, and sides of the box that points may be in, m.
+    fn box_m(&self) -> [Vector3<f64>; 2] {
+        let cell_m = self.model.grid().cell_m;
+        let side_m = Vector3::from(self.model.grid().size_m()).add_scalar(2.0 * cell_m);
+        [Vector3::repeat(-cell_m), side_m]
+    }
+
+    /// The highest points of each column.
+    fn open_points<'a>(&self, points: &'a [Point]) -> Vec<&'a Point> {
+        let [columns, rows] = self.posts.cells().map(|cells| cells * POINTS_A_CELL as usize);
+        let mut highest: Vec<[Option<&Point>; LAYERS]> = vec![[None; LAYERS]; columns * rows];
+        let along = |m: f64, count: usize| ((m / self.spacing_m()) as usize).min(count - 1);
+        for point in points {
+            let column = along(point.position_m.y, rows) * columns + along(point.position_m.x, columns);
+            push_down(&mut highest[column], point);
+        }
+        highest.into_iter().flatten().flatten().collect()
+    }
+
+    /// Whether the ground has moved under it, or it is above the ground by half a point.
+    fn is_loose(&self, state: &WindowState, point: &Point) -> bool {
+        let at_m = [point.position_m.x, point.position_m.y];
+        let risen_m = state.risen_m(self.posts.under(&at_m));
+        let [columns, rows] = self.posts.cells();
+        let cell = |axis: usize, count: usize| ((at_m[axis] / self.model.grid().cell_m) as usize).min(count - 1);
+        let top_m =
+            state.tops_m().get(cell(1, rows) * columns + cell(0, columns)).map_or(0.0, |top_m| f64::from(*top_m));
+        risen_m.abs() >= MOVED_M || point.position_m.z - (top_m + risen_m) > 0.5 * self.spacing_m()
+    }
+}
+
+/// Puts a point among the highest, the first one highest; of two as high the one of the lesser number.
+fn push_down<'a>(highest: &mut [Option<&'a Point>], point: &'a Point) {
+    let is_above = |a: &Point, b: &Point| a.position_m.z.total_cmp(&b.position_m.z).then(b.id.cmp(&a.id)).is_gt();
+    let mut falling = Some(point);
+    for place in highest {
+        if falling.is_some_and(|new| place.is_none_or(|known| is_above(new, known))) {
+            std::mem::swap(place, &mut falling);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+    use selene_crm::Point;
+
+    use super::push_down;
+
+    fn point(id: u32, height_m: f64) -> Point {
+        Point {
+            position_m: Vector3::new(0.0, 0.0, height_m),
+            velocity_m_s: Vector3::zeros(),
+            affine_s: nalgebra::Matrix3::zeros(),
+            stress_pa: nalgebra::Matrix3::zeros(),
+            volume_ratio: 1.0,
+            mass_mg: 1,
+            id,
+        }
+    }
+
+    #[test]
+    fn the_highest_points_are_found_in_whatever_order_they_come() {
+        let points = [point(0, 0.1), point(1, 0.4), point(2, 0.3), point(3, 0.4)];
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]] {
+            let mut highest = [None; 2];
+            order.iter().for_each(|&at| push_down(&mut highest, &points[at]));
+            assert_eq!(highest.map(|point| point.map(|point| point.id)), [Some(1), Some(3)]);
+        }
+    }
+}
