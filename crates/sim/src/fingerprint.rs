@@ -70,6 +70,7 @@ impl Fingerprint {
         put("heartbeat_s", scenario.heartbeat.to_string());
         put("soil", hash(&scenario.soils));
         put("granular", hash(&scenario.granular));
+        put("crumbs", hash(&scenario.crumbs));
         put("sky", hash(&scenario.sky_files));
         put("loose rocks", hash(&(&scenario.loose_rocks, &scenario.loose_from_site)));
         for rover in &scenario.rovers {

@@ -17,9 +17,10 @@ pub use driving::{
 };
 pub use fingerprint::{Difference, Fingerprint};
 pub use scenario::{
-    AwaitedTopic, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup, LooseRockSpec, Mounted,
-    MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario, ScenarioError, ScenarioSpec,
-    SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults, load_rover,
+    AwaitedTopic, CrumbsSpec, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup,
+    LooseRockSpec, Mounted, MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario,
+    ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults,
+    load_rover,
 };
 pub use selene_soil::{DustParcel, GrainsSpec, LoosePoint, LooseSoil, Window};
 pub use slope::{Climb, SlopeError, SlopeRig};

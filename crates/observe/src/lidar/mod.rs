@@ -157,6 +157,7 @@ impl MountedLidar {
         let what = format!("the scan of {} at {}", sensor.name, sample.instant);
         let scan = lidar.scan(sample.instant);
         let slices = scan.slices();
+        scene.show_grains(history, sample.instant)?;
         let mut is_known = true;
         // All of a scan is one piece of work: should the device fail in it, the whole scan is traced again.
         let traced = tracers.of(*tracer).trace(&what, |tracer| {

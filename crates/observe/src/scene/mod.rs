@@ -1,9 +1,11 @@
 //! The scene that a rover's tracing sensors look at, kept up to date: the ground around the rover with all
-//! ruts, the parts of every rover, objects, loose rocks, dust and lamps where they are, Sun and Earth where they
-//! stand.
+//! ruts, the parts of every rover, objects, loose rocks, grains, dust and lamps where they are, Sun and Earth where
+//! they stand.
 
 mod bodies;
+mod crumbs;
 mod dust;
+mod grains;
 mod lights;
 
 use std::collections::BTreeMap;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 
 use nalgebra::Vector2;
 use selene_base::{Pose, SimTime};
-use selene_scene::Scene;
+use selene_scene::{Heap, Scene};
 use selene_sim::{EntityId, Model, Snapshot};
 use selene_terrain::{Clipmap, ClipmapCentre, Ruts};
 
@@ -22,6 +24,7 @@ use crate::prefetch::WindowPrefetch;
 
 use bodies::Bodies;
 pub use bodies::mesh_of;
+use grains::Shown;
 
 /// Ground that nobody stands on: many scenes of one ground share its heights, see [`TracedScene::on`].
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub struct TracedScene {
     clipmap: Clipmap,
     scene: Scene,
     bodies: Bodies,
+    /// Of which snapshots its ground and grains are.
+    shown: Shown,
     prefetch: WindowPrefetch,
 }
 
@@ -83,6 +88,7 @@ impl TracedScene {
             clipmap: ground.clipmap,
             scene: ground.scene,
             bodies: Bodies::default(),
+            shown: Shown::default(),
             prefetch: WindowPrefetch::off(),
         };
         traced.scene.set_surface(&model.scenario().site);
@@ -114,6 +120,7 @@ impl TracedScene {
         self.model = Arc::clone(&interval.model);
         let shown = self.clipmap.apply(&interval.edits);
         self.scene.apply_edits(&shown);
+        self.shown.ground = Some(interval.next.sequence);
         if let Some(rover) = interval.next.rover(self.viewer) {
             let at_m = rover.world_from_base().translation.vector.xy();
             self.follow(rover.clipmap_centre, at_m, rover.base_twist.linear.xy());
@@ -143,19 +150,20 @@ impl TracedScene {
     /// Moves all that moves to where it is at `time`, which the history covers.
     ///
     /// # Errors
-    /// When the scenario's kernels do not cover `time` or the lamps are too many.
+    /// When the scenario's kernels do not cover `time`, or lamps or grains are too many.
     pub fn move_to(&mut self, history: &History, time: SimTime) -> Result<(), ObserveError> {
         self.move_through(history, [time; 2], time)
     }
 
     /// Has all that moves go as it does in a span of time, see
-    /// `Scene::sweep_instances`, with dust, lamps and the sky's lights as they are at `stamp`. Over a span of
+    /// `Scene::sweep_instances`, with grains, dust, lamps and the sky's lights as they are at `stamp`. Over a span of
     /// several heartbeats it goes evenly from where it is first to where it is last;
     /// before the first snapshot it rests.
     ///
     /// # Errors
-    /// When the scenario's kernels do not cover `stamp` or the lamps are too many.
+    /// When the scenario's kernels do not cover `stamp`, or lamps or grains are too many.
     pub fn move_through(&mut self, history: &History, span: [SimTime; 2], stamp: SimTime) -> Result<(), ObserveError> {
+        self.show_grains(history, stamp)?;
         self.scene.sweep_instances(&self.bodies.moves(history, span));
         self.blow_dust(history, stamp);
         let around = history.around(stamp);
@@ -166,10 +174,36 @@ impl TracedScene {
     }
 
     /// Has all that moves go as it does in a span of time, evenly from where it is first to where it is last. Lights
-    /// stay as they were: for sensors that bring their own. Dust is where it is at the end.
+    /// and grains stay as they were: for sensors that bring their own. Dust is where it is at the end.
     pub fn sweep(&mut self, history: &History, span: [SimTime; 2]) {
         self.scene.sweep_instances(&self.bodies.moves(history, span));
         self.blow_dust(history, span[1]);
+    }
+
+    /// Has grains where those points are that the first snapshot at or after `time` tells of, and crumbs along ruts.
+    ///
+    /// # Errors
+    /// When they are too many for a scene.
+    pub fn show_grains(&mut self, history: &History, time: SimTime) -> Result<(), ObserveError> {
+        let Some((_, told)) = history.around(time) else { return Ok(()) };
+        let now = Shown { grains: Some(told.sequence), ..self.shown };
+        if self.shown != now {
+            let heaps = self.heaps(told);
+            if !(heaps.is_empty() && self.scene.heaps().is_empty()) {
+                self.scene.set_heaps(heaps)?;
+            }
+            self.shown = now;
+        }
+        Ok(())
+    }
+
+    /// Grains and crumbs about the viewer.
+    fn heaps(&self, told: &Snapshot) -> Vec<Heap> {
+        let Some(rover) = told.rover(self.viewer) else { return Vec::new() };
+        let viewer_m = rover.world_from_base().translation.vector;
+        let mut heaps = grains::heaps(&self.model, &self.clipmap, viewer_m, told);
+        heaps.extend(crumbs::heap(&self.model, &self.clipmap, viewer_m));
+        heaps
     }
 
     /// Has dust where it is at `time`.

@@ -3,6 +3,7 @@
 mod body;
 mod common;
 mod dust;
+mod grains;
 mod imu;
 mod lidar;
 mod objects;

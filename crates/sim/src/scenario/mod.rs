@@ -4,6 +4,7 @@
 //! needs.
 
 mod body_plan;
+mod crumbs;
 pub mod defaults;
 mod lockstep;
 mod loose;
@@ -27,6 +28,7 @@ use selene_soil::{Soils, SoilsSpec, WindowSpec};
 use selene_terrain::{SiteSpec, Terrain, TerrainError, WindowPlan};
 use selene_vehicle::VehicleError;
 
+pub use crumbs::CrumbsSpec;
 pub use lockstep::{AwaitedTopic, LockstepSpec};
 pub(crate) use loose::{FIRST_LAID, from_site, laid, lay_rock, resting};
 pub use loose::{LooseFromSiteSpec, LooseRockSetup, LooseRockSpec};
@@ -102,6 +104,8 @@ pub struct Scenario {
     pub soils: Soils,
     /// Granular windows, in the order of the file.
     pub granular: Vec<WindowSpec>,
+    /// Crumbs along ruts, as sensors see them.
+    pub crumbs: Option<CrumbsSpec>,
     /// The rovers, in the order of the file.
     pub rovers: Vec<RoverSetup>,
     /// Objects that stand fast, in the order of the file.
@@ -188,6 +192,7 @@ impl Scenario {
             site,
             soils: Soils::load(&spec.soil, folder, seed)?,
             granular: spec.granular,
+            crumbs: spec.crumbs,
             rovers,
             objects,
             loose_rocks: spec.loose_rocks,

@@ -11,6 +11,7 @@ use selene_terrain::ReflectanceSpec;
 use serde::{Deserialize, Deserializer};
 
 use crate::driving::RouteSpec;
+use crate::scenario::crumbs::CrumbsSpec;
 use crate::scenario::defaults;
 use crate::scenario::lockstep::{AWAITED_MAX, LockstepSpec};
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
@@ -66,6 +67,10 @@ pub struct ScenarioSpec {
     #[garde(dive, length(max = WINDOWS_MAX))]
     #[serde(default)]
     pub granular: Vec<WindowSpec>,
+    /// How cameras and lidars see the walls of ruts from close by: as the height field alone where none are given.
+    #[garde(dive)]
+    #[serde(default)]
+    pub crumbs: Option<CrumbsSpec>,
     /// The one rover, in short.
     #[garde(dive)]
     #[serde(default)]

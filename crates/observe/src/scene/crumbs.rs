@@ -1,0 +1,100 @@
+//! Crumbs along ruts as a scene has them: grains on pressed posts whose neighbours lie higher or lower, on the wall and at
+//! its foot. They are functions of (seed, post) and of the heights about it: who knows the ruts knows the crumbs.
+//!
+//! A post has more of them the steeper it is: none below [`EVEN`], all at [`LOOSE`], the slope at which loose soil stands.
+
+use nalgebra::{UnitQuaternion, Vector2, Vector3};
+use rayon::prelude::*;
+use selene_base::Pose;
+use selene_base::random::{RngExt, Stream, stream_at};
+use selene_scene::{Grain, HapkeParams, Heap, Material};
+use selene_sim::{CrumbsSpec, Model};
+use selene_terrain::{Clipmap, Node, TileIndex, TileRect};
+
+use super::grains::{radius_m, share_at};
+
+/// Height over length: relief of ground that was not driven on is seldom steeper from post to post.
+const EVEN: f64 = 0.2;
+/// tan 35°.
+const LOOSE: f64 = 0.7;
+/// How deep a crumb lies in the ground and how far it stands out of it, over its radius.
+const LIES: [f64; 2] = [-0.6, 0.8];
+
+/// Ruts along which crumbs are made.
+struct Trail<'a> {
+    spec: &'a CrumbsSpec,
+    clipmap: &'a Clipmap,
+    /// Where the rover is that looks, m.
+    viewer_m: Vector3<f64>,
+    seed: u64,
+}
+
+/// The crumbs about a rover that looks; none where the scenario has none.
+pub(super) fn heap(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>) -> Option<Heap> {
+    let spec = model.scenario().crumbs.as_ref()?;
+    let trail = Trail { spec, clipmap, viewer_m, seed: model.scenario().seed };
+    let corner = |sign: f64| trail.node_at(viewer_m.xy().add_scalar(sign * spec.within_m));
+    let tiles: Vec<_> = TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles().collect();
+    let grains: Vec<Grain> = tiles.into_par_iter().flat_map_iter(|tile| trail.crumbs_on(tile)).collect();
+    let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
+    let world_from_heap = Pose::from_parts(viewer_m.into(), UnitQuaternion::identity());
+    Some(Heap { world_from_heap, grains: grains.into(), material })
+}
+
+impl Trail<'_> {
+    /// The crumbs of a tile's changed posts, from where the viewer is.
+    fn crumbs_on(&self, tile: TileIndex) -> Vec<Grain> {
+        self.clipmap.ruts().of_tile(tile).flat_map(|(within, _)| self.crumbs_of(tile.node(within))).collect()
+    }
+
+    /// The crumbs of a post.
+    fn crumbs_of(&self, node: Node) -> Vec<Grain> {
+        let (at_m, spacing_m) = (self.place_m(node), self.clipmap.finest().spacing_m);
+        let apart_m = Vector3::new(at_m.x - self.viewer_m.x, at_m.y - self.viewer_m.y, 0.0);
+        let share = share_at(apart_m.norm(), self.spec.within_m);
+        let Some((wall, down)) = self.wall(&at_m).filter(|_| share > 0.0) else { return Vec::new() };
+        let index = u64::from(node.column.cast_unsigned()) << 32 | u64::from(node.row.cast_unsigned());
+        let mut chance = stream_at(self.seed, "crumbs", index);
+        let mean = self.spec.per_m2 * spacing_m.powi(2) * wall * share;
+        let count = (mean + chance.random::<f64>()) as usize;
+        (0..count).filter_map(|_| self.crumb(&at_m, &(down * spacing_m), &mut chance)).collect()
+    }
+
+    /// How much of a wall a place is, 0 to 1, and the unit direction down it; none on ground that is even.
+    fn wall(&self, at_m: &Vector2<f64>) -> Option<(f64, Vector2<f64>)> {
+        let spacing_m = self.clipmap.finest().spacing_m;
+        let height_m = |x: f64, y: f64| self.clipmap.height_m(at_m.x + x * spacing_m, at_m.y + y * spacing_m);
+        let here_m = height_m(0.0, 0.0)?;
+        let [east, west] = [height_m(1.0, 0.0)? - here_m, height_m(-1.0, 0.0)? - here_m];
+        let [north, south] = [height_m(0.0, 1.0)? - here_m, height_m(0.0, -1.0)? - here_m];
+        let steepest = [east, west, north, south].map(f64::abs).into_iter().fold(0.0, f64::max) / spacing_m;
+        let share = ((steepest - EVEN) / (LOOSE - EVEN)).clamp(0.0, 1.0);
+        let down = Vector2::new(west - east, south - north).try_normalize(1e-9).unwrap_or_default();
+        (share > 0.0).then_some((share, down))
+    }
+
+    /// The next crumb of a post: in its square or as far down from there as `down_m`.
+    fn crumb(&self, post_m: &Vector2<f64>, down_m: &Vector2<f64>, chance: &mut Stream) -> Option<Grain> {
+        let spacing_m = self.clipmap.finest().spacing_m;
+        let within_m = Vector2::from_fn(|_, _| (chance.random::<f64>() - 0.5) * spacing_m);
+        let at_m = post_m + within_m + down_m * chance.random::<f64>();
+        let radius_m = radius_m(self.spec.diameter_m, self.spec.spread, chance);
+        let lies = LIES[0] + (LIES[1] - LIES[0]) * chance.random::<f64>();
+        let height_m = self.clipmap.height_m(at_m.x, at_m.y)? + lies * radius_m;
+        let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - self.viewer_m;
+        Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+    }
+
+    fn place_m(&self, node: Node) -> Vector2<f64> {
+        let (finest, first) = (self.clipmap.finest(), self.clipmap.first_node());
+        let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
+        Vector2::from(finest.origin_m) + steps * finest.spacing_m
+    }
+
+    /// The last node whose x and y are not above these.
+    fn node_at(&self, at_m: Vector2<f64>) -> Node {
+        let (finest, first) = (self.clipmap.finest(), self.clipmap.first_node());
+        let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;
+        Node { column: first.column + steps.x.floor() as i32, row: first.row + steps.y.floor() as i32 }
+    }
+}

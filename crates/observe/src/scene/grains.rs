@@ -1,0 +1,87 @@
+//! Loose points of granular windows as a scene has them: grains, so many a point, that lie evenly in the cube that
+//! the point stands for. They are functions of (seed, window, point), so that a point keeps its own wherever it goes.
+//!
+//! A point's height counts from the ground under it, as each grain's does from the ground under itself: grains follow
+//! relief that is finer than points. What the ground hides is left out, and far from the rover that looks there are
+//! fewer, until the height field alone is seen.
+
+use nalgebra::{UnitQuaternion, Vector3};
+use rayon::prelude::*;
+use selene_base::Pose;
+use selene_base::random::{RngExt, Stream, stream_at};
+use selene_scene::{Grain, HapkeParams, Heap, Material};
+use selene_sim::{GrainsSpec, LoosePoint, LooseSoil, Model, Snapshot, Window};
+use selene_terrain::Clipmap;
+
+/// The numbers of the snapshots that a scene's ground and its grains are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) ground: Option<u64>,
+    pub(super) grains: Option<u64>,
+}
+
+/// A window whose grains are made.
+struct Bed<'a> {
+    window: &'a Window,
+    spec: &'a GrainsSpec,
+    clipmap: &'a Clipmap,
+    /// Where the rover is that looks, m.
+    viewer_m: Vector3<f64>,
+    seed: u64,
+    /// Of its chance.
+    name: String,
+}
+
+/// The grains that a snapshot tells of, for a rover at `viewer_m`.
+pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, told: &Snapshot) -> Vec<Heap> {
+    let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
+    let heap = |soil: &LooseSoil| {
+        let window = model.windows().get(soil.window as usize)?;
+        let (spec, name) = (window.grains()?, format!("grains/{}", window.name()));
+        let bed = Bed { window, spec, clipmap, viewer_m, seed: model.scenario().seed, name };
+        let grains: Vec<Grain> = soil.points.par_iter().flat_map_iter(|point| bed.grains_of(point)).collect();
+        let world_from_heap = Pose::from_parts(window.corner_m().into(), UnitQuaternion::identity());
+        Some(Heap { world_from_heap, grains: grains.into(), material })
+    };
+    told.loose_soil.iter().filter_map(heap).collect()
+}
+
+impl Bed<'_> {
+    /// The grains of a point that can be seen, from the window's corner.
+    fn grains_of(&self, point: &LoosePoint) -> Vec<Grain> {
+        let middle_m = self.window.place_m(point);
+        let Some(ground_m) = self.clipmap.height_m(middle_m.x, middle_m.y) else { return Vec::new() };
+        let above_m = Vector3::new(middle_m.x, middle_m.y, middle_m.z - ground_m);
+        let mut chance = stream_at(self.seed, &self.name, u64::from(point.id));
+        (0..self.count_at(&middle_m)).filter_map(|_| self.grain(&above_m, &mut chance)).collect()
+    }
+
+    /// How many grains a point has.
+    fn count_at(&self, at_m: &Vector3<f64>) -> u32 {
+        let share = share_at((at_m - self.viewer_m).norm(), self.spec.within_m);
+        (f64::from(self.spec.per_point) * share) as u32
+    }
+
+    /// The next grain of a point whose height is that above the ground; none where the ground hides it.
+    fn grain(&self, point_m: &Vector3<f64>, chance: &mut Stream) -> Option<Grain> {
+        let offset = Vector3::from_fn(|_, _| chance.random::<f64>() - 0.5);
+        let radius_m = radius_m(self.spec.diameter_m, self.spec.spread, chance);
+        let at_m = point_m + offset * self.window.spacing_m();
+        let ground_m = self.clipmap.height_m(at_m.x, at_m.y)?;
+        let centre_m = Vector3::new(at_m.x, at_m.y, at_m.z + ground_m) - self.window.corner_m();
+        let is_seen = at_m.z + radius_m > 0.0;
+        is_seen.then(|| Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+    }
+}
+
+/// The part of all grains that is drawn at a distance: all up to half of `within_m`, none beyond it.
+pub(super) fn share_at(distance_m: f64, within_m: f64) -> f64 {
+    (2.0 - 2.0 * distance_m / within_m).clamp(0.0, 1.0)
+}
+
+/// The radius of a grain of a median diameter: the factor's power is the sum of three even numbers, of variance 1 and
+/// within ±3.
+pub(super) fn radius_m(diameter_m: f64, spread: f64, chance: &mut Stream) -> f64 {
+    let sum: f64 = (0..3).map(|_| chance.random::<f64>()).sum();
+    0.5 * diameter_m * spread.powf(2.0 * (sum - 1.5))
+}
