@@ -5,7 +5,8 @@
 //!   soil that nothing has touched stays the height field that it was.
 //!
 //! Places are told as whole numbers, 16 bits an axis over the window's box and a cell beyond, which points may reach
-//! behind its walls: of 20 m that is 0.3 mm. So a snapshot is the same in every process, and a point takes ten bytes.
+//! behind its walls: of 20 m that is 0.3 mm. So a snapshot is the same in every process, and a point takes twelve bytes
+//! of a message.
 
 use nalgebra::Vector3;
 use selene_crm::Point;
