@@ -163,10 +163,11 @@ fn bits(scene: &TracedScene) -> Vec<[u32; 4]> {
 fn is_told_late(world: &World, told: &Arc<Snapshot>, known: &[[u32; 4]]) -> bool {
     let mut history = History::new(SimTime::from_nanos(1));
     history.push(Arc::clone(told));
+    let (model, ruts) = (world.model(), &world.state().ruts);
     let late = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         pool.install(|| {
-            let mut late = TracedScene::new(world.model(), ROVER, told, &world.state().ruts).expect("a scene");
+            let mut late = TracedScene::new(model, ROVER, told, ruts).expect("a scene");
             late.move_to(&history, told.time).expect("moved");
             bits(&late)
         })
