@@ -12,10 +12,13 @@ use crate::state::Point;
 /// Nodes along a side of a block and of its tile.
 pub(crate) const SIDE: i32 = BLOCK_CELLS as i32;
 pub(crate) const TILE_SIDE: usize = 8;
+/// Nodes of a block and of its tile.
+pub(crate) const BLOCK_NODES: usize = 64;
+pub(crate) const TILE_NODES: usize = 512;
 /// Momentum or velocity along x, y, z, and mass.
 pub(crate) type Node = [f32; 4];
-pub(crate) type BlockNodes = [Node; 64];
-pub(crate) type Tile = [Node; 512];
+pub(crate) type BlockNodes = [Node; BLOCK_NODES];
+pub(crate) type Tile = [Node; TILE_NODES];
 
 /// Blocks of a grid and how they neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -30,11 +30,22 @@ pub struct Reaction {
     pub angular_impulse_n_m_s: Vector3<f64>,
 }
 
+impl Reaction {
+    /// An impulse at an arm from the body's origin, m.
+    pub(crate) fn add(&mut self, impulse_n_s: Vector3<f64>, arm_m: &Vector3<f64>) {
+        self.impulse_n_s += impulse_n_s;
+        self.angular_impulse_n_m_s += arm_m.cross(&impulse_n_s);
+    }
+}
+
 impl Body {
     pub(crate) fn check(&self, index: usize) -> Result<(), CrmError> {
         let refuse = |what| Err(CrmError::Body { index, what });
         if let Some(size) = self.shape.sizes_m().into_iter().find(|size| !(1e-6..=1e4).contains(size)) {
             return refuse(format!("half size or radius {size} m: must be 0.000001 to 10000 m"));
+        }
+        if let Some(fault) = self.shape.fault() {
+            return refuse(fault);
         }
         if !(0.0..=10.0).contains(&self.friction) {
             return refuse(format!("friction {}: must be 0 to 10", self.friction));
@@ -45,7 +56,8 @@ impl Body {
     }
 
     /// The body after `time_s` along its twist.
-    pub(crate) fn moved(&self, time_s: f64) -> Self {
+    #[must_use]
+    pub fn moved(&self, time_s: f64) -> Self {
         let turn = UnitQuaternion::from_scaled_axis(self.angular_velocity_rad_s * time_s);
         let at = self.pose.translation.vector + self.velocity_m_s * time_s;
         Self { pose: Isometry3::from_parts(Translation3::from(at), turn * self.pose.rotation), ..*self }
@@ -62,7 +74,7 @@ impl Body {
         if arm.norm_squared() > self.shape.bounding_radius_m().powi(2) {
             return None;
         }
-        let (distance, normal) = self.shape.distance(&self.pose.rotation.inverse_transform_vector(&arm));
+        let (distance, normal) = self.shape.distance(&self.pose.rotation.inverse_transform_vector(&arm))?;
         if distance >= 0.0 {
             return None;
         }

@@ -11,10 +11,14 @@
 //! threads: points are sorted into blocks of 4³ nodes, each block adds its own points in
 //! their order, and each node adds the sums of its blocks in theirs.
 //!
+//! Bodies are solids, met at the nodes inside of them, or thin shells (`shells`), which soil is
+//! on either side of.
+//!
 //! Frame: the origin is the low corner of the grid, axes are the grid's. Units are SI.
 
 mod block;
 mod body;
+mod drum;
 mod error;
 mod grid;
 mod law;
@@ -22,6 +26,7 @@ mod model;
 mod nodes;
 mod scratch;
 mod shape;
+mod shells;
 mod spec;
 mod state;
 mod step;
@@ -29,6 +34,7 @@ mod surface;
 mod transfer;
 
 pub use body::{Body, Reaction};
+pub use drum::Drum;
 pub use error::CrmError;
 pub use grid::{Edges, Grid, Wall};
 pub use model::Model;

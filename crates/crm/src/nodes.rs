@@ -78,8 +78,7 @@ impl Conditions<'_> {
         for (body, reaction) in self.bodies.iter().zip(reactions.iter_mut()) {
             if let Some(after) = body.meet(&at, &velocity) {
                 let impulse = (velocity - after) * mass_kg;
-                reaction.impulse_n_s += impulse;
-                reaction.angular_impulse_n_m_s += (at - body.pose.translation.vector).cross(&impulse);
+                reaction.add(impulse, &(at - body.pose.translation.vector));
                 velocity = after;
             }
         }

@@ -8,6 +8,7 @@ use crate::block::{BlockNodes, Tile};
 use crate::body::Reaction;
 use crate::error::CrmError;
 use crate::model::Model;
+use crate::shells::BlockSides;
 use crate::state::Point;
 
 /// No slot.
@@ -34,6 +35,10 @@ pub struct Scratch {
     pub(crate) nodes_of: Vec<u32>,
     /// Of each touched block: one for each body and one for the walls.
     pub(crate) reactions: Vec<Reaction>,
+    /// Where there are shells, on which sides of them each touched block's nodes are.
+    pub(crate) sides: Vec<BlockSides>,
+    /// What each crowd gave to shells: as many as `reactions` has of a block.
+    pub(crate) on_shells: Vec<Reaction>,
 }
 
 /// The points of a block.
@@ -67,6 +72,7 @@ impl Scratch {
         self.tiles.resize(self.crowds.len(), [[0.0; 4]; 512]);
         self.nodes.resize(self.touched.len(), [[0.0; 4]; 64]);
         self.reactions.resize(self.touched.len() * (bodies + 1), Reaction::default());
+        self.on_shells.resize(self.crowds.len() * (bodies + 1), Reaction::default());
         Ok(())
     }
 

@@ -1,9 +1,11 @@
-//! Rigid shapes as signed distances (exact, negative inside), about their own frame.
+//! Rigid shapes about their own frame: solids as signed distances (exact, negative inside), and shells.
 
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 
-/// A solid shape about the origin of its frame.
+use crate::drum::Drum;
+
+/// A shape about the origin of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Shape {
     /// A ball.
@@ -23,6 +25,8 @@ pub enum Shape {
         /// Half of its length, m.
         half_length_m: f64,
     },
+    /// A bucket drum along z: a thin shell, which soil can be in.
+    Drum(Drum),
 }
 
 impl Shape {
@@ -31,7 +35,17 @@ impl Shape {
         match *self {
             Self::Sphere { radius_m } => [radius_m; 3],
             Self::Cuboid { half_m } => half_m,
-            Self::Cylinder { radius_m, half_length_m } => [radius_m, radius_m, half_length_m],
+            Self::Cylinder { radius_m, half_length_m } | Self::Drum(Drum { radius_m, half_length_m, .. }) => {
+                [radius_m, radius_m, half_length_m]
+            }
+        }
+    }
+
+    /// What cannot be of it beside its sizes.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::Drum(drum) => drum.fault(),
+            Self::Sphere { .. } | Self::Cuboid { .. } | Self::Cylinder { .. } => None,
         }
     }
 
@@ -41,14 +55,17 @@ impl Shape {
         match *self {
             Self::Sphere { radius_m } => radius_m,
             Self::Cuboid { half_m } => Vector3::from(half_m).norm(),
-            Self::Cylinder { radius_m, half_length_m } => radius_m.hypot(half_length_m),
+            Self::Cylinder { radius_m, half_length_m } | Self::Drum(Drum { radius_m, half_length_m, .. }) => {
+                radius_m.hypot(half_length_m)
+            }
         }
     }
 
-    /// Distance of `at` (in the shape's frame, m) from its surface, and the outward unit normal there.
+    /// Distance of `at` (in the shape's frame, m) from its surface, and the outward unit normal there;
+    /// none of a shell, which has no inside.
     #[must_use]
-    pub fn distance(&self, at: &Vector3<f64>) -> (f64, Vector3<f64>) {
-        match *self {
+    pub fn distance(&self, at: &Vector3<f64>) -> Option<(f64, Vector3<f64>)> {
+        Some(match *self {
             Self::Sphere { radius_m } => (at.norm() - radius_m, unit_or_up(*at)),
             Self::Cuboid { half_m } => from_excess(at, at.abs() - Vector3::from(half_m)),
             Self::Cylinder { radius_m, half_length_m } => {
@@ -58,7 +75,8 @@ impl Shape {
                 let (distance, normal) = from_excess(&Vector3::new(across, 0.0, at.z), excess);
                 (distance, radial * normal.x + Vector3::z() * normal.z)
             }
-        }
+            Self::Drum(_) => return None,
+        })
     }
 }
 
@@ -99,7 +117,7 @@ mod tests {
             (cylinder, [2.0, 0.0, 3.0], 2.0_f64.sqrt(), diagonal),
             (ball, [0.0, 0.0, -1.0], -1.0, [0.0, 0.0, -1.0]),
         ] {
-            let (found, along) = shape.distance(&Vector3::from(at));
+            let (found, along) = shape.distance(&Vector3::from(at)).expect("a solid");
             assert!((found - distance).abs() < 1e-12, "{shape:?} at {at:?}: {found} is not {distance}");
             assert!((along - Vector3::from(normal)).norm() < 1e-12, "{shape:?} at {at:?}: {along}");
         }

@@ -10,8 +10,10 @@ use crate::error::CrmError;
 use crate::model::Model;
 use crate::nodes::{Conditions, sum_tiles};
 use crate::scratch::{Scratch, slots_around};
+use crate::shape::Shape;
+use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
-use crate::transfer::{tile_of, to_points, to_tile};
+use crate::transfer::{Beside, tile_of, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
@@ -47,6 +49,7 @@ pub fn step(
         return Err(CrmError::Duration(duration_s));
     }
     bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
+    few_shells(bodies)?;
     scratch.take(model, &state.points, bodies.len())?;
     let mut stepping = Stepping::new(model, bodies, duration_s, scratch);
     while stepping.elapsed_s < duration_s {
@@ -92,10 +95,11 @@ impl<'a> Stepping<'a> {
             self.way_m = 0.0;
         }
         let (substep_s, is_last) = self.next_substep()?;
-        self.move_soil(substep_s);
+        let end_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
+        self.move_soil(substep_s, end_s);
         self.outcome.substeps += 1;
         self.way_m += self.speed_m_s * substep_s;
-        self.elapsed_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
+        self.elapsed_s = end_s;
         if self.speed_m_s * substep_s <= cell_m {
             return Ok(());
         }
@@ -116,24 +120,40 @@ impl<'a> Stepping<'a> {
         Ok((remaining_s / needed, needed <= 1.0))
     }
 
-    fn move_soil(&mut self, substep_s: f64) {
+    fn move_soil(&mut self, substep_s: f64, end_s: f64) {
         let (model, rows) = (self.model, self.bodies.len() + 1);
+        let shells = Shells::new(model, self.bodies, self.elapsed_s, end_s);
         let bodies: Vec<Body> = self.bodies.iter().map(|body| body.moved(self.elapsed_s)).collect();
-        let Scratch { points, crowds, tiles, crowd_of, touched, nodes, nodes_of, reactions, .. } = &mut *self.scratch;
+        let Scratch { points, crowds, tiles, crowd_of, touched, nodes, nodes_of, reactions, sides, on_shells, .. } =
+            &mut *self.scratch;
+        if shells.are_there() {
+            touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
+        }
+        let (sides, nodes_of) = (&*sides, &*nodes_of);
+        let beside = |block: u32| {
+            let sides = || Box::new(tile_of(sides, &slots_around(model, block, nodes_of), Sides::default()));
+            shells.reach(model, block).then(|| Beside { shells: &shells, sides: sides() })
+        };
         tiles.par_iter_mut().zip(&*crowds).for_each(|(tile, crowd)| {
-            to_tile(model, substep_s, crowd.block, &points[crowd.points.clone()], tile);
+            let beside = beside(crowd.block);
+            to_tile(model, substep_s, crowd.block, &points[crowd.points.clone()], beside.as_ref(), tile);
         });
         let conditions = Conditions { model, bodies: &bodies, substep_s };
         reactions.fill(Reaction::default());
+        on_shells.fill(Reaction::default());
         let blocks = nodes.par_iter_mut().zip(reactions.par_chunks_mut(rows)).zip(&*touched);
         blocks.for_each(|((nodes, reactions), block)| {
             *nodes = sum_tiles(tiles, &slots_around(model, *block, crowd_of));
             conditions.apply(*block, nodes, reactions);
         });
         let lengths = crowds.iter().map(|crowd| crowd.points.len());
-        let squares = split(points, lengths).into_par_iter().zip(&*crowds).map(|(points, crowd)| {
-            let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of));
-            to_points(model, substep_s, crowd.block, &tile, points)
+        let crowded = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(rows)).zip(&*crowds);
+        let squares = crowded.map(|((points, reactions), crowd)| {
+            let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
+            match beside(crowd.block) {
+                None => to_points(model, substep_s, crowd.block, &tile, points),
+                Some(beside) => to_points_beside(model, substep_s, (crowd.block, &tile), &beside, points, reactions),
+            }
         });
         self.speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
         self.collect(rows);
@@ -141,13 +161,21 @@ impl<'a> Stepping<'a> {
 
     /// Adds up what blocks gave, in the blocks' order.
     fn collect(&mut self, rows: usize) {
-        for block in self.scratch.reactions.chunks(rows) {
+        for block in self.scratch.reactions.chunks(rows).chain(self.scratch.on_shells.chunks(rows)) {
             for (sum, part) in self.outcome.reactions.iter_mut().zip(block) {
                 sum.impulse_n_s += part.impulse_n_s;
                 sum.angular_impulse_n_m_s += part.angular_impulse_n_m_s;
             }
             self.outcome.walls_n_s += block[rows - 1].impulse_n_s;
         }
+    }
+}
+
+fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
+    let mut shells = bodies.iter().enumerate().filter(|(_, body)| matches!(body.shape, Shape::Drum(_)));
+    match shells.nth(SHELLS_MAX) {
+        None => Ok(()),
+        Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),
     }
 }
 

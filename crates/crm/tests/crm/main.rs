@@ -1,6 +1,8 @@
-//! Granular soil against exact laws: ledgers, rest, flow down an incline, scaling, collapse, contact.
+//! Granular soil against exact laws: ledgers, rest, flow down an incline, scaling, collapse, contact;
+//! drums that take it in.
 
 mod contact;
+mod drum;
 mod flow;
 mod ledgers;
 mod refusals;

@@ -1,0 +1,252 @@
+//! A bucket drum as surfaces without thickness, about its own frame (axis z).
+//!
+//! Discs divide it into slices and close its ends. In each slice lie `scoops` panels, each a
+//! spiral that begins at its lip on the drum's radius and runs back (against the turn that
+//! digs, which is positive about z) and inwards, `c = channel / (2π/scoops)` a radian:
+//! `ρ(a) = R − c a` at the angle a behind the lip, for `0 ≤ a ≤ 2π/scoops + overlap`. The tail
+//! of the panel ahead lies below each lip, a channel deep: that is the way in. Turned the other
+//! way, soil runs out by it. Lips of slices are staggered evenly.
+//!
+//! This is RASSOR's principle and not its drawing, which is not published.
+
+use std::f64::consts::TAU;
+
+use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
+
+/// The most slices and scoops: a side has 16 bits.
+const SLICES_MAX: u32 = 14;
+const SCOOPS_MAX: u32 = 12;
+/// Bits of a slice's number.
+const SLICE_BITS: u32 = 4;
+const SLICE: u16 = (1 << SLICE_BITS) - 1;
+/// The least radius of a panel's tail over the drum's.
+const TAIL_MIN: f64 = 0.2;
+
+/// A drum that takes in soil when it turns about +z.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drum {
+    /// Radius of lips and discs, m.
+    pub radius_m: f64,
+    /// Half of its length, m.
+    pub half_length_m: f64,
+    /// Slices along its axis, 1 to 14.
+    pub slices: u32,
+    /// Scoops of a slice, 1 to 12.
+    pub scoops: u32,
+    /// Depth of the way in below a lip, m.
+    pub channel_m: f64,
+    /// How far a panel's tail runs below the lip behind it, rad.
+    pub overlap_rad: f64,
+}
+
+/// On which sides of a drum's surfaces a place is: the number of its slice, then a bit for each panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DrumSides {
+    /// Surfaces beside the place.
+    pub(crate) near: u16,
+    pub(crate) side: u16,
+}
+
+impl DrumSides {
+    /// Bits that differ: none where nothing of the drum is between the two.
+    pub(crate) fn between(self, other: Self) -> u16 {
+        self.near & other.near & (self.side ^ other.side)
+    }
+
+    fn slice(self) -> u16 {
+        self.side & SLICE
+    }
+}
+
+impl Drum {
+    /// What cannot be of it, and what is allowed.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let Self { radius_m, slices, scoops, channel_m, overlap_rad, .. } = *self;
+        if !(1..=SLICES_MAX).contains(&slices) {
+            return Some(format!("a drum of {slices} slices: must be 1 to {SLICES_MAX}"));
+        }
+        if !(1..=SCOOPS_MAX).contains(&scoops) {
+            return Some(format!("a drum of {scoops} scoops a slice: must be 1 to {SCOOPS_MAX}"));
+        }
+        if !(overlap_rad >= 0.0 && self.extent_rad() < TAU) {
+            let most = TAU - self.pitch_rad();
+            return Some(format!("panels of a drum that overlap by {overlap_rad} rad: must be 0 to {most:.3}"));
+        }
+        if !(channel_m > 0.0 && self.panel_m(self.extent_rad()) >= TAIL_MIN * radius_m) {
+            let most_m = (1.0 - TAIL_MIN) * radius_m * self.pitch_rad() / self.extent_rad();
+            return Some(format!("a drum's channel of {channel_m} m: must be more than 0, to {most_m:.4} m"));
+        }
+        None
+    }
+
+    /// Whether `at` is in the cylinder that it fills, m in its frame.
+    #[must_use]
+    pub fn holds(&self, at: &Vector3<f64>) -> bool {
+        at.xy().norm() < self.radius_m && at.z.abs() < self.half_length_m
+    }
+
+    /// The sides that a place is on, m in the drum's frame.
+    pub(crate) fn sides(&self, at: &Vector3<f64>) -> DrumSides {
+        let (across, slice) = (at.xy().norm(), self.slice_at(at.z));
+        let near = if across < self.radius_m { SLICE } else { 0 };
+        let mut sides = DrumSides { near, side: slice };
+        if (1..=self.slices as u16).contains(&slice) {
+            let angle = at.y.atan2(at.x);
+            for scoop in 0..self.scoops {
+                let behind = self.behind_rad(angle, slice, scoop);
+                if behind <= self.extent_rad() {
+                    sides.near |= 1 << (SLICE_BITS + scoop);
+                    sides.side |= u16::from(across < self.panel_m(behind)) << (SLICE_BITS + scoop);
+                }
+            }
+        }
+        sides
+    }
+
+    /// Unit normals, towards `at`, of the surfaces between it and a place on the sides `other`.
+    pub(crate) fn normals(
+        &self,
+        at: &Vector3<f64>,
+        own: DrumSides,
+        other: DrumSides,
+    ) -> impl Iterator<Item = Vector3<f64>> + use<> {
+        let between = own.between(other);
+        let is_ahead = own.slice() > other.slice();
+        let disc = (between & SLICE != 0).then(|| Vector3::z() * if is_ahead { 1.0 } else { -1.0 });
+        let across = at.xy().norm();
+        // Gradient of r − ρ, where ρ grows by c a radian of the angle.
+        let along = if across > 0.0 { Vector3::new(-at.y, at.x, 0.0) / across } else { Vector3::y() };
+        let out = if across > 0.0 { Vector3::new(at.x, at.y, 0.0) / across } else { Vector3::x() };
+        let outward = (out * across - along * self.rise_m_rad()).normalize();
+        let panels = (0..self.scoops).filter(move |scoop| between & (1 << (SLICE_BITS + scoop)) != 0);
+        let normal = move |scoop| if own.is_below(scoop) { -outward } else { outward };
+        disc.into_iter().chain(panels.map(normal))
+    }
+
+    /// The place nearest to `to` that is on its `own` side of what is between it and `other`, `skin_m` off.
+    pub(crate) fn beside(&self, to: &Vector3<f64>, own: DrumSides, other: DrumSides, skin_m: f64) -> Vector3<f64> {
+        let between = own.between(other);
+        let mut place = *to;
+        if between & SLICE != 0 {
+            let disc_m = |number: u16| f64::from(number) * self.slice_m() - self.half_length_m;
+            let is_ahead = own.slice() > other.slice();
+            place.z = if is_ahead { disc_m(own.slice() - 1) + skin_m } else { disc_m(own.slice()) - skin_m };
+        }
+        let (across, angle) = (to.xy().norm(), to.y.atan2(to.x));
+        for scoop in (0..self.scoops).filter(|scoop| between & (1 << (SLICE_BITS + scoop)) != 0) {
+            let panel_m = self.panel_m(self.behind_rad(angle, own.slice(), scoop));
+            let wanted_m = if own.is_below(scoop) { panel_m - skin_m } else { panel_m + skin_m };
+            place.x = to.x * wanted_m / across;
+            place.y = to.y * wanted_m / across;
+        }
+        place
+    }
+
+    /// Number of the slice at `z_m`: from one, and zero or one more beyond the ends.
+    fn slice_at(&self, z_m: f64) -> u16 {
+        let along = ((z_m + self.half_length_m) / self.slice_m()).floor() + 1.0;
+        along.clamp(0.0, f64::from(self.slices + 1)) as u16
+    }
+
+    fn slice_m(&self) -> f64 {
+        2.0 * self.half_length_m / f64::from(self.slices)
+    }
+
+    fn pitch_rad(&self) -> f64 {
+        TAU / f64::from(self.scoops)
+    }
+
+    fn extent_rad(&self) -> f64 {
+        self.pitch_rad() + self.overlap_rad
+    }
+
+    fn rise_m_rad(&self) -> f64 {
+        self.channel_m / self.pitch_rad()
+    }
+
+    /// Angle behind a lip, rad: 0 to 2π.
+    fn behind_rad(&self, angle: f64, slice: u16, scoop: u32) -> f64 {
+        let stagger = f64::from(slice) / f64::from(self.slices);
+        (self.pitch_rad() * (f64::from(scoop) + stagger) - angle).rem_euclid(TAU)
+    }
+
+    /// Radius of a panel so far behind its lip, m.
+    fn panel_m(&self, behind_rad: f64) -> f64 {
+        self.radius_m - self.rise_m_rad() * behind_rad
+    }
+}
+
+impl DrumSides {
+    fn is_below(self, scoop: u32) -> bool {
+        self.side & (1 << (SLICE_BITS + scoop)) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+
+    use super::Drum;
+
+    /// One slice, three scoops; lips at 120°, 240° and 0°.
+    const DRUM: Drum =
+        Drum { radius_m: 0.2, half_length_m: 0.1, slices: 1, scoops: 3, channel_m: 0.05, overlap_rad: 1.0 };
+
+    fn at(across_m: f64, degrees: f64, z_m: f64) -> Vector3<f64> {
+        let angle = degrees.to_radians();
+        Vector3::new(across_m * angle.cos(), across_m * angle.sin(), z_m)
+    }
+
+    #[test]
+    fn panels_and_discs_divide_and_the_way_in_is_open() {
+        let divided = |a: Vector3<f64>, b: Vector3<f64>| DRUM.sides(&a).between(DRUM.sides(&b)) != 0;
+        // 60° behind the lip at 120° its panel is at 0.175 m, and the tail of the panel ahead ends 57.3° behind that lip.
+        assert!(divided(at(0.18, 60.0, 0.0), at(0.17, 60.0, 0.0)));
+        assert!(!divided(at(0.17, 60.0, 0.0), at(0.01, 60.0, 0.0)));
+        // 30° behind the lip it is at 0.1875 m; the tail ahead, 150° behind its own lip, at 0.1375 m.
+        assert!(divided(at(0.19, 90.0, 0.0), at(0.18, 90.0, 0.0)));
+        assert!(divided(at(0.15, 90.0, 0.0), at(0.13, 90.0, 0.0)));
+        assert!(!divided(at(0.18, 90.0, 0.0), at(0.15, 90.0, 0.0)));
+        // Over the lip and in.
+        assert!(!divided(at(0.19, 125.0, 0.0), at(0.19, 115.0, 0.0)));
+        // The ends are closed, and end at the radius.
+        assert!(divided(at(0.1, 90.0, 0.099), at(0.1, 90.0, 0.101)));
+        assert!(!divided(at(0.201, 90.0, 0.101), at(0.1, 90.0, 0.101)));
+    }
+
+    #[test]
+    fn a_place_beyond_a_surface_is_set_back_to_its_side() {
+        let skin_m = 1e-5;
+        for (from, to) in [
+            (at(0.17, 60.0, 0.0), at(0.18, 60.0, 0.0)),
+            (at(0.18, 60.0, 0.0), at(0.17, 61.0, 0.0)),
+            (at(0.1, 60.0, 0.099), at(0.1, 60.0, 0.102)),
+            (at(0.1, 60.0, -0.102), at(0.11, 60.0, -0.098)),
+        ] {
+            let (own, other) = (DRUM.sides(&from), DRUM.sides(&to));
+            assert_ne!(own.between(other), 0);
+            let place = DRUM.beside(&to, own, other, skin_m);
+            assert_eq!(own.between(DRUM.sides(&place)), 0, "{from} to {to} ends at {place}");
+            assert!((place - to).norm() < (from - to).norm(), "{place}");
+            for normal in DRUM.normals(&from, own, other) {
+                assert!((normal.norm() - 1.0).abs() < 1e-12 && normal.dot(&(to - from)) < 0.0, "{normal}");
+            }
+        }
+    }
+
+    #[test]
+    fn drums_that_cannot_be_are_told() {
+        assert_eq!(DRUM.fault(), None);
+        for (drum, told) in [
+            (Drum { slices: 0, ..DRUM }, "0 slices: must be 1 to 14"),
+            (Drum { scoops: 13, ..DRUM }, "13 scoops a slice: must be 1 to 12"),
+            (Drum { overlap_rad: 4.5, ..DRUM }, "overlap by 4.5 rad: must be 0 to 4.189"),
+            (Drum { channel_m: 0.2, ..DRUM }, "channel of 0.2 m: must be more than 0, to 0.1083 m"),
+            (Drum { channel_m: f64::NAN, ..DRUM }, "channel of NaN m"),
+        ] {
+            let fault = drum.fault().expect("must be refused");
+            assert!(fault.contains(told), "{fault}");
+        }
+    }
+}
