@@ -24,6 +24,7 @@ mod grid;
 mod law;
 mod model;
 mod nodes;
+pub mod rig;
 mod scratch;
 mod shape;
 mod shells;

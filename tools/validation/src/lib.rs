@@ -5,6 +5,7 @@
 
 mod crm;
 mod data_law;
+mod granular;
 mod measured;
 mod microrover;
 mod peer_plate;
@@ -50,12 +51,21 @@ pub enum Comparison {
     Microrover,
     /// Drawbar pull beside that of a continuum model.
     Continuum,
+    /// Granular soil against published laws.
+    Granular,
 }
 
 impl Comparison {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 6] =
-        [Self::PeerPlate, Self::PeerWheel, Self::MeasuredWheel, Self::DataLaw, Self::Microrover, Self::Continuum];
+    pub const ALL: [Self; 7] = [
+        Self::PeerPlate,
+        Self::PeerWheel,
+        Self::MeasuredWheel,
+        Self::DataLaw,
+        Self::Microrover,
+        Self::Continuum,
+        Self::Granular,
+    ];
 
     /// What it is called.
     #[must_use]
@@ -67,6 +77,7 @@ impl Comparison {
             Self::DataLaw => "Data-driven law against its paper",
             Self::Microrover => "A microrover on slopes",
             Self::Continuum => "Drawbar pull beside a continuum model",
+            Self::Granular => "Granular soil against published laws",
         }
     }
 
@@ -82,6 +93,7 @@ impl Comparison {
             Self::DataLaw => data_law::compare(sources),
             Self::Microrover => microrover::compare(sources),
             Self::Continuum => crm::compare(sources),
+            Self::Granular => granular::compare(sources),
         }
     }
 }

@@ -5,6 +5,7 @@ mod contact;
 mod drum;
 mod flow;
 mod ledgers;
+mod published;
 mod refusals;
 mod rest;
 

@@ -1,0 +1,175 @@
+//! Test rigs: published experiments with granular matter, on cells as coarse as a test can afford. Each gives what it
+//! finds beside what its law says; how far the two may be apart is for the caller to say.
+
+use std::f64::consts::PI;
+
+use nalgebra::{Isometry3, Vector3};
+
+use crate::body::Body;
+use crate::error::CrmError;
+use crate::grid::{Edges, Grid, Wall};
+use crate::model::Model;
+use crate::scratch::Scratch;
+use crate::shape::Shape;
+use crate::spec::CrmSpec;
+use crate::state::{Filling, Point, State};
+use crate::step::step;
+
+const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
+const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
+const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
+const EARTH_M_S2: f64 = 9.81;
+
+/// What a rig found and what its law says, in the same unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    /// Found.
+    pub found: f64,
+    /// By the law.
+    pub law: f64,
+}
+
+/// The deposit of a column, over its radius.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deposit {
+    /// How far it ran beyond the radius; `1.24 a` (Lube et al. 2004, a < 1.7).
+    pub run_out: Compared,
+    /// Height in its middle; a below 0.74, and 0.74 above (Lajeunesse et al. 2004).
+    pub height: Compared,
+}
+
+/// Lets a cylinder of soil go that is `aspect` radii high: a quarter of it between two mirrors, with `cells` a radius of
+/// 0.1 m.
+///
+/// # Errors
+/// When the soil or the cells cannot be, or the soil leaves the rig, which is four radii long.
+pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmError> {
+    let radius_m = 0.1;
+    let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
+    let up = (height_m / cell_m).ceil() as u32 + 4;
+    let model = earth(soil, &Grid { cell_m, cells: [side, side, up], edges: [MIRRORS, MIRRORS, FLOOR] })?;
+    let mut state = filled(&model, [radius_m, radius_m, height_m])?;
+    state.points.retain(|point| point.position_m.xy().norm() < radius_m);
+    // Four times the fall from its height, and as long again as it takes to stop.
+    let duration_s = 4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2;
+    step(&model, &mut state, &[], duration_s, &mut Scratch::default())?;
+    // Single points run farther than what lies together: the front is where all but a thousandth is within.
+    let mut ways_m: Vec<f64> = state.points.iter().map(|point| point.position_m.xy().norm()).collect();
+    ways_m.sort_unstable_by(f64::total_cmp);
+    let front_m = ways_m.get(ways_m.len() * 999 / 1000).copied().unwrap_or(0.0);
+    let top_m = state.tops_m(&model).first().copied().map_or(0.0, f64::from);
+    Ok(Deposit {
+        run_out: Compared { found: front_m / radius_m - 1.0, law: 1.24 * aspect },
+        height: Compared { found: top_m / radius_m, law: aspect.min(0.74) },
+    })
+}
+
+/// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep that settled under its
+/// own weight: `σ = ρgD/(4μK) (1 − e^{−4μKz/D})` (Janssen 1895), with friction μ of the walls, and the ratio K of the
+/// stress across to that along of the soil in it.
+///
+/// # Errors
+/// When the soil cannot be.
+pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
+    let (cell_m, width_m, depth_m) = (0.02, 0.16, 0.56);
+    let wall = Wall::Sliding { friction };
+    let sides = Edges::Walls { low: wall, high: wall };
+    let model = earth(soil, &Grid { cell_m, cells: [8, 8, 30], edges: [sides, sides, FLOOR] })?;
+    let mut state = State::default();
+    let filling = Filling {
+        low_m: [0.0; 3],
+        high_m: [width_m, width_m, depth_m],
+        velocity_m_s: Vector3::zeros(),
+        geostatic: false,
+    };
+    state.fill(&model, &filling)?;
+    step(&model, &mut state, &[], 0.5, &mut Scratch::default())?;
+    let above: Vec<&Point> = state.points.iter().filter(|point| point.position_m.z > 4.0 * cell_m).collect();
+    let sum = |of: &dyn Fn(&Point) -> f64| above.iter().map(|point| of(point)).sum::<f64>();
+    let along_pa = sum(&|point| -f64::from(point.stress_pa[(2, 2)]));
+    let across_pa = sum(&|point| -0.5 * f64::from(point.stress_pa[(0, 0)] + point.stress_pa[(1, 1)]));
+    let scale_m = width_m / (4.0 * friction * across_pa / along_pa);
+    let top_m = above.iter().map(|point| point.position_m.z).fold(0.0, f64::max);
+    let weight_pa = soil.density_kg_m3 * EARTH_M_S2 * scale_m;
+    let law_pa = sum(&|point| weight_pa * (1.0 - (-(top_m - point.position_m.z) / scale_m).exp()));
+    let count = above.len().max(1) as f64;
+    Ok(Compared { found: along_pa / count, law: law_pa / count })
+}
+
+/// Depth, m, to which a ball of 25 mm and 2200 kg/m³ falls from `drop_m` above soil of friction μ:
+/// `D = (0.14/μ) √(ρb/ρ) (2R)^⅔ H^⅓`, with H from where it began to where it stops (Uehara et al. 2003). `cells` a
+/// diameter.
+///
+/// # Errors
+/// When the soil cannot be, or flies out of the rig.
+pub fn ball(soil: &CrmSpec, drop_m: f64, cells: u32) -> Result<Compared, CrmError> {
+    let (radius_m, density_kg_m3) = (0.0125, 2200.0);
+    let cell_m = 2.0 * radius_m / f64::from(cells);
+    let [side, deep] = [3 * cells + cells / 2, 2 * cells + cells / 4];
+    let grid = Grid { cell_m, cells: [side, side, deep + 2 * cells], edges: [MIRRORS, MIRRORS, FLOOR] };
+    let model = earth(soil, &grid)?;
+    let [side_m, bed_m] = [side, deep].map(|count| f64::from(count) * cell_m);
+    let mut state = filled(&model, [side_m, side_m, bed_m])?;
+    let mass_kg = density_kg_m3 * 4.0 / 3.0 * PI * radius_m.powi(3);
+    let mut ball = Body {
+        shape: Shape::Sphere { radius_m },
+        pose: Isometry3::translation(0.5 * side_m, 0.5 * side_m, bed_m + radius_m),
+        velocity_m_s: Vector3::new(0.0, 0.0, -(2.0 * EARTH_M_S2 * drop_m).sqrt()),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: soil.friction_static,
+    };
+    let (mut scratch, step_s) = (Scratch::default(), 5e-4);
+    while ball.velocity_m_s.z < 0.0 && ball.pose.translation.z > radius_m {
+        let outcome = step(&model, &mut state, &[ball], step_s, &mut scratch)?;
+        ball = ball.moved(step_s);
+        ball.velocity_m_s += outcome.reactions[0].impulse_n_s / mass_kg + model.gravity_m_s2() * step_s;
+    }
+    let depth_m = bed_m + radius_m - ball.pose.translation.z;
+    let ratio = (density_kg_m3 / soil.density_kg_m3).sqrt();
+    let law = 0.14 / soil.friction_static * ratio * (2.0 * radius_m).powf(2.0 / 3.0) * (drop_m + depth_m).cbrt();
+    Ok(Compared { found: depth_m, law })
+}
+
+/// Force, N, of soil on a square plate of `side_m` that is pressed at 50 mm/s under `gravity_m_s2`, at each of
+/// `depths_m`, ascending: a quarter of it between two mirrors, 5 cells long, on a bed as deep as the plate is long.
+///
+/// # Errors
+/// When the soil cannot be, or the plate is too small for its points.
+pub fn plate(soil: &CrmSpec, side_m: f64, gravity_m_s2: f64, depths_m: &[f64]) -> Result<Vec<f64>, CrmError> {
+    let (half, speed_m_s) = (0.5 * side_m, 0.05);
+    let cell_m = half / 5.0;
+    let grid = Grid { cell_m, cells: [15, 15, 14], edges: [MIRRORS, MIRRORS, FLOOR] };
+    let model = Model::new(soil, &grid, Vector3::new(0.0, 0.0, -gravity_m_s2))?;
+    let bed_m = 10.0 * cell_m;
+    let mut state = filled(&model, [15.0 * cell_m, 15.0 * cell_m, bed_m])?;
+    let mut plate = Body {
+        shape: Shape::Cuboid { half_m: [half, half, cell_m] },
+        pose: Isometry3::translation(0.0, 0.0, bed_m + cell_m),
+        velocity_m_s: Vector3::new(0.0, 0.0, -speed_m_s),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: soil.friction_static,
+    };
+    let mut scratch = Scratch::default();
+    let (mut forces_n, mut depth_m) = (Vec::with_capacity(depths_m.len()), 0.0);
+    for &until_m in depths_m {
+        let half_s = 0.5 * (until_m - depth_m) / speed_m_s;
+        // The mean of the second half of the way.
+        step(&model, &mut state, &[plate], half_s, &mut scratch)?;
+        let outcome = step(&model, &mut state, &[plate.moved(half_s)], half_s, &mut scratch)?;
+        plate = plate.moved(2.0 * half_s);
+        forces_n.push(4.0 * outcome.reactions[0].impulse_n_s.z / half_s);
+        depth_m = until_m;
+    }
+    Ok(forces_n)
+}
+
+fn earth(soil: &CrmSpec, grid: &Grid) -> Result<Model, CrmError> {
+    Model::new(soil, grid, Vector3::new(0.0, 0.0, -EARTH_M_S2))
+}
+
+/// A bed from the origin to `high_m`, at rest.
+fn filled(model: &Model, high_m: [f64; 3]) -> Result<State, CrmError> {
+    let mut state = State::default();
+    state.fill(model, &Filling { low_m: [0.0; 3], high_m, velocity_m_s: Vector3::zeros(), geostatic: true })?;
+    Ok(state)
+}
