@@ -36,15 +36,15 @@ pub use drive::DrivePower;
 pub use driveline::{Driveline, DrivelineState};
 pub use error::VehicleError;
 pub use import::{Import, rover_file};
-pub use model::{Coupling, MountedLamp, Passive, RoverModel, Servo, Wheel, read_urdf};
+pub use model::{BucketDrum, Coupling, MountedLamp, Passive, RoverModel, Servo, Wheel, read_urdf};
 pub use object::ObjectModel;
 pub use packages::Packages;
 pub use rover::{Forces, JointState, Rover, RoverState, Targets, WheelKinematics};
 pub use shape::{Collision, Inertial, Joint, JointKind, Link, Mimic, Shape, Visual};
 pub use spec::{
-    AxleSpec, ConverterSpec, CouplingSpec, DriveSpec, DrivelineSpec, EngineSpec, FinishSpec, FrictionSpec, GearboxSpec,
-    LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec, TyreCurveSpec,
-    TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec, WheelRole, WheelSpec,
+    AxleSpec, ConverterSpec, CouplingSpec, DriveSpec, DrivelineSpec, DrumSpec, EngineSpec, FinishSpec, FrictionSpec,
+    GearboxSpec, LampSpec, LimitsSpec, PassiveSpec, RoverSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec,
+    TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec, WheelRole, WheelSpec,
 };
 pub use steering::{BodyTwist, WheelTargets, wheel_targets};
 pub use urdf::{incomplete_inertias, is_xacro, robot_name};

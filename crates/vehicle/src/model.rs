@@ -32,6 +32,7 @@ pub struct RoverModel {
     passive: Vec<Passive>,
     couplings: Vec<Coupling>,
     driveline: Option<Driveline>,
+    drums: Vec<BucketDrum>,
     /// Links with a friction of their own on the ground.
     ground_friction: Vec<(usize, f64)>,
     lamps: Vec<MountedLamp>,
@@ -135,6 +136,27 @@ pub struct Passive {
     pub limits_rad: Option<[f64; 2]>,
 }
 
+/// A bucket drum, which takes in granular soil when it turns about the z axis of its frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BucketDrum {
+    /// Index of its link in [`RoverModel::links`].
+    pub link: usize,
+    /// Its frame in the link: the origin is its middle, z is its axis.
+    pub link_from_drum: Pose,
+    /// Radius of its scoops' lips, m.
+    pub radius_m: f64,
+    /// Length, m.
+    pub length_m: f64,
+    /// Slices along its axis.
+    pub slices: u32,
+    /// Scoops around each slice.
+    pub scoops: u32,
+    /// Depth of the way in below a lip, m.
+    pub channel_m: f64,
+    /// How far the panel ahead runs on below a lip, rad.
+    pub overlap_rad: f64,
+}
+
 /// A lamp and the link that carries it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MountedLamp {
@@ -187,6 +209,7 @@ impl RoverModel {
         let moving_joints: Vec<_> = (0..joints.len()).filter(|&j| joints[j].moves()).collect();
         no_joint_free(&joints, &moving_joints, &[held, followers].concat(), &urdf_path)?;
         let ground_friction = roles.ground_friction(&spec.ground_friction, &links)?;
+        let drums = roles.drums(&spec.drums, &links)?;
         let lamps = roles.lamps(&spec.lamps, &links)?;
         roles.finishes(&spec.finishes, &links)?;
         Ok(Self {
@@ -200,6 +223,7 @@ impl RoverModel {
             passive,
             couplings,
             driveline,
+            drums,
             ground_friction,
             lamps,
         })
@@ -211,6 +235,12 @@ impl RoverModel {
     pub fn base_name(&self) -> &str {
         // A tree has a root.
         self.links.first().map_or("", |link| link.name.as_str())
+    }
+
+    /// Its bucket drums.
+    #[must_use]
+    pub fn drums(&self) -> &[BucketDrum] {
+        &self.drums
     }
 
     /// Friction of a link's collision shapes on the ground, where its file gives one.

@@ -2,6 +2,7 @@
 //! the kind that its role needs, and has one role.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::{PI, TAU};
 use std::path::Path;
 
 use nalgebra::{Point3, UnitQuaternion, Vector3};
@@ -9,11 +10,11 @@ use selene_base::{InputError, Pose};
 
 use crate::VehicleError;
 use crate::driveline::{Axle, Driveline};
-use crate::model::{Coupling, MountedLamp, Passive, Servo, Wheel, poses_at_zero};
-use crate::shape::{Joint, JointKind, Link};
+use crate::model::{BucketDrum, Coupling, MountedLamp, Passive, Servo, Wheel, poses_at_zero};
+use crate::shape::{Collision, Joint, JointKind, Link, Shape};
 use crate::spec::{
-    AxleSpec, CouplingSpec, DrivelineSpec, FinishSpec, FrictionSpec, LampSpec, PassiveSpec, RoverSpec, ServoKind,
-    ServoSpec, SteeringSpec, WheelRole, WheelSpec,
+    AxleSpec, CouplingSpec, DrivelineSpec, DrumSpec, FinishSpec, FrictionSpec, LampSpec, PassiveSpec, RoverSpec,
+    ServoKind, ServoSpec, SteeringSpec, WheelRole, WheelSpec,
 };
 
 /// How far an axle may lie off y of the root: room for a wheel's camber or toe, and for angles
@@ -27,6 +28,11 @@ const SWINGS: [JointKind; 2] = [JointKind::Revolute, JointKind::Continuous];
 const AXLE_SLACK: f64 = 1e-9;
 /// How far the axles' shares of the torque may be from one together.
 const SHARE_SLACK: f64 = 1e-6;
+
+/// Cosine between a drum's axis and its joint's: a URDF may round a right angle.
+const ALIGNED: f64 = 0.999;
+/// The least radius of a drum's core, which panels leave free, over the drum's.
+const DRUM_CORE: f64 = 0.2;
 
 pub(crate) struct Roles<'a> {
     joints: &'a [Joint],
@@ -256,6 +262,41 @@ impl<'a> Roles<'a> {
         Ok(lamps)
     }
 
+    /// Links that are drums, each once.
+    pub(crate) fn drums(&self, specs: &[DrumSpec], links: &[Link]) -> Result<Vec<BucketDrum>, VehicleError> {
+        let drum = |(index, spec): (usize, &DrumSpec)| {
+            if specs[..index].iter().any(|earlier| earlier.link == spec.link) {
+                return Err(self.refusal(&spec.link, format!("\"{}\" is a drum twice; once is enough", spec.link)));
+            }
+            self.drum(spec, links)
+        };
+        specs.iter().enumerate().map(drum).collect()
+    }
+
+    /// A link that a joint turns, with one cylinder about that joint's axis.
+    fn drum(&self, spec: &DrumSpec, links: &[Link]) -> Result<BucketDrum, VehicleError> {
+        let refuse = |what: String| self.refusal(&spec.link, format!("drum \"{}\" {what}", spec.link));
+        let found = links.iter().enumerate().find(|(_, link)| link.name == spec.link);
+        let turned = found.and_then(|(index, link)| Some((index, link, &self.joints[link.joint?])));
+        let Some((link, of, joint)) = turned.filter(|(.., joint)| joint.kind == JointKind::Continuous) else {
+            return Err(refuse("is no link that a continuous joint turns".to_owned()));
+        };
+        let [Collision { link_from_shape, shape: Shape::Cylinder { radius_m, length_m } }] = of.collisions[..] else {
+            return Err(refuse("must have one collision shape, a cylinder".to_owned()));
+        };
+        let along = (link_from_shape.rotation * Vector3::z()).dot(&joint.axis.into_inner());
+        if along.abs() < ALIGNED {
+            return Err(refuse("must have its cylinder about the axis of its joint".to_owned()));
+        }
+        room_for_soil(spec, radius_m).map_err(refuse)?;
+        // It digs about its own z.
+        let turn_over = if along > 0.0 { 0.0 } else { PI };
+        let link_from_drum = link_from_shape * UnitQuaternion::from_axis_angle(&Vector3::x_axis(), turn_over);
+        let &DrumSpec { slices, scoops, channel_m, overlap_deg, .. } = spec;
+        let overlap_rad = overlap_deg.to_radians();
+        Ok(BucketDrum { link, link_from_drum, radius_m, length_m, slices, scoops, channel_m, overlap_rad })
+    }
+
     /// Links that there are, each once, and their friction on the ground.
     pub(crate) fn ground_friction(
         &self,
@@ -335,6 +376,22 @@ impl<'a> Roles<'a> {
 
     fn refusal(&self, word: &str, what: String) -> VehicleError {
         refusal(self.yaml, self.path, word, what)
+    }
+}
+
+/// Panels end before their own lips, and leave a core free.
+fn room_for_soil(spec: &DrumSpec, radius_m: f64) -> Result<(), String> {
+    let &DrumSpec { scoops, channel_m, overlap_deg, .. } = spec;
+    let pitch_rad = TAU / f64::from(scoops);
+    let extent_rad = pitch_rad + overlap_deg.to_radians();
+    if extent_rad >= TAU {
+        let most_deg = (TAU - pitch_rad).to_degrees();
+        return Err(format!("has overlap_deg {overlap_deg}: with {scoops} scoops it must be less than {most_deg:.0}"));
+    }
+    let most_m = (1.0 - DRUM_CORE) * radius_m * pitch_rad / extent_rad;
+    match channel_m <= most_m {
+        true => Ok(()),
+        false => Err(format!("has channel_m {channel_m}: with its radius and overlap {most_m:.4} is allowed")),
     }
 }
 

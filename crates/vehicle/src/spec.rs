@@ -4,6 +4,7 @@
 
 mod actuators;
 mod driveline;
+mod drum;
 mod looks;
 mod tyre;
 
@@ -17,6 +18,7 @@ use serde::Deserialize;
 
 pub use actuators::{CouplingSpec, DriveSpec, PassiveSpec, ServoKind, ServoSpec, SteeringSpec, SuspensionSpec};
 pub use driveline::{AxleSpec, ConverterSpec, DrivelineSpec, EngineSpec, GearboxSpec};
+pub use drum::DrumSpec;
 pub use looks::{FinishSpec, LampSpec};
 pub use tyre::{TyreCurveSpec, TyreDirectionSpec, TyreSpec, TyreTrailSpec, TyreTrailsSpec};
 
@@ -78,6 +80,10 @@ pub struct RoverSpec {
     #[garde(dive)]
     #[serde(default)]
     pub couplings: Vec<CouplingSpec>,
+    /// Bucket drums, which take in granular soil.
+    #[garde(length(max = 8), dive)]
+    #[serde(default)]
+    pub drums: Vec<DrumSpec>,
     /// Links whose collision shapes rub the ground with a friction of their own: a ball caster, a skid.
     #[garde(length(max = 100), dive)]
     #[serde(default)]

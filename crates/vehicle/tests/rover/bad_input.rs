@@ -180,3 +180,18 @@ fn a_lamp_that_cannot_be_is_refused() {
     let twice = YAML.replacen("name: headlight_right", "name: headlight_left", 1);
     has_all(&Folder::new("lamp-twice").refusal(&twice, URDF), &["two lamps", "headlight_left"]);
 }
+
+#[test]
+fn a_drum_that_cannot_be_is_refused() {
+    let drum = "{link: front_drum_link, slices: 4, scoops: 3, channel_m: 0.06, overlap_deg: 60}";
+    let refused = |from: &str, to: &str, parts: &[&str]| {
+        other_refusal("rassor", drum, &drum.replacen(from, to, 1), "", parts);
+    };
+    refused("slices: 4", "slices: 15", &["15", "14"]);
+    refused("channel_m: 0.06", "channel_m: 0.2", &["front_drum_link", "channel_m 0.2", "0.1184 is allowed"]);
+    refused("overlap_deg: 60", "overlap_deg: 250", &["overlap_deg 250", "less than 240"]);
+    refused("front_drum_link", "front_arm_link", &["front_arm_link", "no link that a continuous joint turns"]);
+    refused("front_drum_link", "front_left_wheel", &["front_left_wheel", "one collision shape, a cylinder"]);
+    let rear = drum.replace("front", "rear");
+    other_refusal("rassor", drum, &rear.replace("slices: 4", "slices: 5"), &rear, &["rear_drum_link", "twice"]);
+}
