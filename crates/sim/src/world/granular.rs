@@ -9,26 +9,33 @@
 //! to rest on the points, and sleep there as on the height field.
 //!
 //! Wheels are cylinders; with grousers, of the radius that presses the soil, and as rough as the
-//! soil itself. Boxes, cylinders and spheres are themselves, meshes the boxes about them, and
+//! soil itself. Drums are thin shells; with soil in them they are in the window at any height below
+//! its lid, and it is an error if they leave it. Boxes, cylinders and spheres are themselves, meshes the boxes about them, and
 //! rocks balls of their mean radius.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nalgebra::{Isometry3, UnitQuaternion, Vector3};
 use selene_base::{InputError, Pose, Wrench};
-use selene_crm::{Body, Scratch, Shape};
+use selene_crm::{Body, Drum, Scratch, Shape};
 use selene_soil::{Conditions, Domain, GranularError, MemoryPatch, WheelContact, Window, WindowState};
 use selene_terrain::{GroundPatch, NodeRect, Terrain};
 use selene_vehicle::contact::LooseRock;
-use selene_vehicle::{RoverModel, Shape as LinkShape};
+use selene_vehicle::{BucketDrum, RoverModel, Shape as LinkShape};
 
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{RoverSetup, Scenario, ScenarioError};
+use crate::world::entity::EntityId;
 use crate::world::group::{GroupRover, RoverScratch};
+use crate::world::model::{Model, RoverKind};
 
 /// Metal on regolith.
 const BODY_FRICTION: f64 = 0.6;
 /// Half the thickness that a flat shape has at least, m.
 const THIN_M: f64 = 0.001;
+
+/// The most points of all windows: with what steps need, a gigabyte.
+const POINTS_IN_ALL_MAX: f64 = 4e6;
 
 /// A body of a rover as granular soil meets it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +67,52 @@ struct BodyInWindow {
 /// Which body it is, by places in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyIndex {
-    Wheel { rover: usize, wheel: usize },
-    Part { rover: usize, part: usize },
+    Wheel {
+        rover: usize,
+        wheel: usize,
+    },
+    /// With the rover's own number, which it keeps.
+    Part {
+        rover: usize,
+        id: EntityId,
+        part: usize,
+    },
     Rock(usize),
+}
+
+impl BodyIndex {
+    /// A number that a rover's part keeps; zero for others, whom nobody remembers.
+    fn number(self) -> u64 {
+        match self {
+            Self::Part { id, part, .. } => (u64::from(id.0) << 32) | (part as u64 + 1),
+            Self::Wheel { .. } | Self::Rock(_) => 0,
+        }
+    }
+}
+
+/// Soil in each of a rover's drums, kg: nothing in those that are in no window.
+pub(crate) fn drum_loads_kg(
+    model: &Model,
+    states: &BTreeMap<u32, WindowState>,
+    id: EntityId,
+    kind: &RoverKind,
+) -> Vec<f64> {
+    let load_kg = |part: usize| {
+        let number = BodyIndex::Part { rover: 0, id, part }.number();
+        let windows = states.iter().filter_map(|(at, state)| Some((model.windows().get(*at as usize)?, state)));
+        windows.map(|(window, state)| window.load_kg(state, number)).sum::<f64>()
+    };
+    let is_drum = |part: &usize| matches!(kind.part_shapes[*part].shape, Shape::Drum(_));
+    (0..kind.part_shapes.len()).filter(is_drum).map(load_kg).collect()
+}
+
+/// The drum of a number, as messages call it; none where its rover is not there.
+fn drum_name(number: u64, rovers: &[GroupRover]) -> Option<String> {
+    let rover = rovers.iter().find(|rover| u64::from(rover.id.0) == number >> 32)?;
+    let part = (number & u64::from(u32::MAX)).checked_sub(1)?;
+    let link = rover.kind.part_shapes.get(part as usize)?.link;
+    let RoverSetup { name, model, .. } = rover.kind.setup();
+    Some(format!("drum '{}' of rover '{name}'", model.links().get(link)?.name))
 }
 
 /// The windows of a scenario on its ground.
@@ -84,6 +134,11 @@ pub(crate) fn windows(scenario: &Scenario, terrain: &Terrain) -> Result<Arc<[Arc
         }
         windows.push(Arc::new(window));
     }
+    let points: f64 = windows.iter().map(|window| window.points()).sum();
+    if points > POINTS_IN_ALL_MAX {
+        let what = format!("granular windows have {points:.0} points together; {POINTS_IN_ALL_MAX} are allowed");
+        return Err(refuse(what).into());
+    }
     Ok(windows.into())
 }
 
@@ -95,7 +150,17 @@ pub(crate) fn part_shapes(model: &RoverModel) -> Vec<PartShape> {
         let (shape_from_solid, shape) = shape_of(&collision.shape);
         PartShape { link, link_from_shape: collision.link_from_shape * shape_from_solid, shape }
     };
-    links.flat_map(|(link, of)| of.collisions.iter().map(move |collision| part(link, collision))).collect()
+    let is_drum = |link: usize| model.drums().iter().any(|drum| drum.link == link);
+    let solid = links.filter(|(link, _)| !is_drum(*link));
+    let solids = solid.flat_map(|(link, of)| of.collisions.iter().map(move |collision| part(link, collision)));
+    solids.chain(model.drums().iter().map(drum_shape)).collect()
+}
+
+fn drum_shape(drum: &BucketDrum) -> PartShape {
+    let &BucketDrum { link, link_from_drum, radius_m, length_m, slices, scoops, channel_m, overlap_rad } = drum;
+    let half_length_m = 0.5 * length_m;
+    let shape = Shape::Drum(Drum { radius_m, half_length_m, slices, scoops, channel_m, overlap_rad });
+    PartShape { link, link_from_shape: link_from_drum, shape }
 }
 
 /// A link's shape, and where its middle is.
@@ -140,6 +205,7 @@ impl GroupWindow {
             return Ok(());
         }
         let found = self.bodies(rovers, rocks, ground);
+        self.check_drums(&found, rovers)?;
         let was_asleep = !self.state.is_flowing();
         if found.iter().any(|body| body.is_awake) {
             self.window.wake(&mut self.state, ground);
@@ -150,7 +216,7 @@ impl GroupWindow {
         }
         self.inside.clear();
         if self.state.is_flowing() {
-            let bodies: Vec<Body> = found.iter().map(|found| found.body).collect();
+            let bodies: Vec<_> = found.iter().map(|found| (found.at.number(), found.body)).collect();
             let wrenches = self.window.step(&mut self.state, &bodies, &mut self.scratch)?;
             self.inside.extend(found.into_iter().zip(wrenches));
         }
@@ -176,7 +242,7 @@ impl GroupWindow {
                     let contact = self.contact(found, ground, wrench);
                     rovers[rover].scratch.domains[wheel] = Domain::Points(contact);
                 }
-                BodyIndex::Part { rover, part } => {
+                BodyIndex::Part { rover, part, .. } => {
                     let GroupRover { kind, scratch, .. } = &mut rovers[rover];
                     let link = kind.part_shapes[part].link;
                     let arm = found.body.pose.translation.vector - link_origin_m(scratch, link);
@@ -204,9 +270,24 @@ impl GroupWindow {
         let rocks = rocks.iter().enumerate().map(|(at, rock)| rock_body(at, rock, friction));
         let is_in = |found: &BodyInWindow| {
             let Body { shape, pose, .. } = &found.body;
-            self.window.holds(ground, &pose.translation.vector, shape.bounding_radius_m())
+            let (at_m, radius_m) = (&pose.translation.vector, shape.bounding_radius_m());
+            let was_in = self.state.drums().any(|number| number == found.at.number());
+            self.window.holds(ground, at_m, radius_m) || was_in && self.window.spans(at_m, radius_m)
         };
         wheels.chain(parts).chain(rocks).filter(is_in).collect()
+    }
+
+    /// No drum with soil in it has left. The soil of a rover that was taken away falls.
+    fn check_drums(&self, found: &[BodyInWindow], rovers: &[GroupRover]) -> Result<(), GranularError> {
+        let is_in = |number: u64| found.iter().any(|body| body.at.number() == number);
+        for number in self.state.drums().filter(|number| !is_in(*number)) {
+            let Some(drum) = drum_name(number, rovers) else { continue };
+            let load_kg = self.window.load_kg(&self.state, number);
+            if load_kg > 0.0 {
+                return Err(GranularError::Carried { window: self.window.name().to_owned(), drum, load_kg });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -249,7 +330,7 @@ fn part_bodies(at: usize, rover: &GroupRover) -> Vec<BodyInWindow> {
             angular_velocity_rad_s: twist.angular,
             friction: BODY_FRICTION,
         };
-        Some(BodyInWindow { at: BodyIndex::Part { rover: at, part }, body, is_awake: true })
+        Some(BodyInWindow { at: BodyIndex::Part { rover: at, id: rover.id, part }, body, is_awake: true })
     };
     rover.kind.part_shapes.iter().enumerate().filter_map(body_of).collect()
 }

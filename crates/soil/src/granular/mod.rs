@@ -14,11 +14,14 @@
 //! - **Grains.** Of the points that are loose and open to the sky a snapshot tells place and number (`loose`), from
 //!   which sensors draw grains.
 //!
+//! - **Drums** are thin shells that soil can be in. They go on from where the points last had them.
+//!
 //! A window stands where its scenario says. Its walls and floor hold the soil as if it stuck to
 //! what lies beyond; a frictionless lid far above keeps what is thrown.
 
 mod key;
 mod loose;
+mod shells;
 mod spec;
 mod state;
 mod window;

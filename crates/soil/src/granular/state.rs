@@ -5,6 +5,7 @@ use selene_crm::{Point, State};
 use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::{Deserialize, Serialize};
 
+use crate::granular::shells::Shells;
 use crate::granular::window::{GranularError, Window};
 use crate::memory::MemoryPatch;
 
@@ -35,6 +36,8 @@ pub struct WindowState {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Flowing {
     points: State,
+    /// The drums in it.
+    shells: Shells,
     /// Tops of the columns of cells above the floor when the points woke, m, x fastest.
     tops_m: Vec<f32>,
     /// How far each post has risen since, as told, m.
@@ -58,8 +61,17 @@ impl WindowState {
         self.flowing.as_ref().map_or(&[], |flowing| &flowing.points.points)
     }
 
-    pub(crate) fn points_mut(&mut self) -> Option<&mut State> {
-        self.flowing.as_mut().map(|flowing| &mut flowing.points)
+    pub(crate) fn points_and_shells_mut(&mut self) -> Option<(&mut State, &mut Shells)> {
+        self.flowing.as_mut().map(|flowing| (&mut flowing.points, &mut flowing.shells))
+    }
+
+    pub(crate) fn shells(&self) -> Option<&Shells> {
+        self.flowing.as_ref().map(|flowing| &flowing.shells)
+    }
+
+    /// Numbers of the drums in it.
+    pub fn drums(&self) -> impl Iterator<Item = u64> {
+        self.shells().into_iter().flat_map(Shells::numbers)
     }
 
     /// Soil of its posts, mg.
@@ -111,7 +123,7 @@ impl Window {
             let lengths_fit = flowing.tops_m.len() == x * y && flowing.told_m.len() == self.posts.count();
             let mut heights_m = flowing.tops_m.iter().chain(&flowing.told_m);
             let times_fit = flowing.unshown_s.is_finite() && flowing.still_s.is_finite();
-            lengths_fit && times_fit && heights_m.all(|height_m| height_m.is_finite())
+            lengths_fit && times_fit && flowing.shells.are_sound() && heights_m.all(|height_m| height_m.is_finite())
         });
         state.posts_mg.len() == self.posts.count() && flowing_fits && self.balance(state).is_ok()
     }
@@ -145,7 +157,8 @@ impl Window {
             state.posts_mg[first] = self.fill(at, mass_mg, &heights_m, &mut points.points);
         }
         let (tops_m, told_m) = (points.tops_m(&self.model), vec![0.0; self.posts.count()]);
-        state.flowing = Some(Flowing { points, tops_m, told_m, unshown_s: 0.0, still_s: 0.0 });
+        state.flowing =
+            Some(Flowing { points, shells: Shells::default(), tops_m, told_m, unshown_s: 0.0, still_s: 0.0 });
     }
 
     /// At the end of a heartbeat of `elapsed_s`: now and then the ground shows what flowed, soil that has been still
@@ -384,7 +397,7 @@ mod tests {
         let mut lifts_n = Vec::new();
         for n in 0..100 {
             let body = box_at(0.04 - 3e-4 * f64::from(n), -0.3);
-            lifts_n.push(window.step(&mut state, &[body], &mut scratch).expect("a step")[0].force.z);
+            lifts_n.push(window.step(&mut state, &[(0, body)], &mut scratch).expect("a step")[0].force.z);
             window.settle(&mut state, &mut ground, &mut memory, true, 0.001).expect("nothing is lost");
             assert_eq!(state.posts_mg() + state.points_mg(), total_mg);
         }
@@ -397,7 +410,13 @@ mod tests {
         assert!(lift_n > 5.14 * 170.0 * 0.12 * 0.12, "{lift_n} N");
         for _ in 0..3 {
             // Soil is still when nobody looks.
-            state.points_mut().expect("points").points.iter_mut().for_each(|point| point.velocity_m_s.fill(0.0));
+            state
+                .points_and_shells_mut()
+                .expect("points")
+                .0
+                .points
+                .iter_mut()
+                .for_each(|point| point.velocity_m_s.fill(0.0));
             window.settle(&mut state, &mut ground, &mut memory, false, 0.2).expect("nothing is lost");
         }
         assert!(!state.is_flowing() && state.posts_mg() == total_mg);
@@ -455,7 +474,7 @@ mod tests {
         };
         let (mut scratch, mut late_n, steps) = (Scratch::default(), 0.0, 1000);
         for n in 0..steps {
-            let wrench = window.step(&mut state, &[wheel], &mut scratch).expect("a step")[0];
+            let wrench = window.step(&mut state, &[(0, wheel)], &mut scratch).expect("a step")[0];
             // The soil moved while the wheel went on as it went.
             wheel.pose.translation.vector += wheel.velocity_m_s * dt_s;
             wheel.velocity_m_s.z += (wrench.force.z / mass_kg - CONDITIONS.gravity_m_s2) * dt_s;

@@ -5,6 +5,7 @@ use selene_base::Wrench;
 use selene_crm::{Body, CrmError, CrmSpec, Edges, Grid, Model, Scratch, Wall};
 use selene_terrain::{GroundPatch, Node, NodeRect, Ruts, Terrain, TileRect};
 
+use crate::granular::shells::Shells;
 use crate::granular::spec::{GrainsSpec, POINTS_MAX, WindowSpec};
 use crate::granular::state::WindowState;
 use crate::soils::Soils;
@@ -50,6 +51,18 @@ pub enum GranularError {
         /// What it began with, mg.
         expected_mg: u64,
     },
+    /// A drum with soil in it left the window: beyond it there is nothing that could carry its soil.
+    #[error(
+        "{drum} leaves granular window '{window}' with {load_kg:.3} kg of soil: make the window larger, or dump first"
+    )]
+    Carried {
+        /// The window's name.
+        window: String,
+        /// Which drum of which rover.
+        drum: String,
+        /// Soil in it, kg.
+        load_kg: f64,
+    },
 }
 
 /// A window of granular soil, which does not change.
@@ -63,6 +76,7 @@ pub struct Window {
     exchange_s: f64,
     exchange_steps: usize,
     grains: Option<GrainsSpec>,
+    points: f64,
 }
 
 /// The posts of a window and the cells that they are in.
@@ -120,7 +134,14 @@ impl Window {
             exchange_s,
             exchange_steps,
             grains: spec.grains,
+            points,
         })
+    }
+
+    /// Points that its soil becomes, about.
+    #[must_use]
+    pub fn points(&self) -> f64 {
+        self.points
     }
 
     /// Its name.
@@ -196,39 +217,65 @@ impl Window {
         })
     }
 
+    /// Whether a ball about `at_m` (map frame) is between the window's sides and below its lid: high above the
+    /// ground a drum is still in it.
+    #[must_use]
+    pub fn spans(&self, at_m: &Vector3<f64>, radius_m: f64) -> bool {
+        let lid_m = self.corner_m.z + self.model.grid().size_m()[2];
+        self.is_between_sides(at_m, radius_m) && at_m.z + radius_m <= lid_m
+    }
+
+    fn is_between_sides(&self, at_m: &Vector3<f64>, radius_m: f64) -> bool {
+        let sides = self.posts.sides_m();
+        (0..2).all(|axis| {
+            let along_m = at_m[axis] - self.corner_m[axis];
+            radius_m <= along_m && along_m <= sides[axis] - radius_m
+        })
+    }
+
     /// Whether a ball about `at_m` (map frame) is all above the window's ground or in it, and low enough for
     /// its soil.
     #[must_use]
     pub fn holds(&self, ground: &GroundPatch, at_m: &Vector3<f64>, radius_m: f64) -> bool {
-        let sides = self.posts.sides_m();
-        let is_within = (0..2).all(|axis| {
-            let along_m = at_m[axis] - self.corner_m[axis];
-            radius_m <= along_m && along_m <= sides[axis] - radius_m
-        });
-        is_within && at_m.z - radius_m <= ground.node_height_m(self.node_under(at_m)) + ABOVE_M
+        self.is_between_sides(at_m, radius_m)
+            && at_m.z - radius_m <= ground.node_height_m(self.node_under(at_m)) + ABOVE_M
     }
 
-    /// Steps the points by the time between two exchanges while `bodies` (map frame) move along their twists.
-    /// Gives the wrench on each about its origin, map axes. Soil that sleeps does nothing.
+    /// Steps the points by the time between two exchanges while `bodies` (map frame) move along their twists; each
+    /// has a number that it keeps from step to step. Gives the wrench on each about its origin, map axes. Soil that
+    /// sleeps does nothing.
     ///
     /// # Errors
     /// When a body cannot be, or the soil becomes too fast; the state is then as it was.
     pub fn step(
         &self,
         state: &mut WindowState,
-        bodies: &[Body],
+        bodies: &[(u64, Body)],
         scratch: &mut Scratch,
     ) -> Result<Vec<Wrench>, GranularError> {
-        let Some(points) = state.points_mut() else { return Ok(vec![Wrench::default(); bodies.len()]) };
-        let in_grid = |body: &Body| Body { pose: Translation3::from(-self.corner_m) * body.pose, ..*body };
-        let bodies: Vec<_> = bodies.iter().map(in_grid).collect();
-        let stepped = selene_crm::step(&self.model, points, &bodies, self.exchange_s, scratch);
+        let Some((points, shells)) = state.points_and_shells_mut() else {
+            return Ok(vec![Wrench::default(); bodies.len()]);
+        };
+        let in_grid = |(number, body): &(u64, Body)| {
+            let body = Body { pose: Translation3::from(-self.corner_m) * body.pose, ..*body };
+            shells.taken_up(*number, body, self.exchange_s)
+        };
+        let moving: Vec<_> = bodies.iter().map(in_grid).collect();
+        let stepped = selene_crm::step(&self.model, points, &moving, self.exchange_s, scratch);
         let outcome = stepped.map_err(|source| GranularError::Soil { window: self.name.clone(), source })?;
+        let numbers = bodies.iter().map(|(number, _)| *number);
+        *shells = Shells::left_by(numbers.zip(&moving), self.exchange_s);
         let wrench = |reaction: &selene_crm::Reaction| Wrench {
             force: reaction.impulse_n_s / self.exchange_s,
             torque: reaction.angular_impulse_n_m_s / self.exchange_s,
         };
         Ok(outcome.reactions.iter().map(wrench).collect())
+    }
+
+    /// Soil in a drum where the points last had it, kg; nothing for what is no drum in it.
+    #[must_use]
+    pub fn load_kg(&self, state: &WindowState, number: u64) -> f64 {
+        state.shells().and_then(|shells| shells.load_kg(number, state.points())).unwrap_or(0.0)
     }
 
     /// A wheel of `radius_m` about `centre_m` that the points act on by `wrench`, as laws tell of it. The terrain
