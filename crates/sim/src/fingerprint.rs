@@ -152,7 +152,7 @@ fn ground_parts(site: &SiteSpec, seed: u64) -> BTreeMap<String, String> {
 }
 
 fn rover_hash(rover: &RoverSetup) -> String {
-    let RoverSetup { model, namespace, frame_prefix, start, route, soils, .. } = rover;
+    let RoverSetup { model, namespace, frame_prefix, start, route, motions, soils, .. } = rover;
     let texts = (model.spec(), model.urdf_text(), model.lamps());
     // The URDF's text has meshes by their files' names.
     let shapes = model.links().iter().flat_map(|link| {
@@ -160,7 +160,7 @@ fn rover_hash(rover: &RoverSetup) -> String {
         visuals.chain(link.collisions.iter().map(|collision| &collision.shape))
     });
     let body = (texts, shapes.collect::<Vec<_>>());
-    hash(&(body, namespace, frame_prefix, start, route, soils))
+    hash(&(body, namespace, frame_prefix, start, route, motions, soils))
 }
 
 /// Of the frames of mounted cameras, which the URDF's text lacks.

@@ -18,7 +18,7 @@ pub use driving::{
 pub use fingerprint::{Difference, Fingerprint};
 pub use scenario::{
     AwaitedTopic, CrumbsSpec, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup,
-    LooseRockSpec, Mounted, MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario,
+    LooseRockSpec, MotionSpec, Mounted, MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario,
     ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults,
     load_rover,
 };

@@ -10,8 +10,9 @@ use selene_soil::Soils;
 use selene_vehicle::RoverModel;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::driving::RouteSpec;
+use crate::driving::{JointTrajectory, RouteSpec};
 use crate::scenario::ScenarioError;
+use crate::scenario::motion::MotionSpec;
 use crate::scenario::sensors;
 use crate::scenario::spec::{LampLevelSpec, RoverEntrySpec, StartSpec};
 
@@ -32,6 +33,8 @@ pub struct RoverSetup {
     pub sensors: Vec<MountedSensor>,
     /// The route that it follows when nobody drives.
     pub route: Option<RouteSpec>,
+    /// What its joints do by themselves, as commands at the start.
+    pub motions: Vec<JointTrajectory>,
     /// The soils under its wheels where they are not the scenario's.
     pub soils: Option<Soils>,
     /// Seed of its sensors' noise.
@@ -102,11 +105,13 @@ impl RoverSetup {
             start: spec.start.into(),
             sensors,
             route: spec.route.clone(),
+            motions: spec.motions.iter().map(MotionSpec::trajectory).collect(),
             soils,
             sensor_seed,
             file,
         };
         setup.refuse_repeated_sensors(scenario)?;
+        setup.refuse_other_motions(scenario)?;
         setup.refuse_cameras_that_are_no_pair(scenario)?;
         Ok(setup)
     }

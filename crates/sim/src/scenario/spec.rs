@@ -15,6 +15,7 @@ use crate::scenario::crumbs::CrumbsSpec;
 use crate::scenario::defaults;
 use crate::scenario::lockstep::{AWAITED_MAX, LockstepSpec};
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
+use crate::scenario::motion::{MOTIONS_MAX, MotionSpec};
 use crate::scenario::sky::SkySpec;
 
 /// Rovers of one world at most.
@@ -86,6 +87,10 @@ pub struct ScenarioSpec {
     /// What its built-in driver follows when nobody drives.
     #[garde(dive)]
     pub route: Option<RouteSpec>,
+    /// What its joints do by themselves from the run's begin on.
+    #[garde(dive, length(max = MOTIONS_MAX))]
+    #[serde(default)]
+    pub motions: Vec<MotionSpec>,
     /// Topics that simulated time waits for: the one rover's, or beside `rovers` any by their full names.
     #[garde(dive, length(max = AWAITED_MAX))]
     #[serde(default)]
@@ -183,6 +188,10 @@ pub struct RoverEntrySpec {
     #[garde(dive)]
     #[serde(default)]
     pub route: Option<RouteSpec>,
+    /// What its joints do by themselves from the run's begin on.
+    #[garde(dive, length(max = MOTIONS_MAX))]
+    #[serde(default)]
+    pub motions: Vec<MotionSpec>,
     /// Topics of it that simulated time waits for.
     #[garde(dive, length(max = AWAITED_MAX))]
     #[serde(default)]
@@ -268,12 +277,17 @@ impl ScenarioSpec {
             (None, []) => refuse("has no rover: give `rover` or `rovers`"),
             (Some(rover), []) => Ok(vec![self.in_full(rover)]),
             (Some(_), _) => refuse("has `rover` and `rovers`; one of the two is allowed"),
-            (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.route.is_some() => refuse(
-                "`sensors`, `lamps` and `route` beside `rovers` belong to none of them: put them into an entry of \
-                 `rovers`",
+            (None, _) if !self.sensors.is_empty() || !self.lamps.is_empty() || self.is_told() => refuse(
+                "`sensors`, `lamps`, `route` and `motions` beside `rovers` belong to none of them: put them into an \
+                 entry of `rovers`",
             ),
             (None, rovers) => Ok(rovers.to_vec()),
         }
+    }
+
+    /// Whether something is to be done that names no rover.
+    fn is_told(&self) -> bool {
+        self.route.is_some() || !self.motions.is_empty()
     }
 
     /// The one rover, given in short, with what the scenario says of it.
@@ -288,6 +302,7 @@ impl ScenarioSpec {
             sensors: self.sensors.clone(),
             lamps: self.lamps.clone(),
             route: self.route.clone(),
+            motions: self.motions.clone(),
             lockstep: self.lockstep.clone(),
         }
     }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
-use selene_base::Pose;
+use selene_base::{Pose, SimTime};
 use selene_sensors::{BodySensor, ForceTorqueSpec};
 use selene_soil::{Conditions, Soils, WheelMemory, WheelShape, Window};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
 
-use crate::driving::{Driver, RouteFollower, RouteProgress};
+use crate::driving::{Command, Driver, RouteFollower, RouteProgress};
 use crate::scenario::{FIRST_LAID, from_site, laid};
 use crate::scenario::{LooseRockSetup, ObjectSetup, RoverSetup, Scenario, ScenarioError, Start};
 use crate::wheels::wheel_shapes;
@@ -263,9 +263,13 @@ impl RoverKind {
         &self.setup.model
     }
 
-    /// Its state where it starts, at rest.
+    /// Its state where it starts, at rest, told its motions.
     pub(crate) fn start(&self, model: &Model, ruts: &Ruts) -> Result<RoverEntityState, VehicleError> {
-        self.standing_at(self.setup.start, model, ruts)
+        let mut state = self.standing_at(self.setup.start, model, ruts)?;
+        for motion in &self.setup.motions {
+            self.driver.take(&mut state.driver, &Command::Trajectory(motion.clone()), SimTime::ZERO);
+        }
+        Ok(state)
     }
 
     /// Its state where it is set down, at rest, told nothing.

@@ -280,6 +280,7 @@ impl Model {
             start: Start { x_m, y_m, z_m, yaw_rad },
             sensors,
             route: None,
+            motions: Vec::new(),
             soils: None,
             sensor_seed: xxh3_64_with_seed(name.as_bytes(), self.scenario().seed),
             file: file.to_owned(),

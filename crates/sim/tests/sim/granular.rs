@@ -202,4 +202,64 @@ fn windows_that_cannot_be_are_refused_before_anything_is_made() {
     let fine = pit.replace("0.12", "1").replace("0.03 }", "0.005 }");
     let told = parsed(&scenario("lunar", &[fine])).unwrap_err().to_string();
     assert!(told.contains("test.yaml") && told.contains("points, 2000000 are allowed"), "{told}");
+    // Each is small enough, and three of them are not.
+    let large = |name: &str, y_m: f64| {
+        format!("{{ name: {name}, from_m: [-4, {y_m}], to_m: [4, {}], depth_m: 0.2, spacing_m: 0.01 }}", y_m + 0.95)
+    };
+    let told = refused(&scenario("lunar", &[large("a", -2.0), large("b", 0.0), large("c", 2.0)]));
+    assert!(told.contains("granular windows have") && told.contains("points together; 4000000 are allowed"), "{told}");
+}
+
+/// RASSOR on its way ahead, its front drum over a window 1.3 m long: it lowers the arm and digs, raises it, stands
+/// from 5.5 to 6.5 s and drives on.
+fn digging() -> String {
+    let rover = Rover { name: "rassor", file: "rassor", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
+    let window = "granular: [{ name: pit, from_m: [0.24, -0.36], to_m: [1.56, 0.36], depth_m: 0.15, spacing_m: 0.03 }]";
+    let motions = "    motions:
+      - { joints: [front_arm], at_s: [0, 1.2, 4, 5], angles_deg: [0, -18, -18, 10] }
+      - { joints: [front_drum], at_s: [0, 0.2, 4.2, 4.4], rates_deg_s: [0, 115, 115, 0] }
+      - joints: [front_left_drive, front_right_drive, rear_left_drive, rear_right_drive]
+        at_s: [1.2, 1.4, 4, 4.2, 6.5, 7, 20]
+        rates_deg_s: [0, 25, 25, 0, 0, 80, 80]
+";
+    format!("{}{motions}", yard("lunar", &[rover], window))
+}
+
+#[test]
+fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
+    let mut world = world(&digging());
+    let total_mg = soil(world.state()).total_mg();
+    let load_kg = |world: &World| {
+        let pit = soil(world.state());
+        let loads = pit.drums().map(|number| world.model().windows()[0].load_kg(pit, number));
+        loads.sum::<f64>()
+    };
+    let mut loads_kg = Vec::new();
+    for _ in 0..13 {
+        drive(&mut world, 50);
+        let pit = soil(world.state());
+        assert_eq!(pit.posts_mg() + pit.points_mg(), total_mg);
+        loads_kg.push(load_kg(&world));
+    }
+    println!("{loads_kg:?}");
+    // At 5.5 s it stands with what it took in, and keeps it.
+    assert!(loads_kg[10] > 0.5, "{loads_kg:?} kg");
+    assert_eq!(loads_kg[12], loads_kg[11], "{loads_kg:?} kg");
+    let left = (0..400).find_map(|_| world.heartbeat().err()).expect("it leaves the window").to_string();
+    assert!(left.contains("drum 'front_drum_link' of rover 'rassor' leaves granular window 'pit' with"), "{left}");
+    assert!(left.contains("kg of soil: make the window larger"), "{left}");
+    assert_eq!(soil(world.state()).posts_mg() + soil(world.state()).points_mg(), total_mg);
+}
+
+#[test]
+fn motions_that_no_joint_can_make_are_refused() {
+    let refused = |from: &str, to: &str| parsed(&digging().replace(from, to)).unwrap_err().to_string();
+    let told = refused("[front_drum]", "[tail]");
+    assert!(told.contains("motions of rover 'rassor'") && told.contains("\"tail\""), "{told}");
+    let told = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 1.2, 4]");
+    assert!(told.contains("4 angles_deg and 0 rates_deg_s for 3 instants"), "{told}");
+    let told = refused("at_s: [0, 1.2, 4, 5]", "at_s: [0, 4, 1.2, 5]");
+    assert!(told.contains("motions of rover 'rassor'") && told.contains("1.2"), "{told}");
+    let told = refused("rates_deg_s: [0, 115, 115, 0]", "angles_deg: [0, 115, 115, 0]");
+    assert!(told.contains("velocities"), "{told}");
 }
