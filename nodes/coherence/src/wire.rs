@@ -104,6 +104,7 @@ fn rover_from_message(message: &selene_msgs::RoverState) -> RoverSnapshot {
         lamp_levels: message.lamp_levels.clone(),
         memories: message.sensor_memories.iter().map(memory_from_message).collect(),
         link_loads: message.link_loads.iter().map(load_from_message).collect(),
+        drum_loads_kg: Vec::new(),
         settings: message.sensor_settings.iter().map(setting_from_message).collect(),
     }
 }
@@ -277,6 +278,7 @@ mod tests {
             wheels: vec![WheelTruth { slip_ratio: 0.25, in_contact: true, ..Default::default() }],
             lamp_levels: vec![0.0, 1.0 / 3.0],
             memories: vec![SensorMemory { name: "odom".to_owned(), spec: u64::MAX, numbers: vec![-0.0, 0.1] }],
+            drum_loads_kg: Vec::new(),
             link_loads: vec![LinkLoad {
                 link: 5,
                 wrench: Wrench { force: Vector3::new(0.1, -7.0, 180.0), torque: Vector3::new(1e-9, 3.0, -0.7) },

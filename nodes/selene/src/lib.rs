@@ -11,6 +11,7 @@ mod bar;
 mod bench_lines;
 mod commands;
 mod device;
+mod digging;
 mod fault;
 mod flag;
 mod interrupt;

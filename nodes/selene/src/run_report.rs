@@ -13,11 +13,13 @@ use selene_pictures::path::{PathPicture, Track};
 use selene_pictures::tile::{LidarRevolution, Still};
 use selene_pictures::wheels::{self, WheelTrack};
 use selene_ros::transport::{Subscription, TransportError, subscribe};
-use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs};
+use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs, std_msgs};
 use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
 use selene_sim::{Model, Mounted, RoverSetup};
 use selene_terrain::{Clipmap, Ruts};
+use selene_vehicle::BucketDrum;
 
+use crate::digging::{self, DrumLoad};
 use crate::series::Series;
 
 /// Camera frames kept of the run, shared by the rovers: some 4 MB at 640 × 360.
@@ -46,6 +48,8 @@ struct Kept {
     /// How many times the world was reset: the pictures are of what came after.
     epoch: u32,
     sun: Vector3<f64>,
+    /// Of the newest state of the world.
+    time: SimTime,
     rovers: Vec<KeptRover>,
     /// The newest image of each further topic, by its name on the sheet.
     newest: Vec<(String, Option<Still>)>,
@@ -62,6 +66,7 @@ struct KeptRover {
     /// Where it was last, map x, y [m], and how far it has come [m].
     at_m: Option<[f64; 2]>,
     way_m: f64,
+    drums: Vec<DrumLoad>,
 }
 
 /// How rovers drive.
@@ -80,12 +85,13 @@ impl RunReport {
     /// When a topic cannot be listened to.
     pub(crate) fn open(links: &Links, model: &Arc<Model>, ruts: Ruts) -> Result<Self, TransportError> {
         let rovers = &model.scenario().rovers;
-        let kept_rover = || KeptRover {
+        let kept_rover = |of: &RoverSetup| KeptRover {
             stills: Series::new(STILLS / rovers.len().max(1)),
             path: Series::new(INSTANTS / rovers.len().max(1)),
             wheels: Series::new(INSTANTS / rovers.len().max(1)),
             at_m: None,
             way_m: 0.0,
+            drums: drum_loads(of, rovers.len()),
         };
         let kept = Kept {
             first_ruts: ruts.clone(),
@@ -93,7 +99,8 @@ impl RunReport {
             ruts,
             epoch: 0,
             sun: Vector3::z(),
-            rovers: rovers.iter().map(|_| kept_rover()).collect(),
+            time: SimTime::ZERO,
+            rovers: rovers.iter().map(kept_rover).collect(),
             newest: Vec::new(),
             sweeps: Vec::new(),
         };
@@ -101,6 +108,7 @@ impl RunReport {
         let mut subscriptions = vec![listener.on(&links.world_state(), Qos::state(), Kept::take_world)?];
         for (number, rover) in rovers.iter().enumerate() {
             subscriptions.extend(listener.truth(number, rover)?);
+            subscriptions.extend(listener.drums(number, rover)?);
             if number < ROVERS_SHOWN {
                 subscriptions.extend(listener.sensors(number, rover)?);
             }
@@ -128,6 +136,9 @@ impl RunReport {
             };
             pictures.push(drawn(&name, &|path| wheels::save(&title, &wheel_tracks(of, rover), path)));
         }
+        let drums: Vec<_> = kept.rovers.iter().flat_map(|rover| &rover.drums).collect();
+        let dug = digging::chart(run, &self.model, [&kept.first_ruts, &kept.ruts], &drums);
+        pictures.extend(dug.map(|chart| drawn("granular.png", &|path| chart.save(path))));
         pictures
     }
 
@@ -245,6 +256,18 @@ impl Listener<'_> {
         ])
     }
 
+    /// Soil in each drum.
+    fn drums(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
+        let listen = |(drum, of): (usize, &BucketDrum)| {
+            let topic = rover.topic(&format!("ground_truth/{}/soil_kg", rover.model.links()[of.link].name));
+            self.on(&topic, Qos::reliable(), move |kept: &mut Kept, load: std_msgs::Float64| {
+                let time_s = kept.time.secs_f64();
+                kept.rovers[number].drums[drum].load_kg.push((time_s, load.data));
+            })
+        };
+        rover.model.drums().iter().enumerate().map(listen).collect()
+    }
+
     /// The first camera over time; of everything else the newest.
     fn sensors(&self, number: usize, rover: &RoverSetup) -> Result<Vec<Subscription>, TransportError> {
         let mut subscriptions = Vec::new();
@@ -313,6 +336,13 @@ impl Listener<'_> {
     }
 }
 
+/// Nothing yet of each drum of a rover, one of `rovers`.
+fn drum_loads(of: &RoverSetup, rovers: usize) -> Vec<DrumLoad> {
+    let name = |drum: &BucketDrum| of.model.links()[drum.link].name.clone();
+    let load = |drum| DrumLoad { name: name(drum), load_kg: Series::new(INSTANTS / rovers.max(1)) };
+    of.model.drums().iter().map(load).collect()
+}
+
 /// Adds a row for a caption; its index.
 fn pushed<T>(rows: &mut Vec<(String, Option<T>)>, caption: &str) -> usize {
     rows.push((caption.to_owned(), None));
@@ -341,6 +371,7 @@ impl Kept {
             self.begin_anew(state.terrain_sequence == first_terrain);
         }
         self.sun = from_vector(&state.sun_direction);
+        self.time = state.header.stamp.into();
         if !state.terrain_edits.is_empty() {
             self.ruts.apply(&edits_from_message(&state.terrain_edits));
         }
@@ -356,6 +387,7 @@ impl Kept {
             rover.path.clear();
             rover.wheels.clear();
             (rover.at_m, rover.way_m) = (None, 0.0);
+            rover.drums.iter_mut().for_each(|drum| drum.load_kg.clear());
         }
     }
 }
@@ -385,8 +417,14 @@ mod tests {
 
     #[test]
     fn the_way_adds_up_and_only_turning_wheels_slip() {
-        let mut rover =
-            KeptRover { stills: Series::new(2), path: Series::new(2), wheels: Series::new(2), at_m: None, way_m: 0.0 };
+        let mut rover = KeptRover {
+            stills: Series::new(2),
+            path: Series::new(2),
+            wheels: Series::new(2),
+            at_m: None,
+            way_m: 0.0,
+            drums: Vec::new(),
+        };
         for at_m in [[5.0, 5.0], [8.0, 9.0], [8.0, 8.0]] {
             rover.moved_to(at_m, 0.0);
         }

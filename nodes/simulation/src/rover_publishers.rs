@@ -33,6 +33,8 @@ struct RoverTopics {
     joint_states: Publisher<sensor_msgs::JointState>,
     odometry: Publisher<nav_msgs::Odometry>,
     wheels: Publisher<selene_msgs::WheelStates>,
+    /// Soil in each drum, kg.
+    drums: Vec<Publisher<std_msgs::Float64>>,
     /// Keeps what it has said for subscribers that come later.
     _robot_description: Publisher<std_msgs::String>,
 }
@@ -105,6 +107,9 @@ impl RoverTopics {
             joint_states: Publisher::new(transport, &setup.topic("joint_states"), reliable())?,
             odometry: Publisher::new(transport, &setup.topic("ground_truth/odom"), reliable())?,
             wheels: Publisher::new(transport, &setup.topic("ground_truth/wheels"), reliable())?,
+            drums: drum_topics(setup)
+                .map(|topic| Publisher::new(transport, &topic, reliable()))
+                .collect::<Result<_, _>>()?,
             _robot_description: description,
             kind: Arc::clone(kind),
         })
@@ -114,6 +119,9 @@ impl RoverTopics {
         let setup = self.kind.setup();
         self.joint_states.publish(&joint_states(setup, joints, time), time)?;
         self.odometry.publish(&odometry(setup, rover, time), time)?;
+        for (drum, load_kg) in self.drums.iter().zip(&rover.drum_loads_kg) {
+            drum.publish(&std_msgs::Float64 { data: *load_kg }, time)?;
+        }
         let named = setup.model.wheels().iter().zip(&rover.wheels);
         let wheels = selene_msgs::WheelStates {
             header: std_msgs::Header::new(time, &setup.base_frame()),
@@ -121,6 +129,12 @@ impl RoverTopics {
         };
         Ok(self.wheels.publish(&wheels, time)?)
     }
+}
+
+/// Topics of the soil in a rover's drums.
+fn drum_topics(setup: &RoverSetup) -> impl Iterator<Item = String> {
+    let links = setup.model.links();
+    setup.model.drums().iter().map(|drum| setup.topic(&format!("ground_truth/{}/soil_kg", links[drum.link].name)))
 }
 
 fn stamped(parent: &str, child: &str, pose: &Pose, time: SimTime) -> geometry_msgs::TransformStamped {

@@ -73,6 +73,9 @@ pub struct RoverSnapshot {
     pub memories: Vec<SensorMemory>,
     /// What the links with a force–torque sensor carry, ascending by link; none before the first step.
     pub link_loads: Vec<LinkLoad>,
+    /// Soil in each of its drums as the granular window that it is in has it, kg; only the process that steps the
+    /// window knows.
+    pub drum_loads_kg: Vec<f64>,
     /// How sensors are set that are not as their files say, by name.
     pub settings: BTreeMap<String, SensorSetting>,
 }

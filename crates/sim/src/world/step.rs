@@ -19,6 +19,7 @@ use crate::driving::Command;
 use crate::world::dust::Thrown;
 use crate::world::entity::{Entity, EntityId};
 use crate::world::exchange::{Share, SteppedBy, Written};
+use crate::world::granular;
 use crate::world::group::{Group, GroupScratch, Members, RoverScratch, Slide};
 use crate::world::model::{Model, RoverKind};
 use crate::world::prefetch::Prefetch;
@@ -339,7 +340,8 @@ impl Model {
         let heartbeat_s = self.scenario().heartbeat.secs_f64();
         let rover = |(id, of): (&EntityId, &RoverEntityState)| {
             let (kind, at_hand) = (self.rovers().get(id)?, scratch.rovers.get(id)?);
-            Some(rover_snapshot(*id, kind, of, at_hand, heartbeat_s))
+            let drum_loads_kg = granular::drum_loads_kg(self, &state.granular, *id, kind);
+            Some(RoverSnapshot { drum_loads_kg, ..rover_snapshot(*id, kind, of, at_hand, heartbeat_s) })
         };
         let object =
             |id: &EntityId| Some(ObjectPose { id: *id, world_from_object: self.objects().get(id)?.world_from_object });
@@ -487,6 +489,7 @@ fn rover_snapshot(
         lamp_levels: of.driver.lamp_levels().to_vec(),
         memories: of.memories.clone(),
         link_loads: link_loads(kind, rover),
+        drum_loads_kg: Vec::new(),
         settings: of.settings.clone(),
     }
 }
