@@ -3,6 +3,7 @@
 //! that a run which began went wrong.
 
 use std::fmt::{self, Display};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// A command's failure, ready to be printed.
@@ -25,7 +26,8 @@ impl Fault {
 
     /// Prints the message to standard error and gives the exit status.
     pub(crate) fn print(self) -> ExitCode {
-        eprintln!("{:?}", self.report);
+        // Where nobody reads it, the exit status still tells.
+        let _ = writeln!(std::io::stderr(), "{:?}", self.report);
         ExitCode::from(self.status)
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use common::{assert_refused, folder, repository, run, selene, text};
 use selene_base::input::parse_yaml;
@@ -399,7 +399,23 @@ fn a_run_says_what_it_does_and_where_to_look_unless_it_is_to_be_quiet() {
     assert!(before.lines().all(|line| line.chars().count() < 200 + picture.len()), "{before}");
     let (summary, before) = told(&["--quiet"]);
     assert!(summary.contains(&picture) && !before.contains("tracing on"), "{before}");
+    let (_, before) = told(&["--quiet", "--console=127.0.0.1:0"]);
+    assert!(!before.contains("console:"), "{before}");
+    // Nobody could use what its token is not told of.
+    let (_, before) = told(&["--quiet", "--console=127.0.0.1:0", "--console-control"]);
+    assert!(before.contains("#token="), "{before}");
     assert_refused(&run(&["run", "--quiet", "--verbose"]), &["--quiet", "--verbose"]);
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_ends_no_run() {
+    let out = folder("unread").join("out");
+    let mut command = selene(&["run", "sorato", "--no-dds", "--device", "cpu", "--pace", "fast", "--for", "0.2"]);
+    command.args(["--console=127.0.0.1:0", "--out"]).arg(&out).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = command.spawn().expect("starts");
+    drop(run.stderr.take());
+    let output = run.wait_with_output().expect("ends");
+    assert!(output.status.success() && out.join("path.png").is_file(), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -609,7 +625,6 @@ fn the_state_hash_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     use std::io::{BufRead, BufReader, Read};
-    use std::process::Stdio;
 
     let folder = folder("interrupt");
     let (bag, out) = (folder.join("bag"), folder.join("out"));
@@ -644,7 +659,6 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
 #[test]
 fn an_interrupt_more_than_a_second_after_the_first_ends_a_run_at_once() {
     use std::io::Write;
-    use std::process::Stdio;
     use std::time::Duration;
 
     const SIGNALS_MAX: usize = 40;
@@ -917,6 +931,7 @@ fn a_urdf_is_imported_with_guesses_to_check_and_a_picture() {
     assert!(text(&checked.stdout).contains("Rover, OK"), "{}", text(&checked.stderr));
     assert_refused(&run(&["import", urdf, "--out", out]), &["found.yaml", "is there already", "--force"]);
     assert!(run(&["import", urdf, "--out", out, "--force"]).status.success());
+    assert_refused(&run(&["import", urdf, "--name", "../elsewhere"]), &["--name", "../elsewhere", "--out DIR"]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(crate) fn bag(command: &BagCommand, telling: Telling) -> Result<(), Fault> {
     match command {
         BagCommand::Info(args) => info::info(args),
         BagCommand::Verify(args) => verify::verify(args),
-        BagCommand::Play(args) => play::play(args),
+        BagCommand::Play(args) => play::play(args, telling),
         BagCommand::Rerender(args) => rerender::rerender(args, telling),
     }
 }

@@ -8,9 +8,10 @@ use crate::middleware::Network;
 use crate::output::print_line;
 use crate::places;
 use crate::remap::Names;
+use crate::telling::Telling;
 
 /// Measures and tells.
-pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
+pub(crate) fn bench(args: &BenchArgs, telling: Telling) -> Result<(), Fault> {
     let network = Network::asked(&NetworkArgs::default())?;
     let open_wire: Box<OpenWire> = Box::new(move |name| {
         network.join(&Names::plain(name)).map_err(|_| BenchError::new("the network cannot be opened"))
@@ -22,7 +23,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Fault> {
             print_line(figure.line());
         }
     };
-    let figures = measure(&args.names, &setting, |name| eprintln!("{name} …"), tell).map_err(fault)?;
+    let figures = measure(&args.names, &setting, |name| telling.note(format_args!("{name} …")), tell).map_err(fault)?;
     if args.json {
         print_line(serde_json::to_string_pretty(&figures).map_err(Fault::run)?);
     }

@@ -11,18 +11,19 @@ use crate::interrupt;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
+use crate::telling::Telling;
 
 /// The ROS node that listens.
 const NODE: &str = "selene_conformance";
 
 /// Listens, and tells what it found.
-pub(crate) fn conformance(args: &ConformanceArgs) -> Result<(), Fault> {
+pub(crate) fn conformance(args: &ConformanceArgs, telling: Telling) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let rover = args.rover.as_deref().map(prefix).transpose()?;
     let duration = Duration::from_secs_f64(args.duration.secs_f64());
     let network = Network::asked(&args.network)?;
     let transport = network.join(&Names::plain(NODE))?;
-    eprintln!("listening on ROS domain {} …", network.domain_id());
+    telling.note(format_args!("listening on ROS domain {} …", network.domain_id()));
     let findings = check(transport.as_ref(), &Asked { duration, rover }, &stop).map_err(Fault::run)?;
     if args.json {
         print_line(serde_json::to_string_pretty(&findings).map_err(Fault::run)?);

@@ -14,6 +14,7 @@ use crate::interrupt;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
+use crate::telling::Telling;
 
 /// The ROS node that listens.
 const NODE: &str = "selene_console";
@@ -21,7 +22,7 @@ const NODE: &str = "selene_console";
 const POLL: Duration = Duration::from_millis(100);
 
 /// `selene console`: serves clients until Ctrl-C.
-pub(crate) fn console(args: &ConsoleCommandArgs) -> Result<(), Fault> {
+pub(crate) fn console(args: &ConsoleCommandArgs, telling: Telling) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let node = checked_name(args.node.clone()).map_err(|error| Fault::input(format!("--node: {error}")))?;
     let door = Door::open(args.address).map_err(Fault::input)?;
@@ -32,7 +33,7 @@ pub(crate) fn console(args: &ConsoleCommandArgs) -> Result<(), Fault> {
         parameters_node: node,
         twist_unstamped: args.twist_unstamped,
     };
-    let console = begin(door, transport, &options)?;
+    let console = begin(door, transport, &options, telling)?;
     while !interrupt::asked(&stop) {
         thread::sleep(POLL);
     }
@@ -45,11 +46,18 @@ pub(crate) fn door(args: &ConsoleArgs) -> Result<Option<Door>, Fault> {
     args.console.map(|address| Door::open(address).map_err(Fault::input)).transpose()
 }
 
-/// Serves clients, and says where.
-pub(crate) fn begin(door: Door, transport: Arc<dyn Transport>, options: &ConsoleOptions) -> Result<Console, Fault> {
+/// Serves clients, and says where. The address with the token is told whatever is asked for: it is the only way to it.
+pub(crate) fn begin(
+    door: Door,
+    transport: Arc<dyn Transport>,
+    options: &ConsoleOptions,
+    telling: Telling,
+) -> Result<Console, Fault> {
     let console = Console::serve(door, transport, options).map_err(Fault::run)?;
-    let control = if options.has_control { " (this address gives control: keep it)" } else { "" };
-    eprintln!("console: {}{control}", console.url());
+    match options.has_control {
+        true => Telling::Usual.note(format_args!("console: {} (this address gives control: keep it)", console.url())),
+        false => telling.note(format_args!("console: {}", console.url())),
+    }
     Ok(console)
 }
 

@@ -100,40 +100,40 @@ fn node_name(model: &Model, own: &[String]) -> String {
 }
 
 /// `selene camera`.
-pub(crate) fn camera(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("camera", args, ros, log, device::check_cameras, selene_camera::run)
+pub(crate) fn camera(args: &TracingNodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("camera", args, telling, (ros, log), device::check_cameras, selene_camera::run)
 }
 
 /// `selene lidar`.
-pub(crate) fn lidar(args: &TracingNodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    tracing_node("lidar", args, ros, log, device::check_lidars, selene_lidar::run)
+pub(crate) fn lidar(args: &TracingNodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    tracing_node("lidar", args, telling, (ros, log), device::check_lidars, selene_lidar::run)
 }
 
 /// `selene navigation`.
-pub(crate) fn navigation(args: &NodeArgs, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
-    node("navigation", args, ros, log, |_| Ok(()), selene_navigation::run)
+pub(crate) fn navigation(args: &NodeArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
+    node("navigation", args, telling, (ros, log), |_| Ok(()), selene_navigation::run)
 }
 
 fn tracing_node(
     name: &str,
     args: &TracingNodeArgs,
-    ros: &RosArgs,
-    log: Backlog,
+    telling: Telling,
+    ros: (&RosArgs, Backlog),
     check: fn(&Devices, &Model) -> Result<(), Fault>,
     run: fn(&NodeContext, Devices, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
     let devices = device::open(args.device.device)?;
-    eprintln!("{name} · tracing on: {}", devices.usual().name());
+    telling.note(format_args!("{name} · tracing on: {}", devices.usual().name()));
     let check = |model: &Model| check(&devices, model);
-    node(name, &args.node, ros, log, check, |context, stop| run(context, devices.clone(), stop))
+    node(name, &args.node, telling, ros, check, |context, stop| run(context, devices.clone(), stop))
 }
 
 /// Runs a node in the run of its world, once there is one; `check` may refuse the world before.
 fn node(
     name: &str,
     args: &NodeArgs,
-    ros: &RosArgs,
-    log: Backlog,
+    telling: Telling,
+    (ros, log): (&RosArgs, Backlog),
     check: impl FnOnce(&Model) -> Result<(), Fault>,
     run: impl FnOnce(&NodeContext, &AtomicBool) -> Result<(), NodeError>,
 ) -> Result<(), Fault> {
@@ -143,14 +143,14 @@ fn node(
     check(&model)?;
     let names = ros.names(&format!("selene_{name}"))?;
     let wire = network.join(&names)?;
-    eprintln!("{} · {name} · waiting for the simulation", model.scenario().name);
+    telling.note(format_args!("{} · {name} · waiting for the simulation", model.scenario().name));
     let own = Fingerprint::of(model.scenario(), model.terrain());
     let mut finder = RunFinder::new(wire.as_ref()).map_err(Fault::run)?;
     let Some(found) = finder.find(args.run.run.as_ref(), &own, &stop).map_err(Fault::run)? else {
         // Whoever waits has nothing to finish: that is a clean end.
         return if interrupt::asked(&stop) { Ok(()) } else { Err(Fault::run("the ROS domain was left")) };
     };
-    eprintln!("{} · {name} · in run {}", model.scenario().name, found.run);
+    telling.note(format_args!("{} · {name} · in run {}", model.scenario().name, found.run));
     let parameters = ros.set(parameters::of_node(&model, &found.run), &names)?;
     let meter = Arc::new(Meter::new(wire));
     let _rosout = log.publish(&meter, &names.logger())?;

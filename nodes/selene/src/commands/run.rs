@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
         NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
     let watched = console_options(args, &options, &names);
     // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
-    let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched);
+    let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, telling);
     let console = door.map(watch).transpose()?;
     let progress = Progress { meter: &meter, drive: Some(&report), duration: options.duration, telling };
     let drive = Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, stop: &stop };

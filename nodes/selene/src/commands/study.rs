@@ -11,6 +11,7 @@ use selene_studies::heading::{self, DATASETS, Dataset, Labelled, Loop, Network, 
 use crate::args::{Method, StudyCommand, StudyHeadingArgs};
 use crate::fault::Fault;
 use crate::output::print_line;
+use crate::telling::Telling;
 use crate::{device, places};
 
 /// The loop that is driven when none is named.
@@ -19,17 +20,17 @@ const LOOP: &str = "scenario/sorato_loop.yaml";
 const WEIGHTS: &str = "network/sun_direction.safetensors";
 
 /// Makes a study.
-pub(crate) fn study(command: &StudyCommand) -> Result<(), Fault> {
+pub(crate) fn study(command: &StudyCommand, telling: Telling) -> Result<(), Fault> {
     match command {
         StudyCommand::Heading(args) => match &args.training_images {
-            Some(folder) => make_training_images(args, folder),
-            None => study_heading(args),
+            Some(folder) => make_training_images(args, folder, telling),
+            None => study_heading(args, telling),
         },
     }
 }
 
 /// Drives the loops; tells the figures beside the paper's and leaves table and chart.
-fn study_heading(args: &StudyHeadingArgs) -> Result<(), Fault> {
+fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault> {
     if !args.world.set.is_empty() {
         return Err(Fault::input("--set: a study drives its scenario as it is; change the file"));
     }
@@ -49,17 +50,18 @@ fn study_heading(args: &StudyHeadingArgs) -> Result<(), Fault> {
         network,
         device: device::open(args.device.device)?.usual().clone(),
     };
-    let loops = datasets(args)?.into_iter().map(|dataset| drive(&study, dataset)).collect::<Result<Vec<_>, _>>()?;
+    let drive = |dataset| drive(&study, dataset, telling);
+    let loops = datasets(args)?.into_iter().map(drive).collect::<Result<Vec<_>, _>>()?;
     print_line(heading::table(&loops));
     output::write_bytes(&table, &CSV, heading::csv(&loops).as_bytes()).map_err(Fault::run)?;
     if looks_too {
         print_line(heading::network_table(&loops));
         let rows = heading::network_csv(&loops);
         output::write_bytes(&network_table, &CSV, rows.as_bytes()).map_err(Fault::run)?;
-        eprintln!("{}", network_table.display());
+        telling.note(network_table.display());
     }
     heading::chart(&loops).save(&chart).map_err(Fault::run)?;
-    eprintln!("{} and {}", table.display(), chart.display());
+    telling.note(format_args!("{} and {}", table.display(), chart.display()));
     Ok(())
 }
 
@@ -78,7 +80,7 @@ fn network(args: &StudyHeadingArgs) -> Result<Option<Network>, Fault> {
 }
 
 /// Leaves images to train the network on, and their labels.
-fn make_training_images(args: &StudyHeadingArgs, folder: &Path) -> Result<(), Fault> {
+fn make_training_images(args: &StudyHeadingArgs, folder: &Path, telling: Telling) -> Result<(), Fault> {
     places::check_folder("--training-images", folder)?;
     let table = folder.join("labels.csv");
     places::check_writable("--training-images", &table, &CSV)?;
@@ -97,14 +99,14 @@ fn make_training_images(args: &StudyHeadingArgs, folder: &Path) -> Result<(), Fa
     let keep = |number: usize, of: &Labelled| -> Result<(), Failure> {
         save_png(&of.image, &folder.join(format!("{number:06}.png")))?;
         if all.last().is_none_or(|last| last.world != of.world) {
-            eprintln!("world {}, image {number} of {}", of.world, training.count);
+            telling.note(format_args!("world {}, image {number} of {}", of.world, training.count));
         }
         all.push(of.clone());
         Ok(())
     };
     training.make(keep).map_err(Fault::run)?;
     output::write_bytes(&table, &CSV, heading::labels(&all).as_bytes()).map_err(Fault::run)?;
-    eprintln!("{}: {} images", table.display(), all.len());
+    telling.note(format_args!("{}: {} images", table.display(), all.len()));
     Ok(())
 }
 
@@ -127,9 +129,9 @@ fn datasets(args: &StudyHeadingArgs) -> Result<Vec<Dataset>, Fault> {
     args.sun.iter().map(dataset).collect()
 }
 
-fn drive(study: &Study, dataset: Dataset) -> Result<Loop, Fault> {
-    eprintln!("Sun at {}° …", dataset.sun_elevation_deg);
+fn drive(study: &Study, dataset: Dataset, telling: Telling) -> Result<Loop, Fault> {
+    telling.note(format_args!("Sun at {}° …", dataset.sun_elevation_deg));
     let driven = study.drive(dataset).map_err(Fault::run)?;
-    eprintln!("  from {}: {} images", driven.utc, driven.images);
+    telling.note(format_args!("  from {}: {} images", driven.utc, driven.images));
     Ok(driven)
 }

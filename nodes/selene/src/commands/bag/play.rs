@@ -19,6 +19,7 @@ use crate::meter::Meter;
 use crate::middleware::Network;
 use crate::output::print_line;
 use crate::remap::Names;
+use crate::telling::Telling;
 
 /// The player's ROS node.
 const NODE: &str = "selene_bag";
@@ -26,7 +27,7 @@ const NODE: &str = "selene_bag";
 const SLEEP_MAX_S: f64 = 0.1;
 
 /// Plays a bag until its end, or without end until somebody stops it.
-pub(super) fn play(args: &BagPlayArgs) -> Result<(), Fault> {
+pub(super) fn play(args: &BagPlayArgs, telling: Telling) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     let bag = open(&args.bag)?;
     let contents = bag.contents();
@@ -34,7 +35,8 @@ pub(super) fn play(args: &BagPlayArgs) -> Result<(), Fault> {
     let topics = chosen(args, &contents)?;
     let meter = Arc::new(Meter::new(Network::asked(&args.network)?.join(&Names::plain(NODE))?));
     let player = Player::open(meter.as_ref(), &topics, args.clock).map_err(Fault::run)?;
-    eprintln!("{} · {} topics, {:.1} s", args.bag.display(), topics.len(), span_s(&contents, begin_ns));
+    let (bag_file, span_s) = (args.bag.display(), span_s(&contents, begin_ns));
+    telling.note(format_args!("{bag_file} · {} topics, {span_s:.1} s", topics.len()));
     Pace::new(1.0, &stop).sleep_s(args.delay.secs_f64());
     let played = play_through(args, &bag, &player, begin_ns, &stop).map_err(Fault::run)?;
     print_line(format_args!("played {played} messages on {} topics", topics.len()));
@@ -87,7 +89,9 @@ fn chosen(args: &BagPlayArgs, contents: &BagContents) -> Result<Vec<Topic>, Faul
         let qos = count.topic.qos.unwrap_or(Qos::reliable());
         match Topic::of_type(name, &count.topic.type_name, qos).map_err(Fault::input)? {
             Some(topic) => chosen.push(topic),
-            None => eprintln!("{name} is not played: Selene knows no type {}", count.topic.type_name),
+            // A warning: it is told whatever is asked for.
+            None => Telling::Usual
+                .note(format_args!("{name} is not played: Selene knows no type {}", count.topic.type_name)),
         }
     }
     let none = || Fault::input(format!("{}: has no topic that is to be played", args.bag.display()));
