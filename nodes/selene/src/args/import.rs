@@ -24,7 +24,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) out: PathBuf,
     /// Name of the rover and of its files [default: the URDF's file name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = rover_name)]
     pub(crate) name: Option<String>,
     /// Folder of a ROS package that the URDF names; may be given several times
     #[arg(long = "package", value_name = "NAME=DIR", value_parser = package)]
@@ -35,6 +35,15 @@ pub(crate) struct ImportArgs {
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// A name that is a file's name too, in the folder that is asked for and in no other.
+fn rover_name(text: &str) -> Result<String, String> {
+    let is_first = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let is_name = text.starts_with(is_first) && text.chars().all(|letter| is_first(letter) || "-.".contains(letter));
+    let allowed =
+        "must be letters, digits, _, - and . that begin with none of the last two; --out DIR names the folder";
+    is_name.then(|| text.to_owned()).ok_or_else(|| allowed.to_owned())
 }
 
 fn package(text: &str) -> Result<(String, PathBuf), String> {
@@ -51,5 +60,18 @@ fn xacro_argument(text: &str) -> Result<String, String> {
     match text.split_once(":=") {
         Some((name, _)) if !name.is_empty() => Ok(text.to_owned()),
         _ => Err("must be an argument's name, := and its value: mecanum_wheels:=false".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rover_name;
+
+    #[test]
+    fn the_name_of_a_rover_leads_to_no_other_folder() {
+        assert!(["leo", "leo-2.1", "_x", "Čeněk"].iter().all(|name| rover_name(name).is_ok()));
+        for name in ["", ".", "..", "../leo", "a/b", "/leo", "a\\b", "-o", ".hidden", "a b", "a\nb"] {
+            assert!(rover_name(name).is_err_and(|told| told.contains("--out DIR")), "{name}");
+        }
     }
 }
