@@ -1,19 +1,19 @@
 // The page of the console. It asks the server for what it shows, one question of a kind at a time, and asks again when
 // the answer came: so nothing queues up, on either side, and a thin link shows fewer frames instead of late ones.
 
+import { Link } from "/link.js";
+import { Player, Recorder, read } from "/record.js";
 import { Scene } from "/scene.js";
 
-const MOON_DELAY_MS = 1300;
 const DRIVE_EVERY_MS = 100;
 const RETRY_MS = 2000;
 const PANES_MAX = 6;
 const SAMPLES_MAX = 900;
 const $ = (id) => document.getElementById(id);
-const delayed = () => $("delay").checked;
-/** Calls after the way from the Moon, where that is switched on. */
-const fromMoon = (call) => (delayed() ? setTimeout(call, MOON_DELAY_MS) : call());
+const link = new Link();
+const fromMoon = (send) => link.up(send);
 
-const state = { now: null, hasToken: false, paths: { ways: {}, places: [] }, frames: [], ground: null, goal: null, goalTimer: 0 };
+const state = { now: null, hasToken: false, paths: { ways: {}, places: [] }, frames: [], ground: null, route: [], routeTimer: 0 };
 
 // ---- The link ------------------------------------------------------------------------------------------------------
 
@@ -26,26 +26,28 @@ function connect() {
   socket.binaryType = "arraybuffer";
   socket.onopen = () => {
     $("link").textContent = "";
-    state.now = null;
-    [state.ground, state.groundNumber] = [null, 0];
+    beginAnew();
     const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token");
     if (token) showToken(token);
-    askState(0);
-    ask("paths", { do: "paths" });
-    askFrames();
-    askGround();
-    seen.clear();
-    panes.forEach((pane) => pane.ask());
-    askCloud();
-    askRocks(0);
+    for (const kind of Object.values(KINDS)) kind.begin?.();
   };
   socket.onclose = () => {
+    if (session.player) return;
     $("link").textContent = "no connection; trying again …";
     // A wrong token is answered by the end of the connection.
     lostControl(isTokenOpen ? "the token is not that of this run" : undefined);
-    setTimeout(connect, RETRY_MS);
+    setTimeout(() => { if (!session.player) connect(); }, RETRY_MS);
   };
-  socket.onmessage = ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : hearBytes(data));
+  socket.onmessage = ({ data }) => hear(data);
+}
+
+/** Forgets what was shown: another connection, or another place in a session. */
+function beginAnew() {
+  link.begin();
+  Object.assign(state, { now: null, ground: null, groundNumber: 0, frames: [], paths: { ways: {}, places: [] } });
+  seen.clear();
+  shown.clear();
+  series.forEach((plot) => plot.clear());
 }
 
 function say(message) {
@@ -59,51 +61,61 @@ function ask(about, message) {
   say(message);
 }
 
-function hear(message) {
-  switch (message.is) {
-    case "state":
-      open.delete("state");
-      askState(message.number);
-      return void fromMoon(() => take(message));
-    case "frames":
-      open.delete("frames");
-      fromMoon(() => { state.frames = message.frames; });
-      return soon("frames", 150, askFrames);
-    case "paths":
-      open.delete("paths");
-      state.paths = message;
-      return soon("paths", 5000, () => ask("paths", { do: "paths" }));
-    case "boxes":
-      open.delete(`boxes ${message.topic}`);
-      return void fromMoon(() => panes.filter((pane) => boxesTopic(pane.topic) === message.topic).forEach((pane) => pane.takeBoxes(message)));
-    case "answer":
-      return takeAnswer(message);
-  }
-}
+const isOfRover = (message) => message.rover === roverNow()?.rover;
 
-function hearBytes(data) {
+/** What each answer is for: what it shows, what is asked next and how many milliseconds later, and what becomes of a refusal. */
+const KINDS = {
+  state: { begin: () => askState(0), show: take, next: ({ number }) => askState(number) },
+  frames: { begin: () => askFrames(), show: ({ frames }) => { state.frames = frames; }, next: () => askFrames(), afterMs: () => 150 },
+  paths: { begin: () => askPaths(), show: showPaths, next: () => askPaths(), afterMs: () => 5000 },
+  boxes: { show: (message) => panes.filter((pane) => boxesTopic(pane.topic) === message.topic).forEach((pane) => pane.takeBoxes(message)) },
+  image: {
+    begin: () => panes.forEach((pane) => pane.ask()),
+    show: showImage,
+    next: ({ topic, number }) => { seen.set(topic, number); askImage(topic); },
+    afterMs: () => Number($("rate").value),
+    refused: (topic, text) => { panes.filter((pane) => pane.wants(topic)).forEach((pane) => pane.fail(text)); soon(`image ${topic}`, RETRY_MS, () => askImage(topic)); },
+  },
+  points: {
+    begin: () => askCloud(),
+    show: ({ topic, payload }) => { if (topic === $("cloud").value) scene.setPoints(new Float32Array(payload)); },
+    next: ({ topic, number }) => { if (topic === $("cloud").value) askCloud(number); },
+    afterMs: () => 100,
+    refused: () => soon("points", RETRY_MS, askCloud),
+  },
+  ground: {
+    begin: () => askGround(),
+    show: showGround,
+    next: (message) => { if (isOfRover(message)) { state.groundNumber = message.number; askGround(); } },
+    afterMs: () => 3000,
+    refused: () => soon("ground", RETRY_MS, askGround),
+  },
+  rocks: {
+    begin: () => askRocks(0),
+    show: (message) => { if (isOfRover(message)) scene.setRocks(new Float32Array(message.payload)); },
+    next: (message) => { if (isOfRover(message)) askRocks(message.number); },
+    afterMs: () => 1000,
+    refused: () => soon("rocks", RETRY_MS, () => askRocks(0)),
+  },
+};
+const aboutOf = ({ is, topic, rover }) => [is, topic ?? rover].filter((part) => part !== undefined).join(" ");
+
+/** A message as it came: text, or a header and bytes. */
+function messageOf(data) {
+  if (typeof data === "string") return JSON.parse(data);
   const length = new DataView(data).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-  const payload = data.slice(4 + length);
-  open.delete(`${header.is} ${header.topic ?? header.rover}`);
-  switch (header.is) {
-    case "image":
-      seen.set(header.topic, header.number);
-      soon(`image ${header.topic}`, Number($("rate").value), () => showing(header.topic)[0]?.ask());
-      return void fromMoon(() => showing(header.topic).forEach((pane) => pane.take(header, payload)));
-    case "points":
-      if (header.topic !== $("cloud").value) return;
-      soon("points", 100, () => askCloud(header.number));
-      return void fromMoon(() => scene.setPoints(new Float32Array(payload)));
-    case "ground":
-      state.ground = { ...header, heights: new Float32Array(payload), picture: null };
-      state.groundNumber = header.number;
-      scene.setGround(header, state.ground.heights);
-      return soon("ground", 3000, askGround);
-    case "rocks":
-      scene.setRocks(new Float32Array(payload));
-      return soon("rocks", 1000, () => askRocks(header.number));
-  }
+  return { ...header, payload: data.slice(4 + length) };
+}
+
+function hear(data) {
+  const message = messageOf(data), kind = KINDS[message.is], about = aboutOf(message);
+  if (message.is === "answer") return takeAnswer(message);
+  if (!kind) return;
+  open.delete(about);
+  keep(data);
+  const next = () => soon(`next ${about}`, kind.afterMs?.() ?? 0, () => kind.next(message));
+  link.down(data.byteLength ?? data.length, () => kind.show(message), kind.next ? next : () => {});
 }
 
 const timers = new Map();
@@ -115,6 +127,11 @@ function soon(name, ms, call) {
 
 const askState = (after) => ask("state", { do: "state", after });
 const askFrames = () => ask("frames", { do: "frames" });
+const askPaths = () => ask("paths", { do: "paths" });
+function askImage(topic) {
+  if (document.hidden || !panes.some((pane) => pane.wants(topic))) return;
+  ask(`image ${topic}`, { do: "image", topic, after: seen.get(topic) ?? 0, look: $("look").value });
+}
 function askGround() {
   const rover = roverNow()?.rover;
   if (rover === undefined || document.hidden) return soon("ground", 1000, askGround);
@@ -130,19 +147,26 @@ function askCloud(after = 0) {
   if (topic) ask(`points ${topic}`, { do: "points", topic, after });
 }
 
-/** What came of an order, or why a topic is not shown. */
-function takeAnswer({ to, ok, text }) {
-  if (to === "token") return ok ? gotControl() : lostControl(text);
-  const about = [...open.keys()].find((key) => key.endsWith(` ${to}`));
-  if (about) {
-    open.delete(about);
-    if (about.startsWith("image")) showing(to).forEach((pane) => pane.fail(text));
-    if (about.startsWith("ground")) soon("ground", RETRY_MS, askGround);
-    if (about.startsWith("rocks")) soon("rocks", RETRY_MS, () => askRocks(0));
-    if (about.startsWith("points")) soon("points", RETRY_MS, askCloud);
+function showPaths(message) {
+  state.paths = message;
+  fill($("click"), [...CLICKS, ...message.spawnables.map(({ uri, name }) => [`spawn ${uri}`, `puts there: ${name}`])]);
+}
+
+function showGround(message) {
+  if (!isOfRover(message)) return;
+  state.ground = { ...message, heights: new Float32Array(message.payload), picture: null };
+  scene.setGround(message, state.ground.heights);
+}
+
+/** What came of an order, or why a question has no other answer. */
+function takeAnswer({ about, to, ok, text }) {
+  const kind = KINDS[about];
+  if (kind) {
+    if (open.delete(`${about} ${to}`)) kind.refused?.(to, text);
     return;
   }
-  if (to === "go_to") forgetGoal();
+  if (about === "token") return ok ? gotControl() : lostControl(text);
+  if (about === "go_to") return fromThere(ok, text);
   $("said").textContent = `${to}: ${ok ? text || "done" : `refused: ${text}`}`;
 }
 
@@ -174,6 +198,9 @@ function take(message) {
   if (!state.hasToken) $("control-note").textContent = message.has_control ? "Control needs the token." : "Control is off: start Selene with --console-control.";
   $("token-form").hidden = !message.has_control || state.hasToken;
 }
+
+/** What a click on the map may do. */
+const CLICKS = [["go", "sends the rover there"], ["route", "adds to its route"], ["rock", "puts a rock there"]];
 
 function takeRover(rover, message) {
   for (const { rover: name, at_m } of message.rovers) {
@@ -237,20 +264,34 @@ function fill(select, choices) {
 // ---- Pictures ------------------------------------------------------------------------------------------------------
 
 const panes = [];
-const seen = new Map(); // number of the picture of each topic that was shown last
-const showing = (topic) => panes.filter((pane) => pane.topic === topic);
+const seen = new Map(); // number of the picture of each topic that came last
+const shown = new Map(); // and of the one that is shown: on a link that was just switched off newer ones overtake
 const boxesTopic = (topic) => topic.replace(/\/[^/]+$/, "/detections");
+/** What classes are drawn in, as the server colours them. */
+const CLASSES = [["ground", "#968c7e"], ["rock", "#e69f00"], ["rover", "#56b4e9"], ["object", "#009e73"]];
+/** What is said of the colours of a truth. */
+const TRUTHS = [
+  [/\/segmentation\//, () => CLASSES],
+  [/\/depth\/|range_image/, () => [["near", "#301250"], ["far", "#fae850"]]],
+];
+
+async function showImage(message) {
+  if (message.number < (shown.get(message.topic) ?? 0)) return;
+  shown.set(message.topic, message.number);
+  const wanted = panes.filter((pane) => pane.wants(message.topic));
+  if (!wanted.length) return;
+  const picture = await createImageBitmap(new Blob([message.payload], { type: "image/jpeg" })).catch(() => null);
+  wanted.forEach((pane) => (picture ? pane.take(message, picture) : pane.fail("the picture cannot be read")));
+}
 
 class Pane {
   constructor() {
-    this.topic = "";
-    this.boxes = [];
+    Object.assign(this, { topic: "", over: "", boxes: [], picture: null, truth: null });
     const id = `pane-${Pane.count = (Pane.count ?? 0) + 1}`;
     this.figure = document.createElement("figure");
     this.figure.className = "pane";
-    this.select = document.createElement("select");
-    this.select.id = `${id}-topic`;
-    this.select.setAttribute("aria-label", "Picture of");
+    this.select = this.choice(`${id}-topic`, "Picture of");
+    this.overSelect = this.choice(`${id}-over`, "Truth over it");
     const close = document.createElement("button");
     close.type = "button";
     close.textContent = "×";
@@ -258,47 +299,93 @@ class Pane {
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
     this.note = document.createElement("p");
+    this.legend = document.createElement("p");
+    this.legend.className = "legend";
     const row = document.createElement("div");
     row.className = "row";
-    row.append(this.select, close);
-    this.figure.append(row, this.canvas, this.note);
+    row.append(this.select, this.overSelect, close);
+    this.figure.append(row, this.canvas, this.legend, this.note);
     $("panes").append(this.figure);
     this.select.onchange = () => this.choose(this.select.value);
+    this.overSelect.onchange = () => this.lay(this.overSelect.value);
     close.onclick = () => { panes.splice(panes.indexOf(this), 1); this.figure.remove(); };
   }
+
+  choice(id, label) {
+    const select = document.createElement("select");
+    select.id = id;
+    select.setAttribute("aria-label", label);
+    return select;
+  }
+
+  /** Another run or session has other topics. */
+  forget() {
+    Object.assign(this, { topic: "", over: "", boxes: [], picture: null, truth: null });
+    this.canvas.width = this.canvas.height = 0;
+    this.note.textContent = "";
+    this.legend.replaceChildren();
+  }
+
+  wants(topic) { return topic !== "" && (topic === this.topic || topic === this.over); }
 
   /** Takes up the first topic that no other pane shows. */
   offer(topics) {
     fill(this.select, topics.map((topic) => [topic, topic.replace(/^\//, "")]));
+    const camera = this.topic.replace(/\/[^/]+$/, "/");
+    const truths = topics.filter((topic) => topic !== this.topic && topic.startsWith(camera) && this.topic.endsWith("/image_raw"));
+    fill(this.overSelect, [["", "no truth over it"], ...truths.map((topic) => [topic, `with ${topic.slice(camera.length).split("/")[0]}`])]);
+    this.overSelect.hidden = !truths.length;
     if (this.topic || !topics.length) return;
     const taken = panes.map((pane) => pane.topic);
-    const camera = topics.filter((topic) => topic.endsWith("/image_raw"));
-    this.choose(camera.concat(topics).find((topic) => !taken.includes(topic)) ?? topics[0]);
+    const cameras = topics.filter((topic) => topic.endsWith("/image_raw"));
+    this.choose(cameras.concat(topics).find((topic) => !taken.includes(topic)) ?? topics[0]);
   }
 
   choose(topic) {
     this.topic = this.select.value = topic;
-    this.boxes = [];
+    [this.boxes, this.picture] = [[], null];
+    // The newest one is new to this pane.
+    seen.delete(topic);
     this.canvas.setAttribute("aria-label", `Picture of ${topic}`);
+    this.note.textContent = "waiting for a picture; a run that is paused makes none";
+    this.lay("");
+    if (state.now) this.offer(state.now.images);
+  }
+
+  /** Lays a truth of the same camera over the picture. */
+  lay(topic) {
+    this.over = topic;
+    this.truth = null;
+    seen.delete(topic);
+    const colours = (TRUTHS.find(([name]) => name.test(topic || this.topic)) ?? [null, () => []])[1]();
+    this.legend.replaceChildren(...colours.map(([what, colour]) => {
+      const swatch = document.createElement("span"), item = document.createElement("span");
+      swatch.className = "swatch";
+      swatch.style.backgroundColor = colour;
+      item.append(swatch, what);
+      return item;
+    }));
     this.ask();
+    if (this.picture) this.draw();
   }
 
   ask() {
-    if (!this.topic || document.hidden) return;
-    ask(`image ${this.topic}`, { do: "image", topic: this.topic, after: seen.get(this.topic) ?? 0, look: $("look").value });
+    [this.topic, this.over].filter(Boolean).forEach(askImage);
     const boxes = boxesTopic(this.topic);
     if ($("boxes").checked && state.now?.boxes.includes(boxes)) ask(`boxes ${boxes}`, { do: "boxes", topic: boxes, after: 0 });
   }
 
-  async take(header, jpeg) {
-    this.header = header;
-    const picture = await createImageBitmap(new Blob([jpeg], { type: "image/jpeg" })).catch(() => null);
-    if (!picture) return this.fail("the picture cannot be read");
-    this.picture?.close();
-    this.picture = picture;
-    this.draw();
-    this.note.textContent = `${number(header.time_s, 2)} s · ${header.width} × ${header.height} ${header.encoding} · no. ${header.number}`;
-    this.figure.dataset.number = header.number;
+  take(message, picture) {
+    if (message.topic === this.over) this.truth = picture;
+    if (message.topic === this.topic) {
+      [this.header, this.picture] = [message, picture];
+      this.note.textContent = `${number(message.time_s, 2)} s · ${message.width} × ${message.height} ${message.encoding} · no. ${message.number}`;
+      this.figure.dataset.number = message.number;
+      // Boxes come with the picture that they are of.
+      const boxes = boxesTopic(this.topic);
+      if ($("boxes").checked && state.now?.boxes.includes(boxes)) ask(`boxes ${boxes}`, { do: "boxes", topic: boxes, after: 0 });
+    }
+    if (this.picture) this.draw();
   }
 
   takeBoxes({ boxes }) {
@@ -310,6 +397,11 @@ class Pane {
     const { canvas, picture, header } = this, context = canvas.getContext("2d");
     [canvas.width, canvas.height] = [picture.width, picture.height];
     context.drawImage(picture, 0, 0);
+    if (this.truth) {
+      context.globalAlpha = Number($("strength").value);
+      context.drawImage(this.truth, 0, 0, picture.width, picture.height);
+      context.globalAlpha = 1;
+    }
     if (!$("boxes").checked) return;
     const k = picture.width / header.width;
     context.lineWidth = 2;
@@ -321,10 +413,7 @@ class Pane {
     }
   }
 
-  fail(text) {
-    this.note.textContent = text;
-    setTimeout(() => this.ask(), RETRY_MS);
-  }
+  fail(text) { this.note.textContent = text; }
 }
 
 function addPane() {
@@ -443,7 +532,8 @@ function drawMap() {
   const stops = state.paths.places.filter((place) => place.is_waypoint);
   drawLine(context, stops.map((place) => place.at_m), "#7ab8f5aa", 1);
   stops.forEach((place) => drawDot(context, place.at_m, "#7ab8f5", 4));
-  if (state.goal) drawDot(context, state.goal, "#ff6a5e", 6);
+  if (state.route.length && rover) drawLine(context, [rover.at_m, ...state.route], "#ff6a5e", 1);
+  state.route.forEach((place, at) => drawDot(context, place, "#ff6a5e", at ? 4 : 6));
   for (const each of state.now?.rovers ?? []) drawRover(context, each, each === rover);
   if (map.cross && document.activeElement === canvas) drawCross(context, map.cross);
 }
@@ -517,11 +607,10 @@ function zoomMap(by) {
 function choose(place) {
   $("map-at").textContent = `x ${number(place[0], 2)} m, y ${number(place[1], 2)} m`;
   if (!state.hasToken) return;
-  if ($("click").value === "rock") {
-    say({ do: "rock", x_m: place[0], y_m: place[1], diameter_m: Number($("diameter").value) });
-  } else {
-    goTo(place);
-  }
+  const [x_m, y_m] = place, chosen = $("click").value;
+  if (chosen === "rock") say({ do: "rock", x_m, y_m, diameter_m: Number($("diameter").value) });
+  else if (chosen.startsWith("spawn ")) say({ do: "spawn", uri: chosen.slice(6), x_m, y_m });
+  else goTo(place, chosen === "route");
 }
 
 function listenToMap() {
@@ -585,7 +674,7 @@ function lostControl(why) {
     history.replaceState(null, "", location.pathname);
     $("said").textContent = why;
   }
-  forgetGoal();
+  forgetRoute();
 }
 
 const keys = new Set();
@@ -604,7 +693,7 @@ function drive() {
   const isDriving = forward !== 0 || turn !== 0;
   if (!state.hasToken || rover === undefined) return;
   if (isDriving) {
-    forgetGoal();
+    forgetRoute();
     hand.rover = rover;
     const message = { do: "drive", rover, forward_m_s: forward * Number($("speed").value), turn_rad_s: turn * Number($("turn").value) };
     fromMoon(() => say(message));
@@ -617,33 +706,54 @@ function drive() {
 
 /** Stops the rover that this page drives, if it drives one: another's driver is left alone. */
 function letGo() {
-  if (hand.isDriving || state.goal) halt();
+  if (hand.isDriving || state.route.length) halt();
 }
 
 function halt() {
-  const rover = hand.isDriving || state.goal ? hand.rover : roverNow()?.rover;
-  forgetGoal();
+  const rover = hand.isDriving || state.route.length ? hand.rover : roverNow()?.rover;
+  forgetRoute();
   keys.clear();
   hand.isDriving = false;
   if (state.hasToken && rover !== undefined) fromMoon(() => say({ do: "halt", rover }));
   $("driving").textContent = "standing";
 }
 
-function goTo(place) {
-  forgetGoal();
-  state.goal = place;
-  const rover = roverNow()?.rover;
-  hand.rover = rover;
-  const tell = () => fromMoon(() => say({ do: "go_to", rover, x_m: place[0], y_m: place[1], speed_m_s: Number($("speed").value) }));
-  tell();
-  state.goalTimer = setInterval(tell, DRIVE_EVERY_MS);
-  $("driving").textContent = `going to x ${number(place[0], 2)}, y ${number(place[1], 2)}`;
+/** Sends the rover to a place, or to it after those of its route. */
+function goTo(place, isAdded = false) {
+  if (!isAdded || hand.rover !== roverNow()?.rover) forgetRoute();
+  hand.rover = roverNow()?.rover;
+  // Millimetres are what an arrival tells.
+  state.route.push(place.map((metres) => Number(metres.toFixed(3))));
+  if (state.route.length > 1) return;
+  state.routeTimer = setInterval(goOn, DRIVE_EVERY_MS);
+  goOn();
 }
 
-function forgetGoal() {
-  clearInterval(state.goalTimer);
-  if (state.goal) $("driving").textContent = "standing";
-  state.goal = null;
+/** Says where to go now, again and again: a rover whose driver falls silent stops. */
+function goOn() {
+  const [[x_m, y_m]] = state.route, { rover } = hand, speed_m_s = Number($("speed").value);
+  fromMoon(() => say({ do: "go_to", rover, x_m, y_m, speed_m_s }));
+  const more = state.route.length > 1 ? `, then ${state.route.length - 1} more` : "";
+  $("driving").textContent = `going to x ${number(x_m, 2)}, y ${number(y_m, 2)}${more}`;
+}
+
+/** What came of going somewhere. */
+function fromThere(ok, text) {
+  const [goal] = state.route;
+  if (!ok) {
+    forgetRoute();
+    $("said").textContent = `go_to: refused: ${text}`;
+  } else if (goal && text === `arrived at x ${goal[0].toFixed(3)} m, y ${goal[1].toFixed(3)} m`) {
+    state.route.shift();
+    if (!state.route.length) forgetRoute();
+    $("said").textContent = text;
+  }
+}
+
+function forgetRoute() {
+  clearInterval(state.routeTimer);
+  if (state.route.length || !hand.isDriving) $("driving").textContent = "standing";
+  state.route = [];
 }
 
 function readStick() {
@@ -693,18 +803,24 @@ function listenToHands() {
 }
 
 function showLamps(lamps) {
-  const key = lamps.join();
-  if (key === showLamps.key) return;
-  showLamps.key = key;
-  $("lamps").replaceChildren(...lamps.map((lamp, at) => {
-    const label = document.createElement("label"), slider = document.createElement("input");
-    slider.id = `lamp-${at}`;
-    label.htmlFor = slider.id;
-    Object.assign(slider, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });
-    slider.onchange = () => say({ do: "lamp", lamp, level: Number(slider.value) });
-    label.append(`${lamp} `, slider);
-    return label;
-  }));
+  const key = lamps.map(({ name }) => name).join();
+  if (key !== showLamps.key) {
+    showLamps.key = key;
+    $("lamps").replaceChildren(...lamps.map(({ name }, at) => {
+      const label = document.createElement("label"), slider = document.createElement("input");
+      slider.id = `lamp-${at}`;
+      label.htmlFor = slider.id;
+      Object.assign(slider, { type: "range", min: 0, max: 1, step: 0.05 });
+      slider.onchange = () => say({ do: "lamp", lamp: name, level: Number(slider.value) });
+      label.append(`${name} `, slider);
+      return label;
+    }));
+  }
+  lamps.forEach(({ level }, at) => {
+    const slider = $(`lamp-${at}`);
+    if (level !== null && level !== showLamps.levels?.[at] && document.activeElement !== slider) slider.value = level;
+  });
+  showLamps.levels = lamps.map(({ level }) => level);
 }
 
 function listenToControls() {
@@ -717,10 +833,95 @@ function listenToControls() {
   $("sun").onclick = () => say({ do: "sun", utc: $("utc").value.trim() });
   $("halt").onclick = halt;
   $("add-picture").onclick = addPane;
-  $("boxes").onchange = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
+  $("boxes").onchange = $("strength").oninput = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
+  $("link-delay").onchange = () => { link.delayMs = Number($("link-delay").value); };
+  $("link-loss").onchange = () => { link.loss = Number($("link-loss").value); };
+  $("link-rate").onchange = () => { link.bitsPerSecond = Number($("link-rate").value) || Infinity; };
   $("cloud").onchange = () => { scene.setPoints(new Float32Array()); askCloud(); };
   $("rover").onchange = () => { letGo(); state.ground = null; state.groundNumber = 0; askGround(); askRocks(0); };
   $("span").onchange = () => { state.ground = null; };
+}
+
+// ---- Sessions ------------------------------------------------------------------------------------------------------
+
+const session = { recorder: null, player: null };
+
+/** Keeps what came, while a session is recorded. */
+function keep(data) {
+  if (session.recorder && !session.recorder.keep(data)) endRecording("the recording is as long as it can be");
+}
+
+function toggleRecording() {
+  if (session.recorder) return endRecording("the session is saved");
+  session.recorder = new Recorder();
+  $("record").textContent = "Stop and save";
+  $("session-note").textContent = "recording …";
+}
+
+function endRecording(why) {
+  const file = document.createElement("a");
+  file.href = URL.createObjectURL(session.recorder.file());
+  file.download = `selene-${number(state.now?.time_s ?? 0, 0)}s.session`;
+  file.click();
+  setTimeout(() => URL.revokeObjectURL(file.href), 60_000);
+  session.recorder = null;
+  $("record").textContent = "Record";
+  $("session-note").textContent = why;
+}
+
+/** Plays a file instead of watching the run; who plays does not control. */
+async function playBack(file) {
+  let messages;
+  try {
+    messages = read(await file.arrayBuffer());
+  } catch (error) {
+    $("session-note").textContent = `${file.name}: ${error.message}`;
+    return;
+  }
+  if (session.recorder) endRecording("the session is saved");
+  letGo();
+  session.player = new Player(messages, (due) => due.forEach(showKept));
+  socket.close();
+  lostControl();
+  beginAnew();
+  panes.forEach((pane) => pane.forget());
+  $("player").hidden = false;
+  $("position").max = session.player.lengthMs;
+  $("link").textContent = "a recorded session";
+}
+
+function showKept(data) {
+  const message = messageOf(data);
+  KINDS[message.is]?.show(message);
+}
+
+function play() {
+  const { player } = session;
+  if (!player) return;
+  player.tick();
+  if (document.activeElement !== $("position")) $("position").value = player.ms;
+  $("session-note").textContent = `${number(player.ms / 1000, 1)} of ${number(player.lengthMs / 1000, 1)} s`;
+}
+
+function listenToSession() {
+  $("record").onclick = toggleRecording;
+  $("play-file").onchange = () => { const [file] = $("play-file").files; if (file) playBack(file); };
+  $("position").oninput = () => {
+    const ms = Number($("position").value);
+    if (ms < session.player.ms) beginAnew();
+    session.player.seek(ms);
+  };
+  $("hold").onclick = () => {
+    session.player.isPlaying = !session.player.isPlaying;
+    $("hold").textContent = session.player.isPlaying ? "Hold" : "Go on";
+  };
+  $("back").onclick = () => {
+    session.player = null;
+    panes.forEach((pane) => pane.forget());
+    $("player").hidden = true;
+    $("play-file").value = $("session-note").textContent = "";
+    connect();
+  };
 }
 
 // ---- Start ---------------------------------------------------------------------------------------------------------
@@ -733,10 +934,12 @@ function draw(now) {
   requestAnimationFrame(draw);
   if (now - drawnAt < 45) return;
   drawnAt = now;
+  play();
   const rover = roverNow();
   if (rover) {
     scene.lookAt(rover.at_m);
-    scene.setLines(state.frames, state.now.rovers, state.paths.ways, $("show-frames").checked);
+    const ways = [...Object.values(state.paths.ways), ...(state.route.length ? [[rover.at_m, ...state.route]] : [])];
+    scene.setLines(state.frames, state.now.rovers, ways, $("show-frames").checked);
   }
   scene.draw();
   drawMap();
@@ -749,5 +952,6 @@ addPane();
 listenToMap();
 listenToHands();
 listenToControls();
+listenToSession();
 connect();
 requestAnimationFrame(draw);

@@ -178,9 +178,9 @@ export class Scene {
       if (known.has(parent) && !/(^|\/)odom$/.test(parent)) line(known.get(parent)[2], at, [0.75, 0.75, 0.75]);
     }
     for (const rover of rovers) this.box(rover, frames, line);
-    for (const way of Object.values(ways)) for (let at = 1; at < way.length; at++) {
+    for (const way of ways) for (let at = 1; at < way.length; at++) {
       const z = this.target[2] + this.origin[2] - 0.1;
-      line([...way[at - 1], z], [...way[at], z], [1, 0.75, 0.2]);
+      line([...way[at - 1].slice(0, 2), z], [...way[at].slice(0, 2), z], [1, 0.75, 0.2]);
     }
     this.keep("lines", "plain", this.gl?.LINES, place, colour);
   }

@@ -66,6 +66,8 @@ impl Listener for Gate {
 pub(crate) struct Visitor {
     stream: TcpStream,
     silence: Pin<Box<Sleep>>,
+    /// Whether anything came. Browsers hold spare connections that say nothing: the end of one refuses nothing.
+    has_spoken: bool,
     counts: Arc<Counts>,
     _place: OwnedSemaphorePermit,
 }
@@ -74,7 +76,7 @@ impl Visitor {
     fn new(stream: TcpStream, place: OwnedSemaphorePermit, counts: Arc<Counts>) -> Self {
         // Small messages leave at once; a machine that cannot do so is slower and no worse.
         let _ = stream.set_nodelay(true);
-        Self { stream, silence: Box::pin(sleep(SILENCE_MAX)), counts, _place: place }
+        Self { stream, silence: Box::pin(sleep(SILENCE_MAX)), has_spoken: false, counts, _place: place }
     }
 
     /// What came of reading or writing, or that nothing did for too long.
@@ -86,14 +88,18 @@ impl Visitor {
         if self.silence.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.counts.add(Refusal::Silence);
+        if self.has_spoken {
+            self.counts.add(Refusal::Silence);
+        }
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
 impl AsyncRead for Visitor {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let done = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.has_spoken |= buffer.filled().len() > before;
         self.heard(cx, done)
     }
 }

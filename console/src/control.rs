@@ -4,19 +4,21 @@
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use selene_ros::rcl_interfaces::srv::{ListParameters, ListParametersRequest, SetParameters, SetParametersRequest};
+use selene_ros::rcl_interfaces::srv::{
+    GetParameters, GetParametersRequest, ListParameters, ListParametersRequest, SetParameters, SetParametersRequest,
+};
 use selene_ros::rcl_interfaces::{Parameter, ParameterType, ParameterValue};
 use selene_ros::service::{Client, Service};
 use selene_ros::simulation_interfaces::srv::{
-    GetNamedPoses, GetNamedPosesRequest, GetSimulationState, GetSimulationStateRequest, ResetSimulation,
-    ResetSimulationRequest, SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse, SpawnEntity,
-    SpawnEntityRequest, StepSimulation, StepSimulationRequest,
+    GetNamedPoses, GetNamedPosesRequest, GetSimulationState, GetSimulationStateRequest, GetSpawnables,
+    GetSpawnablesRequest, ResetSimulation, ResetSimulationRequest, SetSimulationState, SetSimulationStateRequest,
+    SetSimulationStateResponse, SpawnEntity, SpawnEntityRequest, StepSimulation, StepSimulationRequest,
 };
-use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState};
+use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState, Spawnable as Offered};
 use selene_ros::transport::{Transport, TransportError};
 
 use crate::ConsoleOptions;
-use crate::known::Place;
+use crate::known::{Lamp, Place, Spawnable};
 
 /// How long an answer is awaited, and how often it is looked for (wall time).
 const ANSWER_MAX: Duration = Duration::from_secs(15);
@@ -34,7 +36,9 @@ pub(crate) struct Control {
     reset: Client<ResetSimulation>,
     spawn: Client<SpawnEntity>,
     named_poses: Client<GetNamedPoses>,
+    spawnables: Client<GetSpawnables>,
     list: Client<ListParameters>,
+    get: Client<GetParameters>,
     set: Client<SetParameters>,
 }
 
@@ -55,6 +59,8 @@ impl Control {
             reset: Client::new(transport, &format!("{node}/reset_simulation"))?,
             spawn: Client::new(transport, &format!("{node}/spawn_entity"))?,
             named_poses: Client::new(transport, &format!("{node}/get_named_poses"))?,
+            spawnables: Client::new(transport, &format!("{node}/get_spawnables"))?,
+            get: Client::new(transport, &format!("{parameters}/get_parameters"))?,
             list: Client::new(transport, &format!("{parameters}/list_parameters"))?,
             set: Client::new(transport, &format!("{parameters}/set_parameters"))?,
         })
@@ -66,12 +72,32 @@ impl Control {
         said(&response.result).ok().map(|()| response.state.state)
     }
 
-    /// Names of the parameters that are lamps.
-    pub(crate) async fn lamps(&self) -> Option<Vec<String>> {
+    /// The parameters that are lamps.
+    pub(crate) async fn lamps(&self) -> Option<Vec<Lamp>> {
         let response = ask(&self.list, &ListParametersRequest::default()).await.ok()?;
-        let mut lamps = response.result.names;
-        lamps.retain(|name| name.contains(LAMPS));
-        Some(lamps)
+        let mut names = response.result.names;
+        names.retain(|name| name.contains(LAMPS));
+        if names.is_empty() {
+            return Some(Vec::new());
+        }
+        let values = ask(&self.get, &GetParametersRequest { names: names.clone() }).await.ok()?.values;
+        let level = |value: &ParameterValue| {
+            (value.r#type == ParameterType::PARAMETER_DOUBLE).then_some(value.double_value).filter(|x| x.is_finite())
+        };
+        let levels = values.iter().map(level).chain(std::iter::repeat(None));
+        Some(names.into_iter().zip(levels).map(|(name, level)| Lamp { name, level }).collect())
+    }
+
+    /// Rovers and objects that can be spawned: those of files.
+    pub(crate) async fn spawnables(&self) -> Option<Vec<Spawnable>> {
+        let response = ask(&self.spawnables, &GetSpawnablesRequest::default()).await.ok()?;
+        said(&response.result).ok()?;
+        let of_file = |Offered { entity_resource: Resource { uri, .. }, .. }: Offered| {
+            let file = uri.strip_prefix("file://")?;
+            let name = std::path::Path::new(file).file_stem()?.to_str()?.to_owned();
+            Some(Spawnable { uri, name })
+        };
+        Some(response.spawnables.into_iter().filter_map(of_file).collect())
     }
 
     /// Starts and waypoints of the scenario.
@@ -138,12 +164,19 @@ impl Control {
 
     /// Puts a loose rock somewhere.
     pub(crate) async fn rock(&self, at_m: [f64; 2], diameter_m: f64) -> Result<String, String> {
-        if !(at_m.iter().all(|m| m.is_finite()) && diameter_m.is_finite()) {
-            return Err("a rock must be somewhere and of some size".to_owned());
+        if !diameter_m.is_finite() {
+            return Err("a rock must be of some size".to_owned());
+        }
+        self.spawn(&format!("selene:rock?diameter_m={diameter_m}"), at_m).await
+    }
+
+    /// Puts what a URI names on the ground, heading east; the name that it has there.
+    pub(crate) async fn spawn(&self, uri: &str, at_m: [f64; 2]) -> Result<String, String> {
+        if !at_m.iter().all(|m| m.is_finite()) {
+            return Err("what is put somewhere must be somewhere".to_owned());
         }
         let mut request = SpawnEntityRequest { allow_renaming: true, ..SpawnEntityRequest::default() };
-        request.entity_resource =
-            Resource { uri: format!("selene:rock?diameter_m={diameter_m}"), ..Resource::default() };
+        request.entity_resource = Resource { uri: uri.to_owned(), ..Resource::default() };
         request.initial_pose.pose.position.x = at_m[0];
         request.initial_pose.pose.position.y = at_m[1];
         request.initial_pose.pose.orientation.w = 1.0;

@@ -21,7 +21,7 @@ pub enum Refusal {
     Flood,
     /// A wrong token, or an order without one.
     Token,
-    /// A client that neither read nor wrote for long.
+    /// A client that began to speak and then neither read nor wrote for long.
     Silence,
 }
 

@@ -3,6 +3,7 @@
 //! seconds for each rover.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ pub(crate) struct Maps {
 
 struct Asked {
     requests: Publisher<MapRequest>,
-    last: Instant,
+    last: BTreeMap<Span, Instant>,
 }
 
 impl Maps {
@@ -47,15 +48,18 @@ impl Maps {
     pub(crate) fn ask(&self, rover: &str, frame: &str, span: Span, time: SimTime) -> Result<(), TransportError> {
         let now = Instant::now();
         let mut rovers = self.rovers.lock().unwrap_or_else(PoisonError::into_inner);
-        match rovers.get_mut(rover) {
-            Some(asked) if now.duration_since(asked.last) < ASK_EVERY => return Ok(()),
-            Some(asked) => asked.last = now,
-            None => {
+        let asked = match rovers.entry(rover.to_owned()) {
+            Entry::Occupied(asked) => asked.into_mut(),
+            Entry::Vacant(new) => {
                 let topic = format!("{rover}/ground_truth/map_request");
                 let requests = Publisher::new(self.transport.as_ref(), &topic, Qos::reliable())?;
-                rovers.insert(rover.to_owned(), Asked { requests, last: now });
+                new.insert(Asked { requests, last: BTreeMap::new() })
             }
+        };
+        if asked.last.get(&span).is_some_and(|last| now.duration_since(*last) < ASK_EVERY) {
+            return Ok(());
         }
+        asked.last.insert(span, now);
         let side_m = span.side_m();
         let request = MapRequest {
             header: Header::new(time, frame),
@@ -64,7 +68,7 @@ impl Maps {
             resolution: side_m / CELLS,
             ..MapRequest::default()
         };
-        rovers.get(rover).map_or(Ok(()), |asked| asked.requests.publish(&request, time))
+        asked.requests.publish(&request, time)
     }
 }
 
@@ -80,8 +84,14 @@ struct GroundHeader<'a> {
     cells: [u32; 2],
 }
 
-/// A map as a client draws it: heights in `map`, m, f32.
-pub(crate) fn frame(rover: &str, number: u64, map: &GridMap) -> Result<Bytes, String> {
+/// A map of `span` as a client draws it: heights in `map`, m, f32. None of a map of another size.
+pub(crate) fn frame(rover: &str, number: u64, map: &GridMap, span: Span) -> Option<Result<Bytes, String>> {
+    let info = &map.info;
+    let is_span = [info.length_x, info.length_y].iter().all(|side_m| (side_m - span.side_m()).abs() < info.resolution);
+    is_span.then(|| told(rover, number, map))
+}
+
+fn told(rover: &str, number: u64, map: &GridMap) -> Result<Bytes, String> {
     let layer = map.layers.iter().position(|layer| layer == ELEVATION);
     let heights = layer.and_then(|layer| map.data.get(layer)).ok_or("the map has no elevation")?;
     let [columns, rows] = match &heights.layout.dim[..] {
@@ -131,7 +141,7 @@ mod tests {
     use crate::protocol::Span;
     use selene_base::SimTime;
     use selene_ros::Qos;
-    use selene_ros::grid_map_msgs::GridMap;
+    use selene_ros::grid_map_msgs::{GridMap, GridMapInfo};
     use selene_ros::in_process::InProcess;
     use selene_ros::selene_msgs::MapRequest;
     use selene_ros::std_msgs::{Float32MultiArray, MultiArrayDimension};
@@ -142,15 +152,19 @@ mod tests {
         let dimension = |size| MultiArrayDimension { size, ..MultiArrayDimension::default() };
         let mut data = Float32MultiArray { data: vec![1.5; heights], ..Float32MultiArray::default() };
         data.layout.dim = vec![dimension(columns), dimension(rows)];
-        GridMap { layers: vec!["elevation".to_owned()], data: vec![data], ..GridMap::default() }
+        let info = GridMapInfo { resolution: 0.25, length_x: 40.0, length_y: 40.0, ..GridMapInfo::default() };
+        GridMap { info, layers: vec!["elevation".to_owned()], data: vec![data], ..GridMap::default() }
     }
 
     #[test]
     fn a_map_is_told_whole_or_not_at_all() {
-        let told = frame("/viper", 1, &map(2, 3, 6)).expect("a map");
+        let framed = |map: &GridMap, span| frame("/viper", 1, map, span);
+        let told = framed(&map(2, 3, 6), Span::Around).expect("of this size").expect("a map");
         assert!(told.ends_with(&[1.5_f32.to_le_bytes(); 6].concat()));
-        assert!(frame("/viper", 1, &map(2, 3, 5)).is_err());
-        assert!(frame("/viper", 1, &GridMap::default()).is_err());
+        assert!(framed(&map(2, 3, 6), Span::Near).is_none(), "a map that another client asked for");
+        assert!(framed(&map(2, 3, 5), Span::Around).expect("of this size").is_err());
+        let empty = GridMap { layers: Vec::new(), ..map(2, 3, 6) };
+        assert!(framed(&empty, Span::Around).expect("of this size").is_err());
     }
 
     #[test]
@@ -165,6 +179,8 @@ mod tests {
         }
         let heard: Vec<_> = requests.try_iter().collect();
         assert_eq!(heard.len(), 1);
+        maps.ask("/viper", "viper/base_link", Span::Near, SimTime::ZERO).unwrap();
+        assert_eq!(requests.try_iter().count(), 1, "another size is another map");
         assert_eq!((heard[0].length_x, heard[0].resolution), (40.0, 0.25));
     }
 }

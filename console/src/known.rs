@@ -36,9 +36,9 @@ pub(crate) struct Known {
     /// By what the names of its topics begin with.
     pub(crate) rovers: BTreeMap<String, Rover>,
     pub(crate) statuses: BTreeMap<String, Status>,
-    /// Names of parameters.
-    pub(crate) lamps: Vec<String>,
+    pub(crate) lamps: Vec<Lamp>,
     pub(crate) places: Vec<Place>,
+    pub(crate) spawnables: Vec<Spawnable>,
 }
 
 /// A rover.
@@ -81,6 +81,20 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) at_m: [f64; 2],
     pub(crate) is_waypoint: bool,
+}
+
+/// A lamp by the name of its parameter, and how bright it is of its most, 0 to 1, where the run tells.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Lamp {
+    pub(crate) name: String,
+    pub(crate) level: Option<f64>,
+}
+
+/// A rover or an object that can be put into the world.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Spawnable {
+    pub(crate) uri: String,
+    pub(crate) name: String,
 }
 
 /// What a node tells of itself.
@@ -213,7 +227,7 @@ struct StateMessage<'a> {
     images: Vec<&'a str>,
     boxes: Vec<&'a str>,
     points: Vec<&'a str>,
-    lamps: &'a [String],
+    lamps: &'a [Lamp],
     statuses: &'a BTreeMap<String, Status>,
 }
 
@@ -271,11 +285,13 @@ impl Known {
         serde_json::to_string(&serde_json::json!({ "is": "frames", "frames": placed.collect::<Vec<_>>() }))
     }
 
-    /// The ways driven so far, and places.
+    /// The ways driven so far, places, and what can be put there.
     pub(crate) fn paths(&self) -> Result<String, serde_json::Error> {
         let ways: BTreeMap<&String, &[[f64; 2]]> =
             self.rovers.iter().map(|(rover, of)| (rover, of.way.points_m.as_slice())).collect();
-        serde_json::to_string(&serde_json::json!({ "is": "paths", "ways": ways, "places": self.places }))
+        serde_json::to_string(
+            &serde_json::json!({ "is": "paths", "ways": ways, "places": self.places, "spawnables": self.spawnables }),
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-//! The page: three files that are part of the program. Nothing is read from a disk and nothing is fetched from
+//! The page: a few files that are part of the program. Nothing is read from a disk and nothing is fetched from
 //! elsewhere; the policy that goes with them forbids browsers to do so.
 
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use axum::routing::get;
 use crate::server::Server;
 
 /// Address, type and text of each file.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("/", "text/html; charset=utf-8", include_str!("../page/index.html")),
     ("/console.css", "text/css; charset=utf-8", include_str!("../page/console.css")),
     ("/console.js", "text/javascript; charset=utf-8", include_str!("../page/console.js")),
+    ("/link.js", "text/javascript; charset=utf-8", include_str!("../page/link.js")),
+    ("/record.js", "text/javascript; charset=utf-8", include_str!("../page/record.js")),
     ("/scene.js", "text/javascript; charset=utf-8", include_str!("../page/scene.js")),
 ];
 /// What a browser may do with them: scripts and styles of the page alone, pictures that it was sent, its own socket.
@@ -48,6 +50,7 @@ pub(crate) fn guard(response: &mut Response) {
 #[cfg(test)]
 mod tests {
     use super::FILES;
+    use crate::picture::LABELS;
 
     /// Of 1.5 MB that a page may have, this is uncompressed.
     const PAGE_MAX_BYTES: usize = 300_000;
@@ -61,6 +64,15 @@ mod tests {
             let fetched: Vec<_> =
                 elsewhere.filter(|found| found.contains("://") && !found.contains("w3.org")).collect();
             assert!(fetched.is_empty(), "{address}: {fetched:?}");
+        }
+    }
+
+    #[test]
+    fn the_legend_of_classes_has_the_colours_of_pictures() {
+        let (.., script) = FILES.iter().find(|(address, ..)| *address == "/console.js").expect("the script");
+        for (class, [red, green, blue]) in ["ground", "rock", "rover", "object"].iter().zip(&LABELS[1..]) {
+            let entry = format!("[\"{class}\", \"#{red:02x}{green:02x}{blue:02x}\"]");
+            assert!(script.contains(&entry), "{entry}");
         }
     }
 

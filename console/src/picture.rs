@@ -23,7 +23,7 @@ use crate::protocol;
 /// Pixels along a side, at most.
 const SIDE_MAX: u32 = 16_384;
 /// Colours of classes and instances, in turn; the first is that of nothing.
-const LABELS: [[u8; 3]; 9] = [
+pub(crate) const LABELS: [[u8; 3]; 9] = [
     [24, 24, 28],
     [150, 140, 126],
     [230, 159, 0],

@@ -17,7 +17,7 @@ pub(crate) enum Request {
     State { after: u64 },
     /// Where each frame stands.
     Frames,
-    /// The ways driven so far, and the places that the scenario names.
+    /// The ways driven so far, the places that the scenario names, and what can be spawned.
     Paths,
     /// A picture of an image topic.
     Image { topic: String, after: u64, look: Look },
@@ -56,6 +56,8 @@ pub(crate) enum Order {
     Lamp { lamp: String, level: f64 },
     /// A loose rock at a place in `map`.
     Rock { x_m: f64, y_m: f64, diameter_m: f64 },
+    /// A rover or an object of the configuration at a place in `map`, by its URI.
+    Spawn { uri: String, x_m: f64, y_m: f64 },
     /// Drives a rover until told otherwise or for as long as the dead-man rule allows.
     Drive { rover: String, forward_m_s: f64, turn_rad_s: f64 },
     /// Drives a rover toward a place in `map`, for as long as the dead-man rule allows.
@@ -76,6 +78,7 @@ impl Order {
             Self::Sun { .. } => "sun",
             Self::Lamp { .. } => "lamp",
             Self::Rock { .. } => "rock",
+            Self::Spawn { .. } => "spawn",
             Self::Drive { .. } => "drive",
             Self::GoTo { .. } => "go_to",
             Self::Halt { .. } => "halt",
@@ -84,7 +87,7 @@ impl Order {
 }
 
 /// How much ground.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Span {
     /// 12 m: ruts.
@@ -106,20 +109,23 @@ impl Span {
     }
 }
 
-/// What came of a question that has no other answer.
+/// What came of a question that has no other answer, or of an order.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer<'a> {
     is: &'static str,
+    /// What the client asked for: `image`, `pause`.
+    about: &'static str,
+    /// Its topic or rover, where it named one.
     to: &'a str,
     ok: bool,
     text: &'a str,
 }
 
 impl<'a> Answer<'a> {
-    /// That `to` was done, or why not.
-    pub(crate) fn of(to: &'a str, outcome: Result<&'a str, &'a str>) -> Self {
+    /// That what `about` asks of `to` was done, or why not.
+    pub(crate) fn of(about: &'static str, to: &'a str, outcome: Result<&'a str, &'a str>) -> Self {
         let (Ok(text) | Err(text)) = outcome;
-        Self { is: "answer", to, ok: outcome.is_ok(), text }
+        Self { is: "answer", about, to, ok: outcome.is_ok(), text }
     }
 }
 
@@ -147,6 +153,9 @@ mod tests {
         let ground = r#"{"do": "ground", "rover": "/viper", "span": "near", "after": 0}"#;
         assert_eq!(read(ground), Ok(Request::Ground { rover: "/viper".to_owned(), span: Span::Near, after: 0 }));
         assert_eq!(read(r#"{"do": "pause"}"#), Ok(Request::Order(Order::Pause)));
+        let spawn = Order::Spawn { uri: "file:///a/viper.yaml".to_owned(), x_m: 1.5, y_m: -2.0 };
+        let asked = r#"{"do": "spawn", "uri": "file:///a/viper.yaml", "x_m": 1.5, "y_m": -2.0}"#;
+        assert_eq!(read(asked), Ok(Request::Order(spawn)));
         assert_eq!(read(r#"{"do": "pace", "times": 2}"#), Ok(Request::Order(Order::Pace { times: 2.0 })));
     }
 

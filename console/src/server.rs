@@ -145,6 +145,12 @@ impl Server {
                 lamps.into_iter().for_each(|lamps| known.lamps = lamps);
                 places.into_iter().for_each(|places| known.places = places);
             }
+            // They do not change, and looking them up reads many files.
+            let is_asked = round.is_multiple_of(ASK_NAMES) && self.token.is_some();
+            if run_state.is_some() && is_asked && self.known().spawnables.is_empty() {
+                let spawnables = self.control.spawnables().await;
+                self.known().spawnables = spawnables.unwrap_or_default();
+            }
             tokio::time::sleep(ASK_STATE).await;
         }
     }

@@ -41,6 +41,8 @@ const WRITE_MAX: Duration = Duration::from_secs(10);
 /// Messages a second that a client sends in the long run, and that it may be ahead of that.
 const RATE_MAX_HZ: f64 = 300.0;
 const BURST_MAX: f64 = 600.0;
+/// What a client calls the ground.
+const GROUND: &str = "ground";
 /// Messages that are none, before a client is given up.
 const BROKEN_MAX: u32 = 8;
 
@@ -156,13 +158,13 @@ impl Session {
     fn refuse(&mut self, why: &str) -> Result<(), Ended> {
         self.server.counts.add(Refusal::Message);
         self.broken += 1;
-        self.say("message", Err(why));
+        self.say("message", "message", Err(why));
         if self.broken < BROKEN_MAX { Ok(()) } else { Err(Ended) }
     }
 
     /// Says what came of something; a client that does not read its answers gets none.
-    fn say(&self, to: &str, outcome: Result<&str, &str>) {
-        if let Some(text) = answer(to, outcome) {
+    fn say(&self, about: &'static str, to: &str, outcome: Result<&str, &str>) {
+        if let Some(text) = answer(about, to, outcome) {
             let _ = self.answers.try_send(text);
         }
     }
@@ -170,10 +172,10 @@ impl Session {
     /// Takes a token; a wrong one ends the connection.
     fn trust(&mut self, token: &str) -> Result<(), Ended> {
         match self.server.check(token) {
-            None => self.say("token", Err("control is off: start Selene with --console-control")),
+            None => self.say("token", "token", Err("control is off: start Selene with --console-control")),
             Some(true) => {
                 self.is_trusted = true;
-                self.say("token", Ok("you have control"));
+                self.say("token", "token", Ok("you have control"));
             }
             Some(false) => {
                 self.server.counts.add(Refusal::Token);
@@ -230,7 +232,7 @@ impl Session {
     /// Shows the newest message of a topic, if there is such a topic.
     fn show<M: RosMessage>(&mut self, view: View, kind: Kind, topic: String, after: u64) -> Result<(), Ended> {
         if !self.server.known().catalogue.has(&topic, kind) {
-            self.say(&topic, Err("there is no such topic"));
+            self.say(view.word(), &topic, Err("there is no such topic"));
             return Ok(());
         }
         let feed = self.watched::<M>(&topic, Qos::sensor_data());
@@ -247,7 +249,7 @@ impl Session {
         let feed = match feed {
             Ok(feed) => feed,
             Err(why) => {
-                self.say(&name, Err(&why));
+                self.say(view.word(), &name, Err(&why));
                 return Ok(());
             }
         };
@@ -256,7 +258,7 @@ impl Session {
             let newest = feed.after(after).await?;
             match view.of(&server, &name, &feed, newest).await {
                 Ok(message) => Some(message),
-                Err(why) => answer(&name, Err(&why)),
+                Err(why) => answer(view.word(), &name, Err(&why)),
             }
         })
     }
@@ -274,16 +276,16 @@ impl Session {
         Ok(feed)
     }
 
-    /// The ground around a rover, which is asked for again until it comes.
-    fn ground(&mut self, rover: String, span: Span, after: u64) -> Result<(), Ended> {
+    /// The ground around a rover, which is asked for again until it comes. Maps of other sizes are answers to others.
+    fn ground(&mut self, rover: String, span: Span, mut after: u64) -> Result<(), Ended> {
         let Some(frame) = self.server.known().rovers.get(&rover).map(|of| of.frame.clone()) else {
-            self.say(&rover, Err("there is no such rover"));
+            self.say(GROUND, &rover, Err("there is no such rover"));
             return Ok(());
         };
         let feed = match self.watched::<GridMap>(&format!("{rover}/ground_truth/map"), Qos::latched()) {
             Ok(feed) => feed,
             Err(why) => {
-                self.say(&rover, Err(&why));
+                self.say(GROUND, &rover, Err(&why));
                 return Ok(());
             }
         };
@@ -291,17 +293,23 @@ impl Session {
         self.spawn(async move {
             loop {
                 if let Err(error) = server.maps.ask(&rover, &frame, span, server.time()) {
-                    return answer(&rover, Err(&error.to_string()));
+                    return answer(GROUND, &rover, Err(&error.to_string()));
                 }
                 let Ok(newest) = timeout(ground::ASK_EVERY, feed.after(after)).await else { continue };
-                return View::Ground.of(&server, &rover, &feed, newest?).await.ok();
+                let newest = newest?;
+                after = newest.number;
+                match read(&newest).map(|map: GridMap| ground::frame(&rover, newest.number, &map, span)) {
+                    Ok(Some(Ok(frame))) => return Some(Message::Binary(frame)),
+                    Ok(Some(Err(why))) | Err(why) => return answer(GROUND, &rover, Err(&why)),
+                    Ok(None) => {}
+                }
             }
         })
     }
 
     fn rocks(&mut self, rover: String, after: u64) -> Result<(), Ended> {
         if !self.server.known().rovers.contains_key(&rover) {
-            self.say(&rover, Err("there is no such rover"));
+            self.say(View::Rocks.word(), &rover, Err("there is no such rover"));
             return Ok(());
         }
         let feed = self.watched::<Rocks>(&format!("{rover}/ground_truth/rocks"), Qos::latched());
@@ -313,32 +321,34 @@ impl Session {
         let word = order.word();
         if !self.is_trusted {
             self.server.counts.add(Refusal::Token);
-            self.say(word, Err("this needs the token that Selene printed when it began"));
+            self.say(word, word, Err("this needs the token that Selene printed when it began"));
             return Ok(());
         }
         let driven = match order {
             Order::Drive { rover, forward_m_s, turn_rad_s } => {
-                self.drive(&rover, |_| Motion { forward_m_s, turn_rad_s }).map(|_| "")
+                self.drive(&rover, |_| Motion { forward_m_s, turn_rad_s }).map(|_| String::new())
             }
-            Order::Halt { rover } => self.drive(&rover, |_| Motion::default()).map(|_| "stopped"),
+            Order::Halt { rover } => self.drive(&rover, |_| Motion::default()).map(|_| "stopped".to_owned()),
             Order::GoTo { speed_m_s, .. } if speed_m_s <= 0.0 => Err(format!("{speed_m_s} m/s: must be above 0")),
             Order::GoTo { rover, x_m, y_m, speed_m_s } => {
                 let motion = self.drive(&rover, |pose| Motion::toward(pose, [x_m, y_m], speed_m_s));
-                motion.map(|motion| if motion == Motion::default() { "arrived" } else { "" })
+                let has_arrived = |motion: &Motion| *motion == Motion::default();
+                let told = || format!("arrived at x {x_m:.3} m, y {y_m:.3} m");
+                motion.map(|motion| has_arrived(&motion).then(told).unwrap_or_default())
             }
             other => {
                 let server = Arc::clone(&self.server);
                 return self.spawn(async move {
                     let outcome = carry_out(&server, other).await;
-                    answer(word, outcome.as_deref().map_err(String::as_str))
+                    answer(word, word, outcome.as_deref().map_err(String::as_str))
                 });
             }
         };
         match driven {
             // What goes on is not told ten times a second.
-            Ok("") => {}
-            Ok(told) => self.say(word, Ok(told)),
-            Err(why) => self.say(word, Err(&why)),
+            Ok(told) if told.is_empty() => {}
+            Ok(told) => self.say(word, word, Ok(&told)),
+            Err(why) => self.say(word, word, Err(&why)),
         }
         Ok(())
     }
@@ -371,18 +381,26 @@ enum View {
     Picture(Look),
     Points,
     Boxes,
-    Ground,
     Rocks,
 }
 
 impl View {
+    /// As the client calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Picture(_) => "image",
+            Self::Points => "points",
+            Self::Boxes => "boxes",
+            Self::Rocks => "rocks",
+        }
+    }
+
     /// A message of topic or rover `name`.
     async fn of(self, server: &Server, name: &str, feed: &Feed, newest: Newest) -> Result<Message, String> {
         match self {
             Self::Picture(look) => feed.compressed.picture(name, newest, look).await.map(Message::Binary),
             Self::Points => points(server, name, &newest).map(Message::Binary),
             Self::Boxes => boxes(name, &newest).map(Message::from),
-            Self::Ground => ground::frame(name, newest.number, &read(&newest)?).map(Message::Binary),
             Self::Rocks => ground::rocks(name, newest.number, &read(&newest)?).map(Message::Binary),
         }
     }
@@ -414,8 +432,8 @@ fn boxes(topic: &str, newest: &Newest) -> Result<String, String> {
 }
 
 /// An answer, if it can be written.
-fn answer(to: &str, outcome: Result<&str, &str>) -> Option<Message> {
-    serde_json::to_string(&Answer::of(to, outcome)).ok().map(Message::from)
+fn answer(about: &'static str, to: &str, outcome: Result<&str, &str>) -> Option<Message> {
+    serde_json::to_string(&Answer::of(about, to, outcome)).ok().map(Message::from)
 }
 
 /// What the simulation makes of an order, in words.
@@ -434,6 +452,12 @@ async fn carry_out(server: &Server, order: Order) -> Result<String, String> {
         Order::Lamp { lamp, level } => control.light(&lamp, level).await.map(|()| format!("{lamp} {level}")),
         Order::Rock { x_m, y_m, diameter_m } => {
             control.rock([x_m, y_m], diameter_m).await.map(|name| format!("{name} is there"))
+        }
+        Order::Spawn { uri, x_m, y_m } => {
+            if !server.known().spawnables.iter().any(|known| known.uri == uri) {
+                return Err(format!("{uri:?} is none of the rovers and objects that the run tells of"));
+            }
+            control.spawn(&uri, [x_m, y_m]).await.map(|name| format!("{name} is there"))
         }
         // They are dealt with at once.
         Order::Drive { .. } | Order::GoTo { .. } | Order::Halt { .. } => Ok(String::new()),

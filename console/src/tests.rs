@@ -14,9 +14,11 @@ use selene_ros::nav_msgs::Odometry;
 use selene_ros::sensor_msgs::Image;
 use selene_ros::service::{Reply, serve};
 use selene_ros::simulation_interfaces::srv::{
-    SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse,
+    GetSimulationState, GetSimulationStateRequest, GetSimulationStateResponse, GetSpawnables, GetSpawnablesRequest,
+    GetSpawnablesResponse, SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse, SpawnEntity,
+    SpawnEntityRequest, SpawnEntityResponse,
 };
-use selene_ros::simulation_interfaces::{Result as Outcome, SimulationState};
+use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState, Spawnable};
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Message as RosMessage, Qos};
 use serde_json::{Value, json};
@@ -323,6 +325,7 @@ fn topics_that_nobody_told_are_not_listened_to() {
         for topic in ["/selene/r1/world_state", "/viper/other/image_raw", "../etc", ""] {
             let said = client.answer(json!({ "do": "image", "topic": topic, "after": 0, "look": "small" })).await;
             assert_eq!((&said["is"], &said["ok"]), (&json!("answer"), &json!(false)), "{topic}");
+            assert_eq!((&said["about"], &said["to"]), (&json!("image"), &json!(topic)));
         }
     });
 }
@@ -349,13 +352,81 @@ fn messages_that_are_none_or_too_long_are_counted_and_too_many_end_the_connectio
 #[test]
 fn frames_that_break_the_protocol_end_the_connection() {
     let site = Site::new(false);
-    let told = site.ask(
-        "GET /socket HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\
-         ~~~ this is no frame of a WebSocket ~~~",
-    );
-    assert!(told.starts_with("HTTP/1.1 101"), "{told}");
-    site.await_refused(Refusal::Message, 1);
+    let long_ping = [&[0x89_u8, 0xfe, 0x01, 0x00, 0, 0, 0, 0][..], &[0; 256]].concat();
+    let broken: [(&str, &[u8]); 8] = [
+        ("noise", b"~~~ this is no frame of a WebSocket ~~~"),
+        ("a reserved bit", &[0xc1, 0x80, 0, 0, 0, 0]),
+        ("a reserved kind", &[0x83, 0x80, 0, 0, 0, 0]),
+        ("an unmasked frame", &[0x81, 0x02, b'{', b'}']),
+        ("text that is no UTF-8", &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe]),
+        ("a length of 2^62 bytes", &[0x81, 0xff, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("a long ping", &long_ping),
+        ("a rest without a beginning", &[0x80, 0x80, 0, 0, 0, 0]),
+    ];
+    for (count, (what, bytes)) in (1..).zip(broken) {
+        let mut stream = PlainStream::connect(site.console.address()).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let upgrade = "GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        stream.write_all(&[upgrade.as_bytes(), bytes].concat()).unwrap();
+        let mut told = Vec::new();
+        // The end may come as a reset: bytes that nobody read were left.
+        let _ = stream.read_to_end(&mut told);
+        assert!(told.starts_with(b"HTTP/1.1 101"), "{what}: {}", String::from_utf8_lossy(&told));
+        site.await_refused(Refusal::Message, count);
+        assert_eq!(site.refused(Refusal::Message), count, "{what}");
+    }
+    with_clients(async { drop(Client::watching(&site).await) });
+}
+
+#[test]
+fn no_other_site_is_given_leave_and_heads_without_end_are_cut_off() {
+    let site = Site::new(true);
+    let preflight = "OPTIONS /socket HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\n\
+                     Access-Control-Request-Method: POST\r\nConnection: close\r\n\r\n";
+    let told = site.ask(preflight).to_lowercase();
+    assert!(told.starts_with("http/1.1 403") && !told.contains("access-control-allow"), "{told}");
+    let page = site.ask("GET / HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n").to_lowercase();
+    assert!(!page.contains("access-control-allow"), "{page}");
+    let long = format!("GET / HTTP/1.1\r\nHost: HOST\r\nCookie: {}\r\n\r\n", "x".repeat(2_000_000));
+    let told = site.ask(&long);
+    assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+    with_clients(async { drop(Client::watching(&site).await) });
+}
+
+#[test]
+fn ten_clients_see_the_newest_picture_beside_one_that_reads_nothing() {
+    let site = Site::new(false);
+    with_clients(async {
+        let mut deaf = Client::watching(&site).await;
+        let mut clients = Vec::new();
+        for _ in 0..10 {
+            clients.push(Client::watching(&site).await);
+        }
+        for _ in 0..20 {
+            deaf.say(json!({ "do": "image", "topic": CAMERA, "after": 0, "look": "full" })).await;
+        }
+        for client in &mut clients {
+            client.ask_picture(0).await;
+        }
+        // The topic is heard from the first question on.
+        while timeout(Duration::from_millis(20), clients[0].0.next()).await.is_err() {
+            site.show(10);
+        }
+        for client in &mut clients[1..] {
+            client.picture().await;
+        }
+        for brightness in [60, 120, 200] {
+            site.show(brightness);
+            for client in &mut clients {
+                client.ask_picture(0).await;
+            }
+            for client in &mut clients {
+                let (_, seen) = client.picture().await;
+                assert!(seen.abs_diff(brightness) < 4, "{seen}, not {brightness}");
+            }
+        }
+    });
 }
 
 #[test]
@@ -475,12 +546,58 @@ fn a_waypoint_drives_the_rover_toward_it() {
         assert_eq!(commands.recv_timeout(SOON).expect("a command").1.twist.linear.x, 0.15);
         let there = json!({ "do": "go_to", "rover": "/viper", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
         let said = client.answer(there).await;
-        assert_eq!(said["text"], "arrived");
+        assert_eq!(said["text"], "arrived at x 0.100 m, y 0.000 m");
         let far = json!({ "do": "go_to", "rover": "/nobody", "x_m": 0.1, "y_m": 0.0, "speed_m_s": 0.15 });
         assert_eq!(client.answer(far).await["ok"], false);
         let away = json!({ "do": "go_to", "rover": "/viper", "x_m": 4.0, "y_m": 0.0, "speed_m_s": -0.1 });
         assert_eq!(client.answer(away).await["text"], "-0.1 m/s: must be above 0");
     });
+}
+
+#[test]
+fn what_the_run_offers_can_be_spawned_and_nothing_else() {
+    let site = Site::new(true);
+    let uri = "file:///config/rover/sorato.yaml";
+    let offered = move |_: GetSpawnablesRequest, reply: Reply<GetSpawnables>| {
+        let of = |uri: &str| Resource { uri: uri.to_owned(), ..Resource::default() };
+        let resources = [of(uri), of("selene:rock?diameter_m=0.3")];
+        let spawnables = resources.map(|entity_resource| Spawnable { entity_resource, ..Spawnable::default() }).into();
+        let result = Outcome { result: Outcome::RESULT_OK, error_message: String::new() };
+        reply.send(&GetSpawnablesResponse { result, spawnables }).unwrap();
+    };
+    let (sender, spawned) = mpsc::channel();
+    let spawn = move |request: SpawnEntityRequest, reply: Reply<SpawnEntity>| {
+        sender.send((request.entity_resource.uri, request.initial_pose.pose.position.x)).unwrap();
+        let result = Outcome { result: Outcome::RESULT_OK, error_message: String::new() };
+        reply.send(&SpawnEntityResponse { result, entity_name: "sorato_1".to_owned() }).unwrap();
+    };
+    let state = |_: GetSimulationStateRequest, reply: Reply<GetSimulationState>| {
+        let result = Outcome { result: Outcome::RESULT_OK, error_message: String::new() };
+        reply.send(&GetSimulationStateResponse { result, ..GetSimulationStateResponse::default() }).unwrap();
+    };
+    let _served = (
+        serve::<GetSpawnables>(&site.bus, "/selene/get_spawnables", offered).unwrap(),
+        serve::<SpawnEntity>(&site.bus, "/selene/spawn_entity", spawn).unwrap(),
+        serve::<GetSimulationState>(&site.bus, "/selene/get_simulation_state", state).unwrap(),
+    );
+    with_clients(async {
+        let mut client = Client::driving(&site).await;
+        let begun = Instant::now();
+        let offered = loop {
+            let paths = client.answer(json!({ "do": "paths" })).await;
+            if paths["spawnables"].as_array().is_some_and(|offered| !offered.is_empty()) {
+                break paths["spawnables"].clone();
+            }
+            assert!(begun.elapsed() < SOON, "nothing is offered: {paths}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        assert_eq!(offered, json!([{ "uri": uri, "name": "sorato" }]));
+        let said = client.answer(json!({ "do": "spawn", "uri": uri, "x_m": 3.0, "y_m": 1.0 })).await;
+        assert_eq!(said["text"], "sorato_1 is there");
+        let other = client.answer(json!({ "do": "spawn", "uri": "file:///etc/passwd", "x_m": 3.0, "y_m": 1.0 })).await;
+        assert!(other["ok"] == false && other["text"].as_str().unwrap().contains("/etc/passwd"), "{other}");
+    });
+    assert_eq!(spawned.try_iter().collect::<Vec<_>>(), [(uri.to_owned(), 3.0)]);
 }
 
 #[test]
