@@ -298,6 +298,7 @@ class Pane {
     close.setAttribute("aria-label", "Close this picture");
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", "No picture yet");
     this.note = document.createElement("p");
     this.legend = document.createElement("p");
     this.legend.className = "legend";

@@ -1,6 +1,6 @@
-"""A browser at the console: console.py URL CHROMIUM FOLDER. Drives Chromium by its own protocol (DevTools) with nothing
-but Python's standard library, and says what is not as it should be; the exit status is 1 then. URL has the token.
-Pictures of the page are left in FOLDER."""
+"""A browser at the console: console.py URL CHROMIUM FOLDER IMAGES. Drives Chromium by its own protocol (DevTools) and
+says what is not as it should be; the exit status is 1 then. URL has the token. The page is compared with the pictures in
+IMAGES; those of it now are left in FOLDER, and with SELENE_BLESS=1 in IMAGES. Look at them before they are stored."""
 
 import base64
 import json
@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 from urllib.parse import urlsplit
+
+import console_golden
 
 SOON_S = 60.0
 FLAGS = ["--headless=new", "--no-sandbox", "--no-first-run", "--disable-dev-shm-usage", "--use-angle=swiftshader",
@@ -106,8 +108,23 @@ class Browser:
             self.call(f"{domain}.enable")
         self.call("Page.navigate", url=url)
 
-    def value(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+    def take_files_to(self, folder):
+        session, self.session = self.session, None
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+        self.session = session
+
+    def give_file(self, name, path):
+        """Chooses a file in an input, as a person does."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=f"#{name}")["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[path])
+
+    def click_at(self, x, y):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def value(self, expression, **more):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, **more)
         assert "exceptionDetails" not in result, (expression, result)
         return result["result"].get("value")
 
@@ -128,10 +145,19 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def picture(self, path):
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=False)
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
+    def picture(self):
+        """The whole page as PNG, after what changed is drawn."""
+        self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 300)))",
+                   awaitPromise=True)
+        width, height = self.value("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        return base64.b64decode(shot["data"])
+
+    def boxes(self, selectors):
+        """Where elements of the page are: left, top, width and height, px."""
+        return self.value("%s.map((part) => document.querySelector(part).getBoundingClientRect())"
+                          ".map(({ x, y, width, height }) => [x + scrollX, y + scrollY, width, height].map(Math.round))" % json.dumps(selectors))
 
     def end(self):
         self.process.kill()
@@ -140,6 +166,8 @@ class Browser:
 
 TIME = "parseFloat(document.getElementById('time')?.textContent)"
 RATES = "[...document.querySelectorAll('#wheels tr')].map((row) => parseFloat(row.children[4].textContent))"
+# Within a millisecond: the slider's decimals are not the number's.
+ENDED = "Number(position.max) > 1 && position.max - position.value < 1"
 NUMBER = "Number(document.querySelector('.pane')?.dataset.number ?? 0)"
 
 
@@ -179,26 +207,184 @@ def control(browser, url):
     browser.until("the clock going on", f"{TIME} > {held}")
 
 
-def shapes(browser, folder):
-    """Narrow and wide, light and dark."""
-    grounds = set()
-    for width, height, scheme in [(360, 780, "light"), (1920, 1080, "dark")]:
+def hands(browser):
+    """A finger on the pad and a gamepad's stick drive while they are held; a page that loses the focus stops."""
+    stands = f"Math.max(...{RATES}.map(Math.abs)) < 0.02"
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.value("document.getElementById('pad').scrollIntoView({ block: 'center' })")
+    x, y, width, height = browser.value("(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('pad').getBoundingClientRect())")
+    finger = [{"x": x + 0.5 * width, "y": y + 0.05 * height}]
+    browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=finger)
+    browser.until("wheels that a finger turns", f"Math.max(...{RATES}) > 0.05")
+    browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    browser.until("wheels that stand without the finger", stands)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.value("navigator.getGamepads = () => [{ connected: true, axes: [0, 1] }]")
+    browser.until("wheels that a stick turns backward", f"Math.min(...{RATES}) < -0.05")
+    browser.value("navigator.getGamepads = () => [{ connected: true, axes: [0.05, 0] }]")
+    browser.until("wheels that stand without the stick", stands)
+    browser.key("keyDown", "w")
+    browser.until("wheels that a key turns", f"Math.max(...{RATES}) > 0.05")
+    browser.value("window.dispatchEvent(new Event('blur'))")
+    browser.until("wheels that stand after the page lost the focus", stands)
+    browser.key("keyUp", "w")
+
+
+ROLES = {"button", "checkbox", "combobox", "slider", "spinbutton", "textbox", "image", "application"}
+
+
+def reachable(browser):
+    """Everything that can be used has a name for screen readers and is reached by the Tab key."""
+    browser.call("Accessibility.enable")
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    used = [node for node in nodes if not node.get("ignored") and node.get("role", {}).get("value", "").lower() in ROLES]
+    nameless = [node["role"]["value"] for node in used if not node.get("name", {}).get("value", "").strip()]
+    assert len(used) > 30 and not nameless, f"{len(used)} things to use, without a name: {nameless}"
+    browser.call("Accessibility.disable")
+    browser.value("scrollTo(0, 0); document.activeElement.blur()")
+    reached = set()
+    for _ in range(120):
+        for kind in ("rawKeyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        reached.add(browser.value("document.activeElement.id"))
+    wanted = {"rover", "look", "boxes", "scene", "map", "play", "pause", "pad", "halt", "click", "record", "play-file"}
+    assert wanted <= reached, f"not reached by the Tab key: {wanted - reached}"
+
+
+def overlay(browser):
+    """Classes are laid over a picture, with their legend."""
+    browser.value("document.querySelector('.pane select').value = '/navcam_left/image_raw';"
+                  "document.querySelector('.pane select').onchange()")
+    grey = ("(({ data }) => data.every((value, at) => at % 4 === 3 || Math.abs(value - data[at - at % 4]) < 24))"
+            "(document.querySelector('.pane canvas').getContext('2d').getImageData(0, 0, 320, 180))")
+    browser.until("a grey picture", f"{NUMBER} > 0 && {grey}")
+    browser.value("document.querySelectorAll('.pane select')[1].value = '/navcam_left/segmentation/image';"
+                  "document.querySelectorAll('.pane select')[1].onchange()")
+    assert browser.value("document.querySelector('.pane .legend').children.length") == 4, "no legend of classes"
+    browser.value("strength.value = 1; strength.oninput()")
+    browser.until("classes over the picture", f"!({grey})")
+    browser.value("strength.value = 0.5; strength.oninput()")
+
+
+def waypoint(browser):
+    """A click on the map sends the rover there; the stop button ends that."""
+    browser.value("document.getElementById('click').value = 'go'; document.getElementById('map').scrollIntoView()")
+    box = browser.value("(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('map').getBoundingClientRect())")
+    browser.click_at(box[0] + 0.8 * box[2], box[1] + 0.5 * box[3])
+    browser.until("a rover on its way", "document.getElementById('driving').textContent.startsWith('going to')")
+    browser.until("wheels that turn", f"Math.max(...{RATES}) > 0.05")
+    click(browser, "halt")
+    browser.until("wheels that stand", f"Math.max(...{RATES}.map(Math.abs)) < 0.02")
+
+
+def spawn(browser):
+    """A rover of the configuration is put on the map."""
+    choice = "[...document.getElementById('click').options].find(({ text }) => text.endsWith(': sorato'))"
+    browser.until("rovers to spawn", f"{choice} !== undefined")
+    before = browser.value("document.getElementById('rover').options.length")
+    browser.value(f"document.getElementById('click').value = {choice}.value")
+    box = browser.value("(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('map').getBoundingClientRect())")
+    browser.click_at(box[0] + 0.5 * box[2], box[1] + 0.15 * box[3])
+    browser.until("another rover", f"document.getElementById('rover').options.length > {before}")
+    assert browser.value("document.getElementById('said').textContent.startsWith('spawn: sorato')")
+
+
+REHEARSAL = """(async () => {
+  const { Link } = await import("/link.js"), link = new Link(), came = [];
+  const begun = performance.now(), at = (what) => came.push([what, performance.now() - begun]);
+  link.down(1000, () => at("open"), () => at("free"));
+  if (came.map(([what]) => what).join() !== "open,free") return "a link that is switched off holds back";
+  came.length = 0;
+  Object.assign(link, { bitsPerSecond: 80_000, delayMs: 200 });
+  for (const name of ["one", "two"]) link.down(2000, () => at(name), () => at(`after ${name}`));
+  await new Promise((done) => setTimeout(done, 900));
+  const names = came.map(([what]) => what).join();
+  if (names !== "after one,one,after two,two" && names !== "after one,after two,one,two") return names;
+  const of = (name) => came.find(([what]) => what === name)[1];
+  if (of("after one") < 195 || of("one") < 395 || of("two") < 595) return `too early: ${JSON.stringify(came)}`;
+  came.length = 0;
+  Object.assign(link, { bitsPerSecond: Infinity, delayMs: 0, loss: 1 });
+  link.down(1000, () => at("lost"), () => at("next"));
+  link.up(() => at("lost"));
+  return came.map(([what]) => what).join() === "next" && link.lost === 2 ? "" : "what is lost comes";
+})()"""
+
+
+def rehearsal(browser):
+    """A thin, slow or lossy link holds back and loses what it says."""
+    wrong = browser.value(REHEARSAL, awaitPromise=True)
+    assert wrong == "", wrong
+
+
+def session(browser, folder):
+    """A session is recorded, saved and played back; then the run is there again."""
+    browser.take_files_to(folder)
+    click(browser, "record")
+    begun = browser.value(TIME)
+    browser.until("some seconds", f"{TIME} > {begun} + 1")
+    ended = browser.value(TIME)
+    click(browser, "record")
+    begun_waiting = time.monotonic()
+    while not (files := [name for name in os.listdir(folder) if name.endswith(".session")]):
+        assert time.monotonic() - begun_waiting < SOON_S, "no session was saved"
+        time.sleep(0.05)
+    browser.give_file("play-file", os.path.join(folder, files[0]))
+    browser.until("the player", "!document.getElementById('player').hidden")
+    assert browser.value("document.getElementById('controls').hidden"), "control while a session is played back"
+    browser.until("the session's clock", f"{TIME} >= {begun} && {TIME} < {ended}")
+    browser.until("the session's end", ENDED)
+    assert begun <= browser.value(TIME) <= ended + 1, "another clock than the session's"
+    click(browser, "back")
+    browser.until("the run", f"{TIME} > {ended} + 0.5")
+    browser.until("control again", "!document.getElementById('controls').hidden")
+    broken = os.path.join(folder, "broken.session")
+    with open(broken, "wb") as file:
+        file.write(b"selene console session 1\n" + b"\0" * 5)
+    browser.give_file("play-file", broken)
+    browser.until("a refusal", "document.getElementById('session-note').textContent.includes('ends within message 1')")
+
+
+def shapes(browser, folder, images):
+    """Narrow and wide, light and dark: the page of a made-up session is as it was."""
+    made_up = os.path.join(folder, "made_up.session")
+    with open(made_up, "wb") as file:
+        file.write(console_golden.session())
+    browser.value("document.getElementById('span').value = 'near'; document.activeElement.blur()")
+    browser.give_file("play-file", made_up)
+    browser.until("the made-up session's end", "document.getElementById('session-note').textContent === '0.3 of 0.3 s'")
+    browser.value("document.querySelectorAll('.pane select')[0].value = '/cam/image_raw';"
+                  "document.querySelectorAll('.pane select')[0].onchange(); document.getElementById('boxes').checked = true")
+    click(browser, "hold")
+    # What is played again is shown by the pictures that were chosen meanwhile.
+    browser.value("position.value = 0; position.oninput(); position.value = position.max; position.oninput()")
+    grounds, wrong = set(), []
+    for width, height, scheme in console_golden.SHAPES:
         browser.shape(width, height, scheme)
-        time.sleep(1.0)
+        browser.value("scrollTo(0, 0)")
         wide = browser.value("document.documentElement.scrollWidth")
         assert wide <= width, f"the page is {wide} px wide on a screen of {width}"
-        grounds.add(browser.value("getComputedStyle(document.body).backgroundColor"))
-        browser.picture(f"{folder}/console-{width}-{scheme}.png")
-    assert len(grounds) == 2, "light and dark look the same"
+        grounds.add((scheme, browser.value("getComputedStyle(document.body).backgroundColor")))
+        page = browser.picture()
+        sheet = console_golden.sheet(page, browser.boxes(console_golden.PARTS))
+        wrong += console_golden.compare(f"console_{width}_{scheme}", sheet, folder, images)
+    assert len(grounds) == 2, f"light and dark look the same, or differ with width: {grounds}"
+    assert not wrong, "; ".join(wrong)
 
 
 def main():
-    url, chromium, folder = sys.argv[1:]
+    url, chromium, folder, images = sys.argv[1:]
     browser = Browser(chromium, folder)
     try:
         watch(browser, url)
         control(browser, url)
-        shapes(browser, folder)
+        reachable(browser)
+        hands(browser)
+        overlay(browser)
+        waypoint(browser)
+        rehearsal(browser)
+        session(browser, folder)
+        spawn(browser)
+        shapes(browser, folder, images)
     finally:
         browser.end()
     if browser.errors:

@@ -1,10 +1,11 @@
-//! Chromium at the console of a real run: the page loads, pictures change, control needs the token, keys drive and stop,
-//! pause holds the clock, and the browser complains of nothing.
+//! Chromium at the console of a real run: the page loads, pictures change, control needs the token, keys and clicks on the
+//! map drive, pause holds the clock, truths are laid over pictures, rovers are spawned, sessions are recorded and played
+//! back, links are rehearsed, the browser complains of nothing, and the page looks as it did.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use selene_tests::skip_peer;
+use selene_tests::{repository_file, skip_peer};
 
 use crate::program::{Running, alone, folder, peer, selene, succeeded, text};
 
@@ -44,7 +45,8 @@ fn a_browser_watches_and_drives_a_run() {
         assert!(begun.elapsed() < ADDRESS_MAX, "no address in: {told}");
         std::thread::sleep(Duration::from_millis(50));
     };
-    let seen = page.args([url.as_str(), browser, &text(&out)]).output().expect("python");
+    let images = repository_file("tests/peers/images");
+    let seen = page.args([url.as_str(), browser, &text(&out), &text(&images)]).output().expect("python");
     println!("{}", succeeded("console.py", &seen));
     std::fs::remove_dir_all(out).expect("clean");
 }
