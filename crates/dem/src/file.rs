@@ -136,6 +136,13 @@ impl ElevationFile {
         &self.crs
     }
 
+    /// Columns and rows of what is read at once without decoding anything twice, as far as that fits in memory.
+    pub(crate) fn block(&self) -> [usize; 2] {
+        let [columns, rows] = self.source.block(self.shape);
+        let columns = columns.min(POSTS_AT_ONCE_MAX);
+        [columns, rows.min(POSTS_AT_ONCE_MAX / columns).max(1)]
+    }
+
     /// The window of the whole file.
     #[must_use]
     pub fn whole(&self) -> Window {

@@ -38,6 +38,15 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// Columns and rows of a block that is decoded as one; of samples that lie bare a row, or its part in a tile.
+    pub(super) fn block(&self, shape: [usize; 2]) -> [usize; 2] {
+        match self {
+            Self::Raw(raw) => [raw.block_columns.min(shape[0]), 1],
+            Self::Tiff(tiff) => [0, 1].map(|i| tiff.block()[i].min(shape[i])),
+            Self::Held(_) => [shape[0], 1],
+        }
+    }
+
     /// Reads a window that lies inside a grid of `columns`; heights in `out`.
     pub(super) fn read(
         &mut self,

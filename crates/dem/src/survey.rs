@@ -1,4 +1,4 @@
-//! What can be said of a whole file, however large: read band by band.
+//! What can be said of a whole file, however large: read band by band, or told from a sample of its blocks.
 
 use std::f64::consts::{PI, TAU};
 
@@ -16,9 +16,11 @@ const BAND_ROWS: usize = 512;
 /// Points on each side of a file at which its bounds are looked for.
 const SIDE_POINTS: usize = 64;
 
-/// Heights and gaps of a file.
+/// Heights and gaps of the posts of a file that were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Survey {
+    /// Posts that were read.
+    pub posts: usize,
     /// Lowest and highest post, m; none when no post has data.
     pub height_range_m: Option<[f64; 2]>,
     /// Posts without data.
@@ -56,23 +58,55 @@ impl ElevationFile {
         starts.flat_map(|row| (0..columns).step_by(width).map(move |column| window(row, column))).collect()
     }
 
+    /// Windows of at most about `posts_max` posts: all of a smaller file, else whole blocks of it, as it stores them,
+    /// evenly spread from its first to its last; one block at least.
+    #[must_use]
+    pub fn sample(&self, posts_max: usize) -> Vec<Window> {
+        let shape = self.shape();
+        if shape[0].saturating_mul(shape[1]) <= posts_max {
+            return self.bands();
+        }
+        let block = self.block();
+        let blocks = [0, 1].map(|i| shape[i].div_ceil(block[i]));
+        let wanted = (posts_max / (block[0] * block[1])).max(1);
+        // As far apart one way as the other, as far as there are blocks.
+        let across = (wanted as f64 * blocks[0] as f64 / blocks[1] as f64).sqrt().round() as usize;
+        let across = across.clamp(1, blocks[0]).min(wanted);
+        let taken = [across, (wanted / across).clamp(1, blocks[1])];
+        let starts = [0, 1].map(|i| spread(taken[i], blocks[i]).map(move |at| at * block[i]));
+        let window = |row: usize, column: usize| Window {
+            column,
+            row,
+            columns: block[0].min(shape[0] - column),
+            rows: block[1].min(shape[1] - row),
+        };
+        let [columns, rows] = starts;
+        rows.flat_map(|row| columns.clone().map(move |column| window(row, column))).collect()
+    }
+
     /// Reads all heights, band by band.
     ///
     /// # Errors
     /// As `read_window`.
     pub fn survey(&mut self) -> Result<Survey, ElevationError> {
-        self.survey_telling(|_| {})
+        let bands = self.bands();
+        self.survey_of(&bands, |_| {})
     }
 
-    /// The same, telling after each band how many rows are read.
+    /// Reads the heights of windows, telling after each how many are read.
     ///
     /// # Errors
     /// As `read_window`.
-    pub fn survey_telling(&mut self, mut rows_read: impl FnMut(usize)) -> Result<Survey, ElevationError> {
-        let mut survey = Survey { height_range_m: None, no_data_count: 0 };
-        for band in self.bands() {
-            let dem = self.read_window(&band)?;
-            rows_read(band.row + band.rows);
+    pub fn survey_of(
+        &mut self,
+        windows: &[Window],
+        mut windows_read: impl FnMut(usize),
+    ) -> Result<Survey, ElevationError> {
+        let mut survey = Survey { posts: 0, height_range_m: None, no_data_count: 0 };
+        for (number, window) in windows.iter().enumerate() {
+            let dem = self.read_window(window)?;
+            windows_read(number + 1);
+            survey.posts += window.columns * window.rows;
             survey.no_data_count += dem.no_data_count();
             if let Some([low, high]) = dem.height_range_m() {
                 let [lowest, highest] = survey.height_range_m.unwrap_or([low, high]);
@@ -154,4 +188,9 @@ impl ElevationFile {
         let within = place([pixel[0], pixel[1].clamp(1.0, self.shape()[1] as f64 - 1.0)])?;
         Some(GeoPoint { latitude_rad: (PI / 2.0).copysign(within.latitude_rad), ..within })
     }
+}
+
+/// `count` of the numbers below `of`, evenly from the first to the last; the middle one where one is wanted.
+fn spread(count: usize, of: usize) -> impl Iterator<Item = usize> + Clone {
+    (0..count).map(move |i| if count == 1 { of / 2 } else { i * (of - 1) / (count - 1) })
 }

@@ -142,6 +142,11 @@ fn check_blocks(
 }
 
 impl TiffSource {
+    /// Columns and rows of a block.
+    pub(super) fn block(&self) -> [usize; 2] {
+        self.block
+    }
+
     /// Reads a window that lies inside; heights in `out`, row by row.
     pub(super) fn read(&mut self, window: &Window, values: &Values, out: &mut [f32]) -> Result<(), Refusal> {
         let [across, down] = self.block;
@@ -151,7 +156,7 @@ impl TiffSource {
                 let [column, row] = [block_column * across, block_row * down];
                 let block = Window { column, row, columns: across, rows: down };
                 let Some(overlap) = window.overlap(&block) else { continue };
-                let samples = self.block(block_row * blocks_across + block_column)?;
+                let samples = self.samples(block_row * blocks_across + block_column)?;
                 for row in overlap.row..overlap.row + overlap.rows {
                     let from = (row - block.row) * across + overlap.column - block.column;
                     let to = (row - window.row) * window.columns + overlap.column - window.column;
@@ -167,7 +172,7 @@ impl TiffSource {
     }
 
     /// The samples of a block; none of one that was left out.
-    fn block(&mut self, index: usize) -> Result<Option<Samples>, Refusal> {
+    fn samples(&mut self, index: usize) -> Result<Option<Samples>, Refusal> {
         let Some(&(offset, packed_bytes)) = self.places.get(index).filter(|(_, bytes)| *bytes > 0) else {
             return Ok(None);
         };

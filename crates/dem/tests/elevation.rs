@@ -335,6 +335,35 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
+fn a_sample_has_whole_blocks_from_the_first_to_the_last_and_no_more_posts_than_asked_for() {
+    let folder = folder("sample");
+    let [columns, rows] = [700, 500];
+    let heights_m: Vec<f32> = (0..columns * rows).map(|post| post as f32 * 0.01).collect();
+    let dem = Dem::new([columns, rows], *small_dem().transform(), *small_dem().crs(), heights_m).expect("a grid");
+    for compression in [Compression::None, Compression::Deflate] {
+        let path = folder.join(format!("{compression:?}.tif"));
+        write_geotiff(&dem, &path, compression).expect("written");
+        let mut file = open(&path);
+        let all = file.survey().expect("heights");
+        assert_eq!((all.posts, all.no_data_count), (columns * rows, 0));
+        let windows = file.sample(usize::MAX);
+        assert_eq!(file.survey_of(&windows, |_| {}).expect("heights"), all);
+        let windows = file.sample(columns * 20);
+        let sampled = file.survey_of(&windows, |_| {}).expect("heights");
+        if compression == Compression::None {
+            let taken: Vec<_> = windows.iter().map(|window| (window.row, window.columns, window.rows)).collect();
+            assert_eq!(taken.len(), 20);
+            assert_eq!((taken[0], taken[19]), ((0, columns, 1), (rows - 1, columns, 1)));
+            // The first row and the last hold the least and the greatest height.
+            assert_eq!((sampled.posts, sampled.height_range_m), (columns * 20, all.height_range_m));
+        } else {
+            // A compressed strip is decoded whole: one at least is.
+            assert!(windows.len() == 1 && sampled.posts >= columns, "{windows:?}");
+        }
+    }
+}
+
+#[test]
 fn truncated_geotiffs_are_refused_at_every_length() {
     let path = folder("truncated").join("cut.tif");
     for compression in [Compression::None, Compression::Deflate] {
@@ -441,6 +470,9 @@ fn a_file_larger_than_memory_is_looked_into() {
     let window = Window { column: 199_990, row: 199_995, columns: 10, rows: 5 };
     assert_eq!(large.read_window(&window).expect("a window").heights_m(), [0.0; 50]);
     assert!(large.read().expect_err("too much").to_string().contains("more than is read at once"));
+    let rows = large.sample(1 << 20);
+    let survey = large.survey_of(&rows, |_| {}).expect("a sample");
+    assert_eq!((survey.posts, survey.height_range_m), (5 * 200_000, Some([0.0; 2])));
     std::fs::remove_file(&path).expect("clean");
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::{repository, run, text};
 use selene_base::input::load_yaml;
-use selene_dem::{ElevationFile, ReadOptions};
+use selene_dem::{Compression, ElevationFile, ReadOptions, write_geotiff};
 use selene_terrain::{Clipmap, SiteSpec};
 use serde_json::Value;
 
@@ -69,6 +69,20 @@ fn a_sites_ground_is_exported_looked_at_cropped_and_drawn() {
     for key in ["file", "spacing", "x_min", "x_max", "y_min", "y_max", "bounds", "height_min_m", "height_max_m"] {
         assert!(!info[key].is_null(), "{key} is missing in {info}");
     }
+
+    assert_eq!(info["posts_read"].as_u64(), Some(200 * 200));
+    let bare = folder.file("bare.tif");
+    let whole = ElevationFile::open(tif.as_ref(), &ReadOptions::default()).expect("opens").read().expect("reads");
+    write_geotiff(&whole, bare.as_ref(), Compression::None).expect("writes");
+    let part = json(&["terrain", "info", &bare, "--posts", "2000"]);
+    assert_eq!(part["posts_read"].as_u64(), Some(2000), "{part}");
+    // Ten rows: the first, the last and eight between.
+    let rows = (0..10).flat_map(|i| &whole.heights_m()[i * 199 / 9 * 200..][..200]);
+    let highest_m = rows.copied().fold(f32::NEG_INFINITY, f32::max);
+    assert_eq!(part["height_max_m"].as_f64(), Some(f64::from(highest_m)), "{part} of {info}");
+    let sampled = told(&["terrain", "info", &bare, "--posts", "2000"]);
+    assert!(sampled.contains("in a sample of 2000 posts") && sampled.contains("--posts 0 reads all"), "{sampled}");
+    assert!(!told(&["terrain", "info", &bare, "--posts", "0"]).contains("sample"));
 
     let ground = ground();
     for (x, y) in [(-12.2, 3.4), (7.0, 15.8), (0.4, -19.6)] {

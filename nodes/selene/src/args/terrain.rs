@@ -41,6 +41,9 @@ away, is off by d·h/1740 km: 0.14 m for 100 m at 2.5 km. Posts stand at whole m
 are those of the level whose posts are as near to one another; where that is the finest, ruts are in them, on coarser \
 ones ruts lower a post by their mean depth over its cell. What lies beyond measured ground is no data.";
 
+/// Posts that are read of a file where nobody says how many: some seconds of decoding.
+const SURVEYED_POSTS: usize = 1 << 28;
+
 /// What to do with an elevation file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TerrainCommand {
@@ -92,6 +95,9 @@ pub(crate) struct SourceArgs {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    /// Posts to read at most; of a file that has more, whole blocks spread over it are read. 0 reads all
+    #[arg(long, value_name = "N", default_value_t = SURVEYED_POSTS)]
+    pub(crate) posts: usize,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -52,8 +52,9 @@ fn fault(error: ElevationError) -> Fault {
 
 fn info(args: &InfoArgs, telling: Telling) -> Result<(), Fault> {
     let mut file = open(&args.source)?;
-    let work = Work::begin(telling, "reading heights", file.shape()[1] as u64);
-    let survey = file.survey_telling(|rows| work.reached(rows as u64)).map_err(fault)?;
+    let windows = if args.posts == 0 { file.bands() } else { file.sample(args.posts) };
+    let work = Work::begin(telling, "reading heights", windows.len() as u64);
+    let survey = file.survey_of(&windows, |read| work.reached(read as u64)).map_err(fault)?;
     drop(work);
     if args.json {
         print_line(json_of(&file, &survey))
@@ -96,6 +97,7 @@ fn json_of(file: &ElevationFile, survey: &Survey) -> Value {
         "height_min_m": survey.height_range_m.map(|range| range[0]),
         "height_max_m": survey.height_range_m.map(|range| range[1]),
         "no_data_count": survey.no_data_count,
+        "posts_read": survey.posts,
     })
 }
 
@@ -114,11 +116,20 @@ fn tell(file: &ElevationFile, survey: &Survey) {
         line("latitude", format!("{} to {}°", degrees(south_rad), degrees(north_rad)));
         line("longitude", format!("{} to {}° east", degrees(west_rad), degrees(east_rad)));
     }
+    let is_sample = survey.posts < columns.saturating_mul(rows);
+    let of = if is_sample { format!(" in a sample of {} posts", survey.posts) } else { String::new() };
     match survey.height_range_m {
-        Some([low, high]) => line("heights", format!("{low} to {high} m above the sphere of 1737400 m")),
-        None => line("heights", "none: no post has data".to_owned()),
+        Some([low, high]) => line("heights", format!("{low} to {high} m above the sphere of 1737400 m{of}")),
+        None => line("heights", format!("none: no post{of} has data")),
     }
-    line("no data", format!("{} posts", survey.no_data_count));
+    line("no data", format!("{} posts{of}", survey.no_data_count));
+    if is_sample {
+        line(
+            "sample",
+            "whole blocks spread over the file, which may be higher and lower elsewhere; --posts 0 reads all"
+                .to_owned(),
+        );
+    }
 }
 
 fn sample(args: &SampleArgs) -> Result<(), Fault> {
