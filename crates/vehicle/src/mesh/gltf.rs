@@ -18,10 +18,13 @@ const DEPTH_MAX: usize = 200;
 /// # Errors
 /// What is wrong and what is allowed.
 pub(super) fn read(bytes: &[u8]) -> Result<Triangles, String> {
-    let Gltf { document, blob } = Gltf::from_slice(bytes).map_err(|error| format!("is no glTF: {error}"))?;
-    if let Some(extension) = document.as_json().extensions_required.first() {
+    let refused = |error: gltf::Error| format!("is no glTF: {error}");
+    // Before all else is looked at, which would tell of the extension by its number alone.
+    let unchecked = Gltf::from_slice_without_validation(bytes).map_err(refused)?;
+    if let Some(extension) = unchecked.document.as_json().extensions_required.first() {
         return Err(format!("needs the extension {extension}, which is not read; export it without"));
     }
+    let Gltf { document, blob } = Gltf::from_slice(bytes).map_err(refused)?;
     let buffers = gltf::import_buffers(&document, None, blob)
         .map_err(|error| format!("its buffers must be in the file (.glb or embedded): {error}"))?;
     let scene = document.default_scene().or_else(|| document.scenes().next()).ok_or("shows nothing; give a scene")?;
@@ -123,7 +126,11 @@ mod tests {
             ("data:application/octet-stream;base64,", "beside.bin?", "buffers must be in the file"),
             (r#""indices":1"#, r#""indices":1,"mode":5"#, "export it as triangles"),
             (r#""componentType":5123,"count":3"#, r#""componentType":5123,"count":2"#, "a triangle has 3"),
-            (r#""asset":"#, r#""extensionsRequired":["KHR_draco_mesh_compression"],"asset":"#, ""),
+            (
+                r#""asset":"#,
+                r#""extensionsRequired":["KHR_draco_mesh_compression"],"asset":"#,
+                "needs the extension KHR_draco_mesh_compression",
+            ),
             (r#""version":"2.0""#, "", "no glTF"),
         ] {
             assert!(good.contains(from), "{from}");
