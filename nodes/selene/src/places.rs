@@ -262,7 +262,7 @@ fn named_files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{compiled, named_files, roots};
+    use super::{LoadOptions, Scenario, compiled, named_files, roots};
     use std::collections::BTreeSet;
     use std::ffi::OsStr;
     use std::path::Path;
@@ -276,6 +276,20 @@ mod tests {
         let [.., built, compiled_in] = &roots[..] else { panic!("{roots:?}") };
         assert!(built.join("config/scenario/polar.yaml").is_file());
         assert_eq!(compiled_in, Path::new(compiled::FOLDER));
+    }
+
+    #[test]
+    fn the_compiled_in_rover_of_a_scenario_keeps_the_scenarios_sensors_when_it_is_asked_for() {
+        crate::shipped::provide();
+        let config = Path::new(compiled::FOLDER).join("config");
+        let sensors = |rover: Option<&str>| {
+            let rover = rover.map(|name| config.join(format!("rover/{name}.yaml")));
+            let options = LoadOptions { rover, configuration: vec![config.clone()], ..LoadOptions::default() };
+            let loaded = Scenario::load(&config.join("scenario/polar.yaml"), &options).expect("a scenario");
+            loaded.rovers[0].sensors.iter().map(|sensor| sensor.spec.header().name.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(sensors(Some("viper")), sensors(None));
+        assert_ne!(sensors(Some("sorato")), sensors(None));
     }
 
     #[test]
