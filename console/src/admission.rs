@@ -119,13 +119,25 @@ impl AsyncWrite for Visitor {
     }
 }
 
+/// Why a request is refused, with which status, and in words.
+pub(crate) type Refused = (Refusal, StatusCode, &'static str);
+
 /// Why a request is refused, if it is, and with what answer.
-pub(crate) fn refusal(method: &Method, headers: &HeaderMap) -> Option<(Refusal, StatusCode, &'static str)> {
+pub(crate) fn refusal(method: &Method, headers: &HeaderMap) -> Option<Refused> {
+    refusal_unless(method, headers, is_of)
+}
+
+/// The same where `is_let_in` tells by origin and host which pages may ask.
+pub(crate) fn refusal_unless(
+    method: &Method,
+    headers: &HeaderMap,
+    is_let_in: impl Fn(&[u8], &str) -> bool,
+) -> Option<Refused> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()).filter(|host| is_own(host)) else {
-        let told = "this console answers to localhost and to IP addresses alone";
+        let told = "this server answers to localhost and to IP addresses alone";
         return Some((Refusal::Host, StatusCode::MISDIRECTED_REQUEST, told));
     };
-    if headers.get(header::ORIGIN).is_some_and(|origin| !is_of(origin.as_bytes(), host)) {
+    if headers.get(header::ORIGIN).is_some_and(|origin| !is_let_in(origin.as_bytes(), host)) {
         return Some((Refusal::Origin, StatusCode::FORBIDDEN, "pages of other sites are not let in"));
     }
     let length = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");

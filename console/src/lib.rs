@@ -11,6 +11,7 @@
 //! - **Strangers are refused** before they reach anything (`admission`): other hosts' names, other pages' scripts,
 //!   bodies, unknown addresses, crowds, floods and silence; each refusal is counted (`counts`). There is no path to a
 //!   file: pages are constants of the program (`page`).
+//! - **Foxglove and Lichtblick** have a server of their own, with the same rules of who is let in (`foxglove`).
 //! - **Control is off** unless asked for, and then needs a token (`control`). Who drives a rover must go on saying so,
 //!   or it stops (`drive`).
 
@@ -21,6 +22,7 @@ mod control;
 mod counts;
 mod drive;
 mod feed;
+mod foxglove;
 mod ground;
 mod known;
 mod page;
@@ -41,6 +43,7 @@ use selene_ros::transport::{Transport, TransportError};
 use tokio::runtime::{Builder, Runtime};
 
 pub use counts::Refusal;
+pub use foxglove::Foxglove;
 
 use counts::Counts;
 use server::Server;
@@ -56,7 +59,7 @@ const END_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum ConsoleError {
     /// Its address cannot be listened at.
-    #[error("console at {address}: {source}; choose another address, or port 0 for any that is free")]
+    #[error("cannot listen at {address}: {source}; choose another address, or port 0 for any that is free")]
     Listen {
         /// The address.
         address: SocketAddr,

@@ -77,18 +77,18 @@ async fn write(mut outbox: mpsc::Receiver<Message>, mut to_client: SplitSink<Web
 }
 
 /// How many messages came: a bucket that runs out at a rate.
-struct Flow {
+pub(crate) struct Flow {
     level: f64,
     since: Instant,
 }
 
 impl Flow {
-    fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self { level: 0.0, since: now }
     }
 
     /// Counts a message; whether that is too fast.
-    fn is_flood(&mut self, now: Instant) -> bool {
+    pub(crate) fn is_flood(&mut self, now: Instant) -> bool {
         let passed_s = now.duration_since(self.since).as_secs_f64();
         self.level = (self.level - RATE_MAX_HZ * passed_s).max(0.0) + 1.0;
         self.since = now;
@@ -365,7 +365,7 @@ impl Session {
 }
 
 /// Whether a client said what no client may say, or has just gone.
-fn breaks_protocol(error: axum::Error) -> bool {
+pub(crate) fn breaks_protocol(error: axum::Error) -> bool {
     use tungstenite::Error;
     use tungstenite::error::ProtocolError;
     match error.into_inner().downcast_ref::<Error>() {

@@ -24,6 +24,7 @@ pub mod qos;
 pub mod r2r;
 pub mod service;
 pub mod stamp;
+pub mod tap;
 pub mod transport;
 pub mod type_description;
 

@@ -1,0 +1,156 @@
+//! Words of the Foxglove WebSocket protocol (`foxglove.websocket.v1`; `foxglove.sdk.v1` is the same in what is used
+//! here): JSON texts with an `op`, and binary frames with a first byte that says what they are.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use selene_base::SimTime;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::channels::Channel;
+use super::outbox::Queued;
+
+/// The names under which clients ask for the protocol.
+pub(super) const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
+/// The ROS whose message definitions Selene has: Foxglove takes it to know what ROS 2's types are called.
+const ROS_DISTRO: &str = "jazzy";
+/// First bytes of binary frames.
+const MESSAGE_DATA: u8 = 1;
+const TIME: u8 = 2;
+
+/// What a client asks for.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(super) enum Question {
+    /// Messages of some channels.
+    Subscribe {
+        /// Which.
+        subscriptions: Vec<Wanted>,
+    },
+    /// No more of them.
+    Unsubscribe {
+        /// What the client called them.
+        subscription_ids: Vec<u32>,
+    },
+    /// What the protocol has beyond that.
+    #[serde(other)]
+    Other,
+}
+
+/// A channel that a client subscribes to.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Wanted {
+    /// What the client calls the subscription.
+    pub(super) id: u32,
+    pub(super) channel_id: u32,
+}
+
+/// How grave a status is.
+#[derive(Clone, Copy)]
+pub(super) enum Level {
+    Warning = 1,
+    Error = 2,
+}
+
+/// What the server is: the first text.
+pub(super) fn server_info(session: &str) -> String {
+    json!({
+        "op": "serverInfo",
+        "name": "Selene",
+        "capabilities": ["time"],
+        "supportedEncodings": [],
+        "metadata": { "ROS_DISTRO": ROS_DISTRO },
+        "sessionId": session,
+    })
+    .to_string()
+}
+
+/// A word to the user.
+pub(super) fn status(level: Level, message: &str) -> String {
+    json!({ "op": "status", "level": level as u8, "message": message }).to_string()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Advertised<'a> {
+    id: u32,
+    topic: &'a str,
+    encoding: &'static str,
+    schema_name: &'a str,
+    schema: &'a str,
+    schema_encoding: &'static str,
+}
+
+/// Topics that came, with encoding and schema as a bag has them.
+pub(super) fn advertise(channels: &[Arc<Channel>]) -> String {
+    let told = |channel: &Arc<Channel>| Advertised {
+        id: channel.id,
+        topic: &channel.topic.name,
+        encoding: "cdr",
+        schema_name: channel.topic.type_name,
+        schema: channel.topic.definition,
+        schema_encoding: "ros2msg",
+    };
+    json!({ "op": "advertise", "channels": channels.iter().map(told).collect::<Vec<_>>() }).to_string()
+}
+
+/// Topics that went.
+pub(super) fn unadvertise(ids: &[u32]) -> String {
+    json!({ "op": "unadvertise", "channelIds": ids }).to_string()
+}
+
+/// A message: what the client calls it (u32), its stamp (u64, ns) and its bytes.
+pub(super) fn message_data(queued: &Queued) -> Bytes {
+    let mut frame = Vec::with_capacity(13 + queued.message.bytes().len());
+    frame.push(MESSAGE_DATA);
+    frame.extend(queued.subscription.to_le_bytes());
+    frame.extend(nanoseconds(queued.stamp));
+    frame.extend(queued.message.bytes());
+    frame.into()
+}
+
+/// The time (u64, ns).
+pub(super) fn time(time: SimTime) -> Bytes {
+    let mut frame = vec![TIME];
+    frame.extend(nanoseconds(time));
+    frame.into()
+}
+
+/// Stamps are never before zero here.
+fn nanoseconds(time: SimTime) -> [u8; 8] {
+    time.nanos().max(0).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Question, Wanted, message_data, time};
+    use crate::foxglove::outbox::Queued;
+    use selene_base::SimTime;
+    use selene_ros::Encoded;
+
+    /// The examples of the protocol's specification.
+    #[test]
+    fn questions_read_as_the_specification_writes_them() {
+        let read = |text| serde_json::from_str::<Question>(text).ok();
+        let subscribe =
+            r#"{"op": "subscribe", "subscriptions": [{"id": 0, "channelId": 3}, {"id": 1, "channelId": 5}]}"#;
+        let wanted = vec![Wanted { id: 0, channel_id: 3 }, Wanted { id: 1, channel_id: 5 }];
+        assert_eq!(read(subscribe), Some(Question::Subscribe { subscriptions: wanted }));
+        let unsubscribe = r#"{"op": "unsubscribe", "subscriptionIds": [0, 1]}"#;
+        assert_eq!(read(unsubscribe), Some(Question::Unsubscribe { subscription_ids: vec![0, 1] }));
+        assert_eq!(read(r#"{"op": "getParameters", "parameterNames": ["/a"]}"#), Some(Question::Other));
+        for broken in ["", "[]", "{}", r#"{"op": "subscribe"}"#, r#"{"op": "unsubscribe", "subscriptionIds": [-1]}"#] {
+            assert_eq!(read(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn frames_are_little_endian() {
+        let message = Encoded::from_bytes(vec![0xab, 0xcd]);
+        let queued = Queued { subscription: 0x0102_0304, stamp: SimTime::from_nanos(0x05), message };
+        assert_eq!(&message_data(&queued)[..], [1, 4, 3, 2, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0xab, 0xcd]);
+        assert_eq!(&time(SimTime::from_nanos(0x0607))[..], [2, 7, 6, 0, 0, 0, 0, 0, 0]);
+    }
+}
