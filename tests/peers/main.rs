@@ -10,6 +10,7 @@ mod console;
 mod dds;
 mod elevation;
 mod fast_dds;
+mod foxglove;
 mod hardware;
 #[cfg(unix)]
 mod launch;

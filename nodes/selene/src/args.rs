@@ -14,6 +14,7 @@ mod study;
 mod terrain;
 mod tools;
 mod values;
+mod viewers;
 
 use std::path::PathBuf;
 
@@ -44,6 +45,7 @@ pub(crate) use terrain::{
 };
 pub(crate) use tools::{BenchArgs, CheckArgs, ConformanceArgs, FitArgs, HashArgs, RenderArgs, ValidateArgs};
 pub(crate) use values::{PACE_MAX, PACE_MIN, PaceArg};
+pub(crate) use viewers::ViewersArgs;
 
 const ABOUT: &str = "Rovers on the Moon, for ROS 2: one process steps vehicle, soil and light, and everything leaves \
 as ordinary ROS 2 topics.

@@ -26,6 +26,8 @@ mod places;
 mod progress;
 mod recording;
 mod remap;
+#[cfg_attr(not(feature = "rerun"), path = "no_rerun.rs")]
+mod rerun_file;
 mod ros_args;
 mod rosout;
 mod run_report;

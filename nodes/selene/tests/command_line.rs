@@ -159,6 +159,15 @@ fn a_console_that_cannot_listen_is_refused_before_anything_begins() {
 }
 
 #[test]
+fn viewers_that_cannot_begin_are_refused_before_anything_begins() {
+    assert_refused(&run(&["run", "--foxglove=nowhere"]), &["--foxglove", "must be a port", "8765"]);
+    assert_refused(&run(&["run", "--foxglove-origin", "https://a.example"]), &["--foxglove"]);
+    assert_refused(&run(&["run", "--foxglove", "--foxglove-origin", "a.example/x"]), &["a.example/x", "no path"]);
+    // Whether it was built with Rerun or not.
+    assert_refused(&run(&["run", "--rerun", "Cargo.toml"]), &["--rerun Cargo.toml"]);
+}
+
+#[test]
 fn the_help_of_record_says_what_is_recorded() {
     for (command, what) in [("run", "that this process publishes"), ("simulation", "what this node publishes")] {
         let page = text(&run(&[command, "--help"]).stdout);

@@ -50,14 +50,19 @@ pub(crate) struct ConsoleCommandArgs {
 
 /// Where to listen.
 fn address(text: &str) -> Result<SocketAddr, String> {
+    address_at(text, PORT)
+}
+
+/// Where to listen; `usual` is the port where none is said.
+pub(super) fn address_at(text: &str, usual: u16) -> Result<SocketAddr, String> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text.parse().map(|port| SocketAddr::new(here, port));
-    let ip = || text.parse().map(|ip| SocketAddr::new(ip, PORT));
+    let ip = || text.parse().map(|ip| SocketAddr::new(ip, usual));
     let whole = || text.parse::<SocketAddr>();
     port.ok()
         .or_else(|| ip().ok())
         .or_else(|| whole().ok())
-        .ok_or_else(|| format!("must be a port, an IP address or both, such as {PORT}, 0.0.0.0 or 127.0.0.1:{PORT}"))
+        .ok_or_else(|| format!("must be a port, an IP address or both, such as {usual}, 0.0.0.0 or 127.0.0.1:{usual}"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     CheckpointArgs, ConsoleArgs, DeviceArgs, LinkArgs, NetworkArgs, PacingArgs, RecordingArgs, RunIdArgs, RutsArgs,
-    WorldArgs,
+    ViewersArgs, WorldArgs,
 };
 
 /// The nodes that acknowledge heartbeats.
@@ -17,6 +17,7 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
   selene run --record out/bag --record-topics '^/navcam|^/tf' --record-max-size 500M
   selene run config/scenario/hadley.yaml --data DIR --pace fast --for 60 --no-dds
   selene run --save-ruts out/day1.state; selene run --ruts out/day1.state --x 4 --y 0
+  selene run --foxglove                             watch it in Foxglove or Lichtblick: docs/foxglove_rerun.md
   selene run --for 10 --checkpoint-every 5 --checkpoint-dir out/states
   selene run --resume out/states/000010.000s.state --for 10
 
@@ -58,6 +59,8 @@ pub(crate) struct RunArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) console: ConsoleArgs,
+    #[command(flatten)]
+    pub(crate) viewers: ViewersArgs,
     /// Publish nothing over DDS: for machines without a usable network interface
     #[arg(long)]
     pub(crate) no_dds: bool,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use selene_console::{Console, ConsoleOptions, Door};
+use selene_console::{Console, ConsoleOptions, Door, Refusal};
 use selene_ros::qos::checked_name;
 use selene_ros::transport::Transport;
 
@@ -63,6 +63,11 @@ pub(crate) fn begin(
 
 /// What a console refused, in words, if anything.
 pub(crate) fn refused(console: &Console) -> Option<String> {
-    let told: Vec<_> = console.refused().iter().map(|(refusal, count)| format!("{count} {}", refusal.word())).collect();
+    in_words(&console.refused())
+}
+
+/// What was refused how often, in words, if anything.
+pub(crate) fn in_words(refused: &[(Refusal, u64)]) -> Option<String> {
+    let told: Vec<_> = refused.iter().map(|(refusal, count)| format!("{count} {}", refusal.word())).collect();
     (!told.is_empty()).then(|| told.join(", "))
 }

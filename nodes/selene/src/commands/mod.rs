@@ -21,6 +21,7 @@ mod sky;
 mod study;
 mod terrain;
 mod validate;
+mod viewers;
 
 use clap::Parser;
 

@@ -21,6 +21,7 @@ use selene_terrain::Ruts;
 use crate::announcement::Announcement;
 use crate::args::{LinkArgs, RunArgs};
 use crate::bench_lines::BenchLines;
+use crate::commands::viewers::{self, Viewers};
 use crate::commands::{console, node};
 use crate::fault::Fault;
 use crate::flag::SetOnDrop;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let stop = interrupt::watch()?;
     places::check_folder("--out", &args.out)?;
     node::check_outputs(&args.ruts, &args.checkpoints)?;
+    viewers::check(&args.viewers)?;
     let timeline = timing::timeline(&args.pacing)?;
     let names = ros.names(NODE)?;
     let Prepared { model, begin, devices, wire } = prepare(args, &names, &stop)?;
@@ -68,12 +70,15 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let parameters = parameters::of_simulation(&model, &run, &options);
     let parameters = ros.set(parameters, &names)?;
     let door = console::door(&args.console)?;
+    let foxglove = viewers::door(&args.viewers)?;
     // Last of all that can be refused, so that a refusal leaves no empty bag.
     let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
+    let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
+    let taps = taps(recorder.as_ref(), &viewers, &names);
     let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
     telling.note(Announcement { scenario: &scenario, args, tracer: &name, domain });
 
-    let all = Arc::new(join(&neighbours, wire.clone(), recorder.as_ref(), &names));
+    let all = Arc::new(join(&neighbours, wire.clone(), &taps));
     let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
     let rosout = log.publish(&meter, &names.logger())?;
     let served = own_services::serve(&meter, &names, parameters);
@@ -81,7 +86,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
     let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
     // The recorder takes internal topics only where it is asked to.
-    let links = Links { public, internal: Arc::new(join(&neighbours, None, recorder.as_ref(), &names)), run };
+    let links = Links { public, internal: Arc::new(join(&neighbours, None, &taps)), run };
     let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
     let context =
         NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
@@ -103,11 +108,12 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     summary.row("mean slip", format!("{:.1} %", slip * 100.0));
     summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
     summary.saved(&options);
+    let shown = viewers.end(&mut summary);
     let recorded = recording::end(recorder.as_ref(), &mut summary);
     let drawn = draw(&report, &args.out, &title(&scenario, &end, &meter), &mut summary);
     print_line(&summary);
     lines.iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
-    end.result().and(recorded).and(drawn)
+    end.result().and(recorded).and(shown).and(drawn)
 }
 
 /// Loads and opens everything; the slow parts beside one another, since the first
@@ -168,11 +174,17 @@ fn open_wire(
 }
 
 /// In-process first, so that nobody outside hears of a message before the nodes.
-fn join(neighbours: &InProcess, wire: Option<Arc<Wire>>, recorder: Option<&BagRecorder>, names: &Names) -> Fanout {
+fn join(neighbours: &InProcess, wire: Option<Arc<Wire>>, taps: &[Arc<dyn Transport>]) -> Fanout {
     let mut parts: Vec<Arc<dyn Transport>> = vec![Arc::new(neighbours.clone())];
     parts.extend(wire.map(|wire| wire as Arc<dyn Transport>));
-    parts.extend(recorder.map(|recorder| Remap::over(Arc::new(recorder.clone()), names)));
+    parts.extend_from_slice(taps);
     Fanout::new(parts)
+}
+
+/// Who only listens: the bag and what shows the run, by the names of the wire.
+fn taps(recorder: Option<&BagRecorder>, viewers: &Viewers, names: &Names) -> Vec<Arc<dyn Transport>> {
+    let recorder = recorder.map(|recorder| Arc::new(recorder.clone()) as Arc<dyn Transport>);
+    recorder.into_iter().chain(viewers.taps()).map(|tap| Remap::over(tap, names)).collect()
 }
 
 /// The nodes that run beside the simulation.
