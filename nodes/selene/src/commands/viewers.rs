@@ -42,7 +42,7 @@ impl Viewers {
     ) -> Result<Self, Fault> {
         let serve = |door| Foxglove::serve(door, &run.to_string(), args.foxglove_origin.clone()).map_err(Fault::run);
         let foxglove = door.map(serve).transpose()?;
-        for foxglove in &foxglove {
+        if let Some(foxglove) = &foxglove {
             eprintln!("foxglove: ws://{}", foxglove.address());
         }
         let rerun = args.rerun.as_deref().map(|path| RerunFile::begin(path, model, ruts)).transpose()?;
