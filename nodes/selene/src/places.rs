@@ -36,7 +36,7 @@ pub(crate) fn load_scenario_with(
     sensors: &[PathBuf],
 ) -> Result<Arc<Scenario>, Fault> {
     let file = match file {
-        Some(file) => scenario_file(file),
+        Some(file) => configured(&["scenario"], file),
         None => config_file(DEFAULT_SCENARIO)?,
     };
     let options = load_options(world, sensors)?;
@@ -49,9 +49,10 @@ pub(crate) fn load_scenario_with(
     loaded.map_err(|error| Fault::input(format!("{error}\n{}", overrides::NOTE)))
 }
 
-/// The file that a scenario's name stands for: one of that name if there is one, else that of the configuration.
-fn scenario_file(named: &Path) -> PathBuf {
-    let known = || config_file(&format!("scenario/{}.yaml", named.display())).ok();
+/// The file that a name stands for: one of that name if there is one, else the first of these kinds that the
+/// configuration has, else the name as it is.
+pub(crate) fn configured(kinds: &[&str], named: &Path) -> PathBuf {
+    let known = || kinds.iter().find_map(|kind| config_file(&format!("{kind}/{}.yaml", named.display())).ok());
     let is_name = named.extension().is_none() && !named.is_file();
     is_name.then(known).flatten().unwrap_or_else(|| named.to_owned())
 }
@@ -67,7 +68,7 @@ pub(crate) fn load_options(world: &WorldArgs, sensors: &[PathBuf]) -> Result<Loa
         configuration: config_dirs(),
         namespace: world.namespace.clone(),
         start: StartOptions { x_m: world.x, y_m: world.y, z_m: world.z, yaw_deg: world.yaw },
-        sensors: sensors.to_vec(),
+        sensors: sensors.iter().map(|sensor| configured(&["sensor"], sensor)).collect(),
     })
 }
 

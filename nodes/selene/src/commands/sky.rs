@@ -51,7 +51,8 @@ pub(crate) fn sky(args: &SkyArgs) -> Result<(), Fault> {
 
 impl Observer {
     fn new(args: &SkyArgs) -> Result<Self, Fault> {
-        let site = args.site.as_deref().map(load_yaml::<SiteSpec>).transpose().map_err(Fault::input)?;
+        let file = args.site.as_deref().map(|site| places::configured(&["site"], site));
+        let site = file.as_deref().map(load_yaml::<SiteSpec>).transpose().map_err(Fault::input)?;
         let (lat, lon) = match &site {
             Some(site) => (site.latitude_deg, site.longitude_deg),
             None => (args.lat.unwrap_or_default(), args.lon.unwrap_or_default()),
@@ -70,7 +71,7 @@ impl Observer {
             files => Ephemeris::Kernels(Arc::new(Kernels::load(files).map_err(Fault::input)?)),
         };
         let sky = SiteSky::new(latitude_deg, longitude_deg).at_height(height_m).with(ephemeris);
-        let horizon = match (&site, &args.site) {
+        let horizon = match (&site, &file) {
             (Some(site), Some(file)) => Some(site_horizon(site, file, args, eye_m)?),
             _ => None,
         };

@@ -21,7 +21,7 @@ const TABLE: &str = "slope.csv";
 const PLOT: &str = "slope.png";
 
 pub(super) fn slope(args: &SlopeArgs, telling: Telling) -> Result<(), Fault> {
-    let rover = Arc::new(RoverModel::load(&args.rover).map_err(Fault::input)?);
+    let rover = Arc::new(RoverModel::load(&places::configured(&["rover"], &args.rover)).map_err(Fault::input)?);
     let rig = SlopeRig::new(rover, soil(&args.soil, false)?);
     let rig = SlopeRig {
         gravity_m_s2: args.gravity,

@@ -86,22 +86,24 @@ fn head(args: &ExportArgs, site: &SiteSpec, mosaic: &Mosaic) -> RasterHead {
 /// The site and its ground, with ruts, all rocks fixed.
 fn ground(args: &ExportArgs) -> Result<(SiteSpec, Clipmap), Fault> {
     let data_dir = places::data_dir(args.data.as_deref())?;
-    let (site, seed, terrain) = match kind_of(&args.file).map_err(Fault::input)? {
+    let file = places::configured(&["scenario", "site"], &args.file);
+    let (site, seed, terrain) = match kind_of(&file).map_err(Fault::input)? {
         Kind::Scenario => {
-            let options = LoadOptions { data_dir, seed: args.seed, ..LoadOptions::default() };
-            let scenario = Scenario::load(&args.file, &options).map_err(Fault::input)?;
+            let configuration = places::config_dirs();
+            let options = LoadOptions { data_dir, seed: args.seed, configuration, ..LoadOptions::default() };
+            let scenario = Scenario::load(&file, &options).map_err(Fault::input)?;
             let terrain = scenario.terrain().map_err(Fault::input)?;
             (scenario.site, scenario.seed, terrain)
         }
         Kind::Site => {
-            let site: SiteSpec = load_yaml(&args.file).map_err(Fault::input)?;
+            let site: SiteSpec = load_yaml(&file).map_err(Fault::input)?;
             let of_ruts = || args.ruts.as_deref().map(DrivenGround::seed_of).transpose().map_err(Fault::input);
             let seed = args.seed.map_or_else(of_ruts, |seed| Ok(Some(seed)))?.unwrap_or(SEED);
-            let terrain = Terrain::load(&site, &args.file, data_dir.as_deref(), seed).map_err(Fault::input)?;
+            let terrain = Terrain::load(&site, &file, data_dir.as_deref(), seed).map_err(Fault::input)?;
             (site, seed, terrain)
         }
         Kind::Rover | Kind::Soil | Kind::Sensor | Kind::Urdf => {
-            return Err(Fault::input(format!("{}: is neither a site nor a scenario", args.file.display())));
+            return Err(Fault::input(format!("{}: is neither a site nor a scenario", file.display())));
         }
     };
     let terrain = Arc::new(terrain);
