@@ -61,6 +61,13 @@ export CARGO_TERM_COLOR=never
 step "format"; cargo fmt --all --check
 step "lints"; cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 step "documentation"; RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --quiet
+# Its pages, links and commands are tests of nodes/selene; what is built here is the site itself.
+step "documentation site"
+if command -v mdbook > /dev/null; then
+  docs/site/build.sh
+else
+  echo "no mdbook here, so the site is not built: cargo install --locked --no-default-features --features search mdbook"
+fi
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
