@@ -2,6 +2,8 @@
 //! went well, 2 when arguments or input files are refused, with one message.
 
 mod common;
+#[path = "command_line/pages.rs"]
+mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

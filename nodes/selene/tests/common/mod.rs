@@ -10,7 +10,13 @@ pub fn repository() -> PathBuf {
 
 pub fn selene(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_selene"));
-    command.current_dir(repository()).args(arguments).env_remove("SELENE_DATA").env_remove("RMW_IMPLEMENTATION");
+    forget_surroundings(&mut command).current_dir(repository()).args(arguments);
+    command
+}
+
+/// Takes data, middleware and the ROS domain out of a command's environment.
+pub fn forget_surroundings(command: &mut Command) -> &mut Command {
+    command.env_remove("SELENE_DATA").env_remove("RMW_IMPLEMENTATION");
     for variable in ["ROS_DOMAIN_ID", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"] {
         command.env_remove(variable);
     }
