@@ -121,6 +121,12 @@ impl Distribution {
     }
 }
 
+/// Why what is told is no distribution, or can give what is not between `least` and `most`; none where it is one.
+#[must_use]
+pub fn unfit(distribution: &Distribution, [least, most]: [f64; 2]) -> Option<String> {
+    distribution.fault([least, most])
+}
+
 fn between(low: f64, high: f64, stream: &mut Stream) -> f64 {
     (low + (high - low) * stream.random_range(0.0..1.0_f64)).min(high)
 }

@@ -21,7 +21,7 @@ mod task;
 
 pub use batch::{Autoreset, Batch, Step};
 pub use course::{Course, CourseSpec};
-pub use distribution::{Distribution, NormalSpec, RangeSpec};
+pub use distribution::{Distribution, NormalSpec, RangeSpec, unfit};
 pub use environment::{Environment, Observed};
 pub use randomise::{NoiseSpec, RandomiseSpec, RocksSpec};
 pub use sight::ImageShape;

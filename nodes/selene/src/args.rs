@@ -3,6 +3,7 @@
 
 mod bag;
 mod calibrate;
+mod campaign;
 mod console;
 mod import;
 mod library;
@@ -30,6 +31,7 @@ pub(crate) use bag::{
     BagCommand, BagInfoArgs, BagPlayArgs, BagRerenderArgs, BagVerifyArgs, CompressionArg, MetadataArg, RecordingArgs,
 };
 pub(crate) use calibrate::{CalibrateCameraArgs, CalibrateCommand};
+pub(crate) use campaign::{CampaignArgs, CampaignCommand, CampaignRunArgs};
 pub(crate) use console::{ConsoleArgs, ConsoleCommandArgs};
 pub(crate) use import::ImportArgs;
 pub(crate) use library::{
@@ -166,6 +168,9 @@ pub(crate) enum Command {
     /// Make published studies again, with figures beside the papers'
     #[command(subcommand)]
     Study(StudyCommand),
+    /// Run many scenarios, seeds and values, and make one table of what came of them
+    #[command(after_long_help = campaign::EXAMPLES)]
+    Campaign(CampaignArgs),
     /// Print the hash of the world's state after some simulated time
     #[command(after_long_help = tools::HASH_EXAMPLES)]
     Hash(HashArgs),

@@ -13,6 +13,7 @@ mod commands;
 mod device;
 mod digging;
 mod fault;
+mod figures;
 mod flag;
 mod interrupt;
 mod key_faults;

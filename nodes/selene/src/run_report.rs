@@ -200,6 +200,13 @@ impl RunReport {
         Drive { distance_m: kept.rovers.iter().map(|rover| rover.way_m).sum(), slip: mean_slip(&wheels) }
     }
 
+    /// Where rovers were last, by their names: map x, y [m] and heading [rad].
+    pub(crate) fn ends(&self) -> Vec<(String, [f64; 3])> {
+        let kept = locked(&self.kept);
+        let ends = self.rovers().iter().zip(&kept.rovers);
+        ends.filter_map(|(of, rover)| Some((of.name.clone(), *rover.path.iter().last()?))).collect()
+    }
+
     /// Mean of the slip ratio's size over the wheels that turn, and the deepest sinkage of any [m].
     pub(crate) fn slip_and_sinkage(&self) -> (f64, f64) {
         let kept = locked(&self.kept);

@@ -29,6 +29,7 @@ fn every_command_has_a_help_page_with_an_example() {
         "bench",
         "fit",
         "validate",
+        "campaign",
         "list",
         "schema",
         "completions",
@@ -984,4 +985,93 @@ fn a_xacro_is_expanded_by_its_program_and_its_packages_are_found_from_where_it_w
     assert!(std::fs::read_to_string(out.join("found.urdf")).expect("a URDF").contains("<!-- a:=b -->"));
     let yaml = std::fs::read_to_string(out.join("found.yaml")).expect("a rover file");
     assert!(yaml.contains("found_description: \"../found_description\""), "{yaml}");
+}
+
+/// A campaign of `rows` in a folder of its own: its file and its results.
+fn campaign(name: &str, rows: &str) -> [PathBuf; 2] {
+    let folder = folder(name);
+    let file = folder.join("few.yaml");
+    std::fs::write(&file, format!("name: few\nscenarios: [learning_convoy]\n{rows}\n")).expect("written");
+    [file, folder.join("out")]
+}
+
+fn run_campaign(campaign: &[PathBuf; 2], more: &[&str]) -> Output {
+    let [file, out] = campaign.each_ref().map(|path| path.to_str().expect("UTF-8"));
+    let mut arguments = vec!["campaign", file, "--out", out];
+    arguments.extend(more);
+    run(&arguments)
+}
+
+#[test]
+fn a_campaign_makes_one_table_and_tells_which_rows_failed() {
+    let few = campaign("campaign", "seeds: [1, 2]\nfor_s: 0.2\nset: {gravity_m_s2: [1.62, 99]}");
+    let [file, out] = &few;
+    let done = run_campaign(&few, &["--workers", "2"]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("2 done, 2 failed, 0 not run"), "{}", text(&done.stdout));
+    let csv = std::fs::read_to_string(out.join("campaign.csv")).expect("a table");
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].starts_with("row,scenario,seed,set.gravity_m_s2,status,reason,deepest_sinkage_m,"), "{csv}");
+    assert!(
+        lines[1].starts_with("0,learning_convoy,1,1.62,done,,")
+            && lines[2].starts_with("1,learning_convoy,2,1.62,done,,")
+    );
+    assert!(lines[3].contains("failed") && lines[3].contains("0 to 30"), "{csv}");
+    let bytes = std::fs::read(out.join("campaign.parquet")).expect("Parquet");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(image::open(out.join("campaign.png")).is_ok());
+
+    // A row that is gone is run again, to the same figures; the others stay as they are.
+    let read = |row: usize| std::fs::read_to_string(out.join(format!("rows/{row:06}.json"))).expect("a row");
+    let [first, second] = [0, 1].map(read);
+    std::fs::remove_file(out.join("rows/000001.json")).expect("removed");
+    assert_eq!(run_campaign(&few, &["--only", "1"]).status.code(), Some(0));
+    let hash =
+        |row: &str| serde_json::from_str::<serde_json::Value>(row).expect("JSON")["figures"]["state_hash"].clone();
+    assert_eq!((read(0), hash(&read(1))), (first, hash(&second)));
+    assert!(hash(&second).is_string());
+
+    // Another campaign's rows are not mixed in, and what is no row is refused.
+    let text = std::fs::read_to_string(file).expect("a campaign");
+    std::fs::write(file, text.replace("1.62", "1.7")).expect("written");
+    assert_refused(&run_campaign(&few, &[]), &["000000.json", "another campaign", "1.7"]);
+    assert_refused(&run_campaign(&few, &["--only", "4"]), &["--only 4", "0 to 3"]);
+    assert_refused(&run_campaign(&few, &["--shard", "2/2"]), &["--shard", "I/N"]);
+}
+
+#[test]
+fn shards_of_a_campaign_share_its_rows_and_are_collected() {
+    let few = campaign("campaign-shards", "seeds: {from: 1, count: 3}\nfor_s: 0.05");
+    let [file, out] = few.each_ref().map(|path| path.to_str().expect("UTF-8"));
+    let slurm = [("SLURM_ARRAY_TASK_ID", "4"), ("SLURM_ARRAY_TASK_MIN", "3"), ("SLURM_ARRAY_TASK_COUNT", "2")];
+    let second = selene(&["campaign", file, "--out", out]).envs(slurm).output().expect("the program starts");
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    let collected = || text(&run(&["campaign", "collect", file, "--out", out]).stdout);
+    assert!(collected().contains("1 done, 0 failed, 2 not run"));
+    assert!(run_campaign(&few, &["--shard", "0/2"]).status.success());
+    assert!(collected().contains("3 done, 0 failed, 0 not run"));
+    let planned = text(&run(&["campaign", "plan", file]).stdout);
+    assert_eq!(planned.lines().count(), 3);
+    assert!(planned.contains("\"--seed\",\"3\",\"--for\",\"0.05\""), "{planned}");
+    assert_refused(&run(&["campaign", "plan", "no/such.yaml"]), &["no/such.yaml", "cannot be read"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_campaign_that_was_killed_goes_on_with_what_is_missing() {
+    let few = campaign("campaign-killed", "seeds: {from: 1, count: 4}\nfor_s: 0.5");
+    let [file, out] = few.each_ref().map(|path| path.to_str().expect("UTF-8"));
+    let mut killed = selene(&["campaign", file, "--out", out, "--workers", "1", "--quiet"]).spawn().expect("started");
+    let first = few[1].join("rows/000000.json");
+    let begun = std::time::Instant::now();
+    while !first.is_file() && begun.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    killed.kill().expect("killed");
+    killed.wait().expect("ended");
+    let kept = std::fs::read_to_string(&first).expect("a row");
+    assert!(!few[1].join("rows/000003.json").exists(), "it was killed before its end");
+    let done = run_campaign(&few, &[]);
+    assert!(text(&done.stdout).contains("4 done, 0 failed, 0 not run"), "{}", text(&done.stderr));
+    assert_eq!(std::fs::read_to_string(&first).expect("a row"), kept);
 }

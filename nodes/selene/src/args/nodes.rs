@@ -66,6 +66,15 @@ pub(crate) struct RunArgs {
     pub(crate) no_dds: bool,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
+    /// Step the world alone: no camera, lidar or other sensor
+    #[arg(long)]
+    pub(crate) no_sensors: bool,
+    /// Draw no pictures at the end
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) no_pictures: bool,
+    /// Write the run's figures to this file, as JSON: time, way, slip, sinkage, where rovers ended, the state's hash
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) figures: Option<PathBuf>,
     /// Print what `selene bench` wants to know, as JSON lines
     #[arg(long, hide = true)]
     pub(crate) report: bool,

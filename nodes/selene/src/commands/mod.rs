@@ -3,6 +3,7 @@
 mod bag;
 mod bench;
 mod calibrate;
+mod campaign;
 mod check;
 mod conformance;
 mod console;
@@ -67,6 +68,7 @@ pub(crate) fn execute(command: Option<Command>, telling: Telling, ros: &RosArgs,
         Command::Calibrate(command) => calibrate::calibrate(&command),
         Command::Validate(args) => validate::validate(&args, telling),
         Command::Study(command) => study::study(&command, telling),
+        Command::Campaign(args) => campaign::campaign(&args, telling),
         Command::Hash(args) => hash::hash(&args),
         Command::Conformance(args) => conformance::conformance(&args, telling),
         Command::Bench(args) => bench::bench(&args, telling),
@@ -108,6 +110,7 @@ fn steps_or_traces(command: &Command) -> bool {
         | Command::Bag(_)
         | Command::Fit(_)
         | Command::Calibrate(_)
+        | Command::Campaign(_)
         | Command::Validate(_)
         | Command::Conformance(_) => false,
     }

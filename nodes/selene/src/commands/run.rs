@@ -1,7 +1,6 @@
 //! `selene run`: all nodes in one process, each on its own thread, in lockstep
 //! over the in-process transport; DDS and the bag get the same bytes.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -37,7 +36,7 @@ use crate::summary::{End, Summary};
 use crate::telling::Telling;
 use crate::traffic::Traffic;
 use crate::wire::Wire;
-use crate::{device, interrupt, own_services, parameters, places, recording, timing};
+use crate::{device, figures, interrupt, own_services, parameters, places, recording, timing};
 
 /// The process as a ROS node.
 const NODE: &str = "selene";
@@ -53,8 +52,7 @@ struct Prepared {
 /// Runs a scenario to its end and leaves pictures and a summary.
 pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
-    places::check_folder("--out", &args.out)?;
-    node::check_outputs(&args.ruts, &args.checkpoints)?;
+    check_outputs(args)?;
     viewers::check(&args.viewers)?;
     let timeline = timing::timeline(&args.pacing)?;
     let names = ros.names(NODE)?;
@@ -64,7 +62,8 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let wire = open_wire(wire, &args.link, &timeline)?;
     let neighbours = InProcess::new();
     let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
-    let options = node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep());
+    let options =
+        node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep(sensing(args)));
     let run = args.run.run.clone().unwrap_or_else(RunId::random);
     options.settings.begin(&begin);
     let parameters = parameters::of_simulation(&model, &run, &options);
@@ -95,7 +94,9 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, telling);
     let console = door.map(watch).transpose()?;
     let progress = Progress { meter: &meter, drive: Some(&report), duration: options.duration, telling };
-    let drive = Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, stop: &stop };
+    let sensing = sensing(args);
+    let drive =
+        Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, sensing, stop: &stop };
     let end = drive.run(begin, &progress);
     let refused = console.as_ref().and_then(console::refused);
     // Before the bag ends.
@@ -110,10 +111,20 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     summary.saved(&options);
     let shown = viewers.end(&mut summary);
     let recorded = recording::end(recorder.as_ref(), &mut summary);
-    let drawn = draw(&report, &args.out, &title(&scenario, &end, &meter), &mut summary);
+    let drawn = draw(&report, args, &title(&scenario, &end, &meter), &mut summary);
+    let told = figures::write(args.figures.as_deref(), end.outcome.as_ref(), &report);
     print_line(&summary);
     lines.iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
-    end.result().and(recorded).and(shown).and(drawn)
+    end.result().and(recorded).and(shown).and(drawn).and(told)
+}
+
+/// Refuses, before anything is run, places where its results could not be written.
+fn check_outputs(args: &RunArgs) -> Result<(), Fault> {
+    if !args.no_pictures {
+        places::check_folder("--out", &args.out)?;
+    }
+    figures::check(args.figures.as_deref())?;
+    node::check_outputs(&args.ruts, &args.checkpoints)
 }
 
 /// Loads and opens everything; the slow parts beside one another, since the first
@@ -218,8 +229,13 @@ impl Sensing {
 }
 
 /// Whom the simulation waits for: every node that runs here.
-pub(crate) fn lockstep() -> Vec<String> {
-    Sensing::ALL.map(|node| node.participant().to_owned()).to_vec()
+pub(crate) fn lockstep(nodes: &[Sensing]) -> Vec<String> {
+    nodes.iter().map(|node| node.participant().to_owned()).collect()
+}
+
+/// The nodes that run beside the simulation.
+fn sensing(args: &RunArgs) -> &'static [Sensing] {
+    if args.no_sensors { &[] } else { &Sensing::ALL }
 }
 
 /// The nodes of a run and what they are given.
@@ -228,22 +244,24 @@ struct Nodes<'a> {
     traffic: &'a Traffic,
     devices: &'a Devices,
     options: &'a SimulationOptions,
+    sensing: &'static [Sensing],
     stop: &'a AtomicBool,
 }
 
 impl Nodes<'_> {
     /// Runs them until the simulation's end. A node that fails ends the run.
     fn run(&self, begin: Begin, progress: &Progress<'_>) -> End {
-        let Self { context, traffic, devices, options, stop } = *self;
+        let Self { context, traffic, devices, options, sensing, stop } = *self;
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             let _ended = SetOnDrop::new(&ended);
             scope.spawn(|| progress.show(&ended));
             scope.spawn(|| traffic.tell(&context.links, &ended));
-            let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
+            let sense = |node: &'static Sensing| start(scope, stop, move || node.run(context, devices, stop));
+            let sensing: Vec<_> = sensing.iter().map(sense).collect();
             let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
             let outcome = joined(simulation);
-            End::new(outcome, sensing.map(joined).into_iter().fold(Ok(()), Result::and))
+            End::new(outcome, sensing.into_iter().map(joined).fold(Ok(()), Result::and))
         })
     }
 }
@@ -279,9 +297,12 @@ fn title(scenario: &Scenario, end: &End, meter: &Meter) -> String {
     format!("{rovers} · {} · {simulated_s:.1} s · {driven}", scenario.name)
 }
 
-fn draw(report: &RunReport, out: &Path, title: &str, summary: &mut Summary) -> Result<(), Fault> {
+fn draw(report: &RunReport, args: &RunArgs, title: &str, summary: &mut Summary) -> Result<(), Fault> {
     let mut fault = Ok(());
-    for drawn in report.draw(out, title) {
+    if args.no_pictures {
+        return fault;
+    }
+    for drawn in report.draw(&args.out, title) {
         match drawn {
             Ok(path) => summary.row("picture", places::whole(&path).display().to_string()),
             Err(error) => {

@@ -93,7 +93,8 @@ impl Drive<'_> {
             let _ended = SetOnDrop::new(&ended);
             scope.spawn(|| progress.show(&ended));
             let sensing = Sensing::ALL.map(|node| start(scope, stop, move || node.run(context, devices, stop)));
-            let told = start(scope, stop, || retell(context, self.recorded, self.told(), &lockstep(), stop));
+            let told =
+                start(scope, stop, || retell(context, self.recorded, self.told(), &lockstep(&Sensing::ALL), stop));
             let retold = joined(told);
             // A sensor that failed is why telling was stopped: it comes first.
             sensing.map(joined).into_iter().fold(Ok(()), Result::and).and(retold)

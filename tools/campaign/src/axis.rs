@@ -1,0 +1,66 @@
+//! What a campaign sets a key of the scenario to: one of some values, or a number that is drawn for each row.
+
+use selene_base::random::{RngExt, Stream};
+use selene_learn::{Distribution, unfit};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Values of one key at most.
+const VALUES_MAX: usize = 10_000;
+/// What may be drawn; the scenario's own limits are checked when a row is run.
+const DRAWN: [f64; 2] = [-1e12, 1e12];
+
+/// What a key is set to.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum Axis {
+    /// Each of these in a grid, one of them in a sample. A value alone is a list of one.
+    Values(Vec<Value>),
+    /// A number, drawn for each row.
+    Drawn(Distribution),
+}
+
+impl TryFrom<Value> for Axis {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Array(values) if values.is_empty() || values.len() > VALUES_MAX => {
+                Err(format!("{} values are not allowed: must be 1 to {VALUES_MAX}", values.len()))
+            }
+            Value::Array(values) => Ok(Self::Values(values)),
+            Value::Object(_) => {
+                let drawn: Distribution = serde_json::from_value(value).map_err(|error| error.to_string())?;
+                unfit(&drawn, DRAWN).map_or(Ok(Self::Drawn(drawn)), Err)
+            }
+            alone => Ok(Self::Values(vec![alone])),
+        }
+    }
+}
+
+impl Axis {
+    /// Values that a grid has of it.
+    pub(crate) fn grid_len(&self) -> usize {
+        match self {
+            Self::Values(values) => values.len(),
+            Self::Drawn(_) => 1,
+        }
+    }
+
+    /// The value of a row of a grid, by its place on the axis.
+    pub(crate) fn at(&self, place: usize, stream: &mut Stream) -> Value {
+        match self {
+            Self::Values(values) => values[place].clone(),
+            Self::Drawn(distribution) => distribution.draw(stream).into(),
+        }
+    }
+
+    /// The value of a row of a sample.
+    pub(crate) fn sampled(&self, stream: &mut Stream) -> Value {
+        let place = match self {
+            Self::Values(values) => stream.random_range(0..values.len()),
+            Self::Drawn(_) => 0,
+        };
+        self.at(place, stream)
+    }
+}

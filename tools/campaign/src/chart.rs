@@ -1,0 +1,72 @@
+//! The main figures of a campaign over what its rows differ by: a column of panels for each figure, a row of panels for
+//! each number that is set and not the same in all rows; over the row's number where there is none.
+
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
+
+use crate::plan::Plan;
+use crate::table::Table;
+
+/// Figures that are drawn, with their names on the axis.
+const FIGURES: [(&str, &str); 3] =
+    [("distance_m", "distance, m"), ("mean_slip", "mean slip"), ("deepest_sinkage_m", "deepest sinkage, m")];
+/// Numbers that are set, of which figures are drawn, at most.
+const AXES_MAX: usize = 4;
+
+/// A chart of a table.
+#[must_use]
+pub fn chart(plan: &Plan, table: &Table) -> Chart {
+    let keys = plan.spec().set.keys().map(|key| format!("set.{key}"));
+    let differs = |values: &[Option<f64>]| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let axis = |name: String| table.numbers(&name).filter(|values| differs(values)).map(|values| (name, values));
+    let mut axes: Vec<_> = keys.filter_map(axis).take(AXES_MAX).collect();
+    if axes.is_empty() {
+        axes.extend(table.numbers("row").map(|values| ("row".to_owned(), values)));
+    }
+    let mut panels = Vec::new();
+    for (name, along) in &axes {
+        let x = name.strip_prefix("set.").unwrap_or(name);
+        panels.extend(FIGURES.iter().map(|of| panel(plan, table, (x, along.as_slice()), *of)));
+    }
+    Chart { title: plan.spec().name.clone(), columns: FIGURES.len(), panels }
+}
+
+fn panel(plan: &Plan, table: &Table, (x, along): (&str, &[Option<f64>]), (figure, y): (&str, &str)) -> Panel {
+    let values = table.numbers(figure).unwrap_or_default();
+    let scenarios = table.texts("scenario").unwrap_or_default();
+    let line = |(colour, name): (usize, &String)| {
+        let rows = along.iter().zip(&values).zip(scenarios);
+        let of_it = rows.filter(|(_, scenario)| scenario.as_ref() == Some(name));
+        let points = of_it.filter_map(|((x, y), _)| Some(((*x)?, (*y)?))).collect();
+        Line { name: name.clone(), colour, mark: Mark::Dots, points }
+    };
+    let lines = plan.spec().scenarios.iter().enumerate().map(line).collect();
+    Panel { x: x.to_owned(), y: y.to_owned(), lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIGURES, chart};
+    use crate::folder::Record;
+    use crate::plan::Plan;
+    use crate::table::Table;
+
+    #[test]
+    fn figures_are_drawn_over_what_differs() {
+        let file = std::env::temp_dir().join(format!("selene-chart-{}.yaml", std::process::id()));
+        let text = "name: x\nscenarios: [a, b]\nset: {g: [1, 2], h: 3, soil: [u, v]}\n";
+        std::fs::write(&file, text).expect("written");
+        let plan = Plan::load(&file).expect("a plan");
+        std::fs::remove_file(&file).expect("removed");
+        let came = |row: &crate::Row| {
+            let distance_m = if row.scenario == "a" { 1.0 } else { 2.0 };
+            Some(Record::of(row, Ok([("distance_m".to_owned(), distance_m.into())].into())))
+        };
+        let records: Vec<_> = plan.rows().iter().map(came).collect();
+        let drawn = chart(&plan, &Table::of(&plan, &records));
+        assert_eq!((drawn.columns, drawn.panels.len()), (FIGURES.len(), FIGURES.len()));
+        let panel = &drawn.panels[0];
+        assert_eq!(panel.x, "g");
+        assert_eq!(panel.lines[0].points, [(1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (2.0, 1.0)]);
+        assert!(panel.lines[1].points.iter().all(|(_, y)| *y == 2.0));
+    }
+}
