@@ -15,6 +15,8 @@ python=$target/python
 if [ -n "${SELENE_SB3:-}" ]; then
   "$python/bin/python" -m pip install --quiet "stable-baselines3>=2.7,<3"
 fi
+# Campaigns are run over two local nodes of Ray where it is there.
+"$python/bin/python" -m pip install --quiet ray==2.60.0 || echo "SKIPPED: no Ray here: campaigns over it are not tested"
 [ -n "${SELENE_PROGRAM:-}" ] || cargo build --release --quiet
 export SELENE_PROGRAM="${SELENE_PROGRAM:-$target/release/selene}"
 rm -rf "$target/wheels"
