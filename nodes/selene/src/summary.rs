@@ -132,6 +132,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, String)> {
     figures.extend(pace(&outcome.pace).map(|told| ("pace", told)));
     figures.extend(holds(&outcome.holds).into_iter().map(|told| ("lockstep", told)));
     figures.extend(outcome.distances_m.iter().map(distance));
+    figures.extend(outcome.told_bytes.map(|bytes| ("told the others", format!("{bytes} B"))));
     figures.push(("state hash", format!("{:016x}", outcome.state_hash)));
     figures
 }
@@ -250,6 +251,7 @@ mod tests {
             ending: Ending::Stopped,
             pace: PaceReport::default(),
             holds: HoldReport::default(),
+            told_bytes: None,
         };
         assert!(End::new(Ok(outcome()), Ok(())).result().is_ok());
         let both = End::new(Err(Fault::run("simulation")), Err(Fault::run("camera")));

@@ -116,6 +116,8 @@ pub struct Outcome {
     pub pace: PaceReport,
     /// What came of holding for the scenario's topics.
     pub holds: HoldReport,
+    /// Bytes that all other processes of a shared world together were told; none where the world is not shared.
+    pub told_bytes: Option<u64>,
 }
 
 /// Runs the context's world until its end, `options.duration` or `stop`.
@@ -145,6 +147,7 @@ pub fn run(
         ending,
         pace: node.pace(),
         holds: node.holds(),
+        told_bytes: node.told_bytes(),
     })
 }
 

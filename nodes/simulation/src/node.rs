@@ -209,6 +209,11 @@ impl Node {
         self.pacer.report().clone()
     }
 
+    /// Bytes that the other processes of the world have been told; none where this one is the only one by its options.
+    pub(crate) fn told_bytes(&self) -> Option<u64> {
+        self.sharing.as_ref().map(Sharing::told_bytes)
+    }
+
     /// What came of holding for the scenario's topics.
     pub(crate) fn holds(&self) -> HoldReport {
         self.inputs.holds()

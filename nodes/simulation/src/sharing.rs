@@ -257,6 +257,11 @@ impl Sharing {
         Ok(merged)
     }
 
+    /// Bytes that all others together have been told.
+    pub(crate) fn told_bytes(&self) -> u64 {
+        self.streams.told_bytes()
+    }
+
     /// Says that this process has ended.
     pub(crate) fn leave(&mut self) {
         self.pass_on_all();

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -158,6 +159,8 @@ pub(super) struct Streams {
     addresses: Vec<String>,
     outgoing: BTreeMap<String, Outgoing>,
     arrived: Sender<Arrived>,
+    /// Bytes of all frames that were written, with their lengths; greetings are not counted.
+    told_bytes: Arc<AtomicU64>,
 }
 
 struct Outgoing {
@@ -194,7 +197,8 @@ impl Streams {
         runtime.spawn(accept(listener, Arc::clone(&own), arrived.clone()));
         let hosts = at.map_or_else(own_addresses, |host| vec![host]);
         let addresses = hosts.into_iter().map(|host| SocketAddr::new(host, port).to_string()).collect();
-        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived })
+        let told_bytes = Arc::default();
+        Ok(Self { runtime, own, addresses, outgoing: BTreeMap::new(), arrived, told_bytes })
     }
 
     /// Where it listens.
@@ -211,8 +215,13 @@ impl Streams {
         // The receiver lives until the task begins.
         first.into_iter().for_each(|frame| drop(frames.send(frame)));
         let call = Call { own: Arc::clone(&self.own), process: process.to_owned(), addresses: addresses.to_vec() };
-        let task = self.runtime.spawn(write_all(call, to_write, self.arrived.clone()));
+        let task = self.runtime.spawn(write_all(call, to_write, self.arrived.clone(), Arc::clone(&self.told_bytes)));
         self.outgoing.insert(process.to_owned(), Outgoing { frames: Some(frames), task });
+    }
+
+    /// Bytes that all others together have been told.
+    pub(super) fn told_bytes(&self) -> u64 {
+        self.told_bytes.load(Ordering::Relaxed)
     }
 
     /// Tells everybody.
@@ -347,7 +356,12 @@ impl Call {
 }
 
 /// Tells a process all that is to be told, in order.
-async fn write_all(call: Call, mut frames: UnboundedReceiver<Frame>, arrived: Sender<Arrived>) {
+async fn write_all(
+    call: Call,
+    mut frames: UnboundedReceiver<Frame>,
+    arrived: Sender<Arrived>,
+    told_bytes: Arc<AtomicU64>,
+) {
     let (mut stream, answered) = match call.reach().await {
         Ok(answered) => answered,
         Err(why) => return drop(arrived.send(Arrived::OutOfReach { process: call.process, why })),
@@ -361,6 +375,7 @@ async fn write_all(call: Call, mut frames: UnboundedReceiver<Frame>, arrived: Se
         if write_frame(&mut stream, &frame).await.is_err() {
             return;
         }
+        told_bytes.fetch_add((size_of::<u32>() + frame.0.len()) as u64, Ordering::Relaxed);
     }
     // The end of the stream is told when it is dropped in any case.
     let _ = stream.shutdown().await;
