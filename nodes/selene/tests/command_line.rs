@@ -37,7 +37,13 @@ fn every_command_has_a_help_page_with_an_example() {
     ];
     let rigs = ["wheel", "plate", "slope"].map(|rig| vec!["rig", rig]);
     let bags = ["info", "verify", "play", "rerender"].map(|what| vec!["bag", what]);
-    let others = [vec!["calibrate", "camera"], vec!["study", "heading"], vec!["new", "scenario"]];
+    let others = [
+        vec!["calibrate", "camera"],
+        vec!["study", "heading"],
+        vec!["study", "convoy"],
+        vec!["study", "scaling"],
+        vec!["new", "scenario"],
+    ];
     let rigs = rigs.into_iter().chain(others).chain(bags);
     let pages = commands.iter().map(|command| vec![*command]).chain(rigs);
     for mut arguments in pages {

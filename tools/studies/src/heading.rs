@@ -13,7 +13,7 @@
 mod compass;
 mod detector;
 mod drive;
-mod network;
+pub(crate) mod network;
 mod report;
 mod training;
 

@@ -12,6 +12,12 @@ pub(crate) enum StudyCommand {
     /// Find the heading of a rover from the Sun in its side cameras
     #[command(after_long_help = HEADING_EXAMPLES)]
     Heading(StudyHeadingArgs),
+    /// Drive convoys of trucks between obstacles, three that follow behind one that leads
+    #[command(after_long_help = CONVOY_EXAMPLES)]
+    Convoy(StudyConvoyArgs),
+    /// Run one world in one process a vehicle, and tell how time and bytes grow
+    #[command(after_long_help = SCALING_EXAMPLES)]
+    Scaling(StudyScalingArgs),
 }
 
 const HEADING_EXAMPLES: &str = "Examples:
@@ -72,4 +78,78 @@ pub(crate) enum Method {
     Detector,
     /// The detector, and the small network beside it
     Network,
+}
+
+const CONVOY_EXAMPLES: &str = "Examples:
+  selene study convoy                                  four courses on rigid ground, hard and soft soil; under out/convoy
+  selene study convoy --full                           the paper's 128 courses
+  selene study convoy --courses 8 --terrain rigid
+  selene study convoy --weights out/follower.safetensors    followers that were trained
+
+A. Young et al., Enabling Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of \
+Multiagent Scenarios (2022): on each course of 100 × 100 m with 34 round obstacles a truck drives the shortest path that a particle \
+swarm finds, and three trucks follow, each knowing where the one ahead is, its own heading, the closing speed and, where it was \
+trained, an image of 80 × 45 pixels. Without --weights the followers are a plain controller. Written are convoy.csv (every truck \
+of every course), convoy.png, and each course with its scenario. tools/studies/convoy_follower/train.py trains a follower.";
+
+/// `selene study convoy`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyConvoyArgs {
+    /// Courses
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) courses: u64,
+    /// The first course's number
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) first: u64,
+    /// As many courses as the paper has
+    #[arg(long, conflicts_with = "courses")]
+    pub(crate) full: bool,
+    /// What is driven on, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
+    pub(crate) terrain: Vec<TerrainArg>,
+    /// Seed of the courses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Weights of a trained follower [default: the plain controller]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weights: Option<PathBuf>,
+    /// Folder for table, chart and courses; made if missing
+    #[arg(long, value_name = "DIR", default_value = "out/convoy")]
+    pub(crate) out: PathBuf,
+    /// Leave the courses' scenarios, and drive none: to train a follower on
+    #[arg(long)]
+    pub(crate) courses_only: bool,
+}
+
+/// What is driven on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TerrainArg {
+    /// Rigid ground
+    Rigid,
+    /// Hard soil, silt-like
+    Hard,
+    /// Soft soil, snow-like
+    Soft,
+}
+
+const SCALING_EXAMPLES: &str = "Examples:
+  selene study scaling                         1, 2, 4 and 8 processes, on rigid ground and on hard soil
+  selene study scaling --processes 1,2 --for 2
+
+The weak scaling of A. Young et al. (2022), figure 5: a truck more for each process of one shared world, nodes 5 cm apart, steps of \
+2 ms, an exchange each 10 ms. All processes run on this machine, so beyond its cores they share them. Bytes are counted by the \
+processes themselves. From them follows what 128 vehicles would send over 1 Gbit/s.";
+
+/// `selene study scaling`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyScalingArgs {
+    /// Numbers of processes, separated by commas
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,8", value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub(crate) processes: Vec<u64>,
+    /// Simulated seconds of each run
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::values::seconds, default_value = "5", allow_negative_numbers = true)]
+    pub(crate) duration: selene_base::SimTime,
+    /// Folder for scaling.csv and the scenarios; made if missing
+    #[arg(long, value_name = "DIR", default_value = "out/scaling")]
+    pub(crate) out: PathBuf,
 }

@@ -1,5 +1,8 @@
 //! `selene study`: published studies made again.
 
+mod convoy;
+mod scaling;
+
 use std::path::{Path, PathBuf};
 
 use selene_base::output::{self, CSV, PNG};
@@ -26,6 +29,8 @@ pub(crate) fn study(command: &StudyCommand, telling: Telling) -> Result<(), Faul
             Some(folder) => make_training_images(args, folder, telling),
             None => study_heading(args, telling),
         },
+        StudyCommand::Convoy(args) => convoy::study(args),
+        StudyCommand::Scaling(args) => scaling::study(args),
     }
 }
 

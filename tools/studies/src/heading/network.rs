@@ -39,14 +39,14 @@ pub struct Network {
 
 /// A layer; its weights by output, then input, then row and column.
 #[derive(Clone, Debug)]
-enum Layer {
+pub(crate) enum Layer {
     Convolution(Weights),
     Dense(Weights),
 }
 
 /// What a layer multiplies with and adds.
 #[derive(Clone, Debug)]
-struct Weights {
+pub(crate) struct Weights {
     outputs: usize,
     inputs: usize,
     factors: Vec<f32>,
@@ -55,15 +55,15 @@ struct Weights {
 
 /// Numbers on their way: planes one after the other, row by row.
 #[derive(Clone, Debug, PartialEq)]
-struct Planes {
-    count: usize,
-    rows: usize,
-    columns: usize,
-    values: Vec<f32>,
+pub(crate) struct Planes {
+    pub(crate) count: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) values: Vec<f32>,
 }
 
 /// An array of the file.
-struct Array {
+pub(crate) struct Array {
     shape: Vec<usize>,
     numbers: Vec<f32>,
 }
@@ -136,22 +136,15 @@ impl Network {
         let mut given = [1, rows, columns];
         for (number, layer) in self.layers.iter().enumerate() {
             let taken = layer.weights().inputs;
-            let [count, rows, columns] = given;
-            let (of, next) = match layer {
-                Layer::Convolution(of) => (count, [of.outputs, halved(rows), halved(columns)]),
-                Layer::Dense(of) => (count * rows * columns, [of.outputs, 1, 1]),
-            };
-            if taken != of {
-                return Err(format!("layer {number} takes {taken} numbers or planes: must be {of}, as it is given"));
-            }
-            given = next;
+            let told = |of| format!("layer {number} takes {taken} numbers or planes: must be {of}, as it is given");
+            given = layer.given(given).map_err(told)?;
         }
         if given == [3, 1, 1] { Ok(()) } else { Err(format!("gives {given:?}: must be three numbers in the end")) }
     }
 }
 
 impl Layer {
-    fn new(number: usize, weight: &Array, bias: &Array) -> Result<Self, String> {
+    pub(crate) fn new(number: usize, weight: &Array, bias: &Array) -> Result<Self, String> {
         let Array { shape, numbers } = weight;
         let offsets = &bias.numbers;
         let weights = |outputs: usize, inputs: usize| {
@@ -166,13 +159,22 @@ impl Layer {
         }
     }
 
+    /// Count, rows and columns that it gives for those that it is given; where it does not take them, what it must take.
+    pub(crate) fn given(&self, [count, rows, columns]: [usize; 3]) -> Result<[usize; 3], usize> {
+        let (of, next) = match self {
+            Self::Convolution(of) => (count, [of.outputs, halved(rows), halved(columns)]),
+            Self::Dense(of) => (count * rows * columns, [of.outputs, 1, 1]),
+        };
+        if self.weights().inputs == of { Ok(next) } else { Err(of) }
+    }
+
     fn weights(&self) -> &Weights {
         match self {
             Self::Convolution(weights) | Self::Dense(weights) => weights,
         }
     }
 
-    fn apply(&self, from: &Planes) -> Planes {
+    pub(crate) fn apply(&self, from: &Planes) -> Planes {
         match self {
             Self::Convolution(weights) => weights.convolved(from),
             Self::Dense(weights) => weights.multiplied(from),
@@ -234,7 +236,7 @@ fn halved(count: usize) -> usize {
 }
 
 /// The arrays of a safetensors file, by name.
-fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, String> {
+pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, String> {
     let cut = || "ends too early: is it a safetensors file?".to_owned();
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or_else(cut)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;

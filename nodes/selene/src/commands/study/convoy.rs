@@ -1,0 +1,60 @@
+//! `selene study convoy`.
+
+use selene_base::output::{self, CSV, PNG};
+use selene_sim::LoadOptions;
+use selene_studies::convoy::{
+    COURSES, Course, Follower, Judged, Policy, Terrain, chart, csv, drive, judge, scenario, table,
+};
+
+use crate::args::{StudyConvoyArgs, TerrainArg};
+use crate::fault::Fault;
+use crate::output::print_line;
+use crate::places;
+
+/// Drives the convoys; tells the figures and leaves table and chart.
+pub(super) fn study(args: &StudyConvoyArgs) -> Result<(), Fault> {
+    places::check_folder("--out", &args.out)?;
+    let [rows, picture] = ["convoy.csv", "convoy.png"].map(|name| args.out.join(name));
+    places::check_writable("--out", &rows, &CSV)?;
+    places::check_writable("--out", &picture, &PNG)?;
+    let learned = |file: &std::path::PathBuf| Policy::load(file).map(|policy| Follower::Learned(Box::new(policy)));
+    let follower = args.weights.as_ref().map_or(Ok(Follower::Plain), learned).map_err(Fault::input)?;
+    let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
+    let count = if args.full { COURSES } else { args.courses };
+    let mut judged: Vec<Judged> = Vec::new();
+    for number in args.first..args.first + count {
+        let course = Course::draw(args.seed, number).map_err(Fault::run)?;
+        eprintln!(
+            "course {number}: a path of {:.1} m between {} obstacles",
+            course.path.length_m(),
+            course.obstacles.len()
+        );
+        for terrain in terrains(args) {
+            if args.courses_only {
+                let file = scenario(&course, terrain, true, &args.out, &options).map_err(Fault::run)?;
+                eprintln!("  {}", file.display());
+                continue;
+            }
+            let driven = drive(&course, terrain, &follower, &args.out, &options).map_err(Fault::run)?;
+            judged.extend(judge(number, terrain, &driven));
+            eprintln!("  {}: hash {:016x}", terrain.name(), driven.state_hash);
+        }
+    }
+    if args.courses_only {
+        return Ok(());
+    }
+    print_line(table(&judged));
+    output::write_bytes(&rows, &CSV, csv(&judged).as_bytes()).map_err(Fault::run)?;
+    chart(&judged).save(&picture).map_err(Fault::run)?;
+    eprintln!("{} and {}", rows.display(), picture.display());
+    Ok(())
+}
+
+fn terrains(args: &StudyConvoyArgs) -> Vec<Terrain> {
+    let of = |arg: &TerrainArg| match arg {
+        TerrainArg::Rigid => Terrain::Rigid,
+        TerrainArg::Hard => Terrain::Hard,
+        TerrainArg::Soft => Terrain::Soft,
+    };
+    if args.terrain.is_empty() { Terrain::ALL.to_vec() } else { args.terrain.iter().map(of).collect() }
+}

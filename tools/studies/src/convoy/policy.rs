@@ -1,0 +1,180 @@
+//! A follower's learned policy: an image of 80 × 45 colour pixels and four numbers become an action, as in MULTI's
+//! figure 8 but smaller. Convolutions of 3 × 3 in steps of two pixels look at the image, a dense layer at the numbers;
+//! dense layers take both. max(0, x) follows each but the last, whose two numbers' hyperbolic tangents are the action.
+//!
+//! Weights are a safetensors file as `tools/studies/convoy_follower/train.py` leaves it: `image.N`, `state.N` and
+//! `joint.N`, each with `weight` and `bias`, N from 0. The sums are those of the heading study's network.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use image::RgbImage;
+use selene_base::{InputError, input};
+
+use super::follower::{Action, Seen};
+use crate::Failure;
+use crate::heading::network::{Array, Layer, Planes, arrays};
+
+/// Columns and rows of an image.
+pub const IMAGE_PX: [u32; 2] = [80, 45];
+/// The largest file taken.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+/// What the four numbers are divided by: m, m, rad, m/s.
+const SCALES: [f64; 4] = [20.0, 20.0, std::f64::consts::PI, 5.0];
+
+/// A learned policy.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    image: Vec<Layer>,
+    state: Vec<Layer>,
+    joint: Vec<Layer>,
+}
+
+impl Policy {
+    /// Reads its weights.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no safetensors file, or its layers do not fit one another.
+    pub fn load(path: &Path) -> Result<Self, InputError> {
+        let bytes = input::read_bytes(path, FILE_BYTES_MAX)?;
+        Self::parse(&bytes).map_err(|what| InputError::content(path, what))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let arrays = arrays(bytes)?;
+        let [image, state, joint] = ["image", "state", "joint"].map(|part| layers(&arrays, part));
+        let policy = Self { image: image?, state: state?, joint: joint? };
+        let count = 2 * (policy.image.len() + policy.state.len() + policy.joint.len());
+        if arrays.len() != count {
+            return Err(format!(
+                "has {} arrays: must be image.N, state.N and joint.N, each with weight and bias",
+                arrays.len()
+            ));
+        }
+        policy.check()?;
+        Ok(policy)
+    }
+
+    /// What it does.
+    ///
+    /// # Errors
+    /// When an image of another size is given.
+    pub fn act(&self, image: &RgbImage, seen: &Seen) -> Result<Action, Failure> {
+        let [east_m, north_m] = seen.ahead_m;
+        let numbers = [east_m, north_m, seen.heading_rad, seen.closing_m_s];
+        let scaled = numbers.iter().zip(SCALES).map(|(number, scale)| (number / scale) as f32).collect();
+        let looked = through(&self.image, pixels(image), true);
+        let known = through(&self.state, flat(scaled), true);
+        let both = flat([looked.values, known.values].concat());
+        let [steer, accelerate]: [f32; 2] =
+            through(&self.joint, both, false).values.try_into().map_err(|_| "the policy gives no two numbers")?;
+        Ok(Action { steer: f64::from(steer).tanh(), accelerate: f64::from(accelerate).tanh() })
+    }
+
+    /// Layers must take what they are given, and the last must give two numbers.
+    fn check(&self) -> Result<(), String> {
+        let [columns, rows] = IMAGE_PX.map(|px| px as usize);
+        let looked = given(&self.image, "image", [3, rows, columns])?;
+        let known = given(&self.state, "state", [SCALES.len(), 1, 1])?;
+        let both = looked.iter().product::<usize>() + known.iter().product::<usize>();
+        match given(&self.joint, "joint", [both, 1, 1])? {
+            [2, 1, 1] => Ok(()),
+            other => Err(format!("gives {other:?}: must be two numbers in the end")),
+        }
+    }
+}
+
+/// The layers of a part.
+fn layers(arrays: &BTreeMap<String, Array>, part: &str) -> Result<Vec<Layer>, String> {
+    let mut layers = Vec::new();
+    while let Some(weight) = arrays.get(&format!("{part}.{}.weight", layers.len())) {
+        let name = format!("{part}.{}.bias", layers.len());
+        let bias = arrays.get(&name).ok_or_else(|| format!("has no {name}"))?;
+        layers.push(Layer::new(layers.len(), weight, bias).map_err(|what| format!("{part}.{what}"))?);
+    }
+    if layers.is_empty() { Err(format!("has no {part}.0.weight")) } else { Ok(layers) }
+}
+
+/// What a part gives for planes of this count, rows and columns.
+fn given(layers: &[Layer], part: &str, first: [usize; 3]) -> Result<[usize; 3], String> {
+    let step = |given, (number, layer): (usize, &Layer)| {
+        layer.given(given).map_err(|of| format!("{part}.{number} does not take what it is given: must take {of}"))
+    };
+    layers.iter().enumerate().try_fold(first, step)
+}
+
+fn through(layers: &[Layer], mut planes: Planes, to_the_end: bool) -> Planes {
+    for (number, layer) in layers.iter().enumerate() {
+        planes = layer.apply(&planes);
+        if to_the_end || number + 1 < layers.len() {
+            planes.values.iter_mut().for_each(|value| *value = value.max(0.0));
+        }
+    }
+    planes
+}
+
+/// Red, green and blue as shares of white.
+fn pixels(image: &RgbImage) -> Planes {
+    let plane = |colour: usize| image.pixels().map(move |pixel| f32::from(pixel.0[colour]) / f32::from(u8::MAX));
+    let values = (0..3).flat_map(plane).collect();
+    Planes { count: 3, rows: image.height() as usize, columns: image.width() as usize, values }
+}
+
+fn flat(values: Vec<f32>) -> Planes {
+    Planes { count: values.len(), rows: 1, columns: 1, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IMAGE_PX, Policy};
+    use crate::convoy::follower::Seen;
+    use image::{Rgb, RgbImage};
+
+    /// A safetensors file of arrays of one value each, but for the first number of each weight.
+    fn file(arrays: &[(&str, &[usize], f32, f32)]) -> Vec<u8> {
+        let (mut header, mut data) = (Vec::new(), Vec::new());
+        for (name, shape, first, value) in arrays {
+            let from = data.len();
+            for i in 0..shape.iter().product::<usize>() {
+                data.extend(if i == 0 { first } else { value }.to_le_bytes());
+            }
+            header.push(format!(
+                "\"{name}\":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{from},{}]}}",
+                data.len()
+            ));
+        }
+        let header = format!("{{{}}}", header.join(","));
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+    }
+
+    /// One convolution, one layer of the numbers, one of both.
+    fn small(both: usize) -> Vec<u8> {
+        file(&[
+            ("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0),
+            ("image.0.bias", &[1], 0.0, 0.0),
+            ("state.0.weight", &[1, 4], 2.0, 0.0),
+            ("state.0.bias", &[1], 0.5, 0.0),
+            ("joint.0.weight", &[2, both], 1.0, 0.001),
+            ("joint.0.bias", &[2], -0.1, 0.3),
+        ])
+    }
+
+    #[test]
+    fn an_action_is_the_sum_that_the_layers_make() {
+        let policy = Policy::parse(&small(40 * 23 + 1)).expect("a policy");
+        let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([255, 0, 0]));
+        let seen = Seen { ahead_m: [10.0, 0.0], heading_rad: 0.0, closing_m_s: 0.0 };
+        let action = policy.act(&image, &seen).expect("an action");
+        // The image counts for nothing; the first number is 10 / 20, so the layer of numbers gives 2 × 0.5 + 0.5.
+        assert!((action.steer - (0.001 * 1.5 - 0.1_f64).tanh()).abs() < 1e-6, "{action:?}");
+        assert!((action.accelerate - (0.001 * 1.5 + 0.3_f64).tanh()).abs() < 1e-6, "{action:?}");
+    }
+
+    #[test]
+    fn layers_that_do_not_fit_are_refused() {
+        let told = Policy::parse(&small(7)).expect_err("refused");
+        assert!(told.contains("joint.0") && told.contains("921"), "{told}");
+        let told = Policy::parse(&file(&[("image.0.weight", &[1, 3, 3, 3], 0.0, 0.0)])).expect_err("refused");
+        assert!(told.contains("image.0.bias"), "{told}");
+    }
+}

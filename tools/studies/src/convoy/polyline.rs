@@ -1,0 +1,121 @@
+//! A path over the plane: points joined by straight lines, by the way along it.
+
+/// A path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Polyline {
+    points_m: Vec<[f64; 2]>,
+    /// Way to each point, m.
+    along_m: Vec<f64>,
+}
+
+/// A place on a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// The line that it is on, by its first point.
+    pub line: usize,
+    /// How far along that line, 0 to 1.
+    pub share: f64,
+    /// Way along the path, m.
+    pub along_m: f64,
+    /// Where.
+    pub at_m: [f64; 2],
+    /// Distance from what it was sought for, m.
+    pub apart_m: f64,
+}
+
+impl Polyline {
+    /// A path through these points.
+    #[must_use]
+    pub fn new(points_m: Vec<[f64; 2]>) -> Self {
+        let mut along_m = Vec::with_capacity(points_m.len());
+        let mut way_m = 0.0;
+        for (i, point) in points_m.iter().enumerate() {
+            way_m += if i == 0 { 0.0 } else { apart_m(points_m[i - 1], *point) };
+            along_m.push(way_m);
+        }
+        Self { points_m, along_m }
+    }
+
+    /// Its points, m.
+    #[must_use]
+    pub fn points_m(&self) -> &[[f64; 2]] {
+        &self.points_m
+    }
+
+    /// Its length, m.
+    #[must_use]
+    pub fn length_m(&self) -> f64 {
+        self.along_m.last().copied().unwrap_or(0.0)
+    }
+
+    /// The point so far along it, m; its ends beyond them.
+    #[must_use]
+    pub fn at_m(&self, along_m: f64) -> [f64; 2] {
+        let line = self.along_m.partition_point(|of| *of <= along_m).clamp(1, self.points_m.len().max(2) - 1) - 1;
+        let Some(pair) = self.points_m.get(line..line + 2) else {
+            return self.points_m.first().copied().unwrap_or_default();
+        };
+        let length_m = self.along_m[line + 1] - self.along_m[line];
+        let share = if length_m > 0.0 { ((along_m - self.along_m[line]) / length_m).clamp(0.0, 1.0) } else { 0.0 };
+        between(pair[0], pair[1], share)
+    }
+
+    /// Its heading at the start, from x, counter-clockwise, rad.
+    #[must_use]
+    pub fn first_heading_rad(&self) -> f64 {
+        let ([x, y], [to_x, to_y]) = (self.at_m(0.0), self.at_m(1.0));
+        (to_y - y).atan2(to_x - x)
+    }
+
+    /// The place nearest to a point; none on a path without a line.
+    #[must_use]
+    pub fn nearest(&self, to_m: [f64; 2]) -> Option<Place> {
+        let lines = self.points_m.windows(2).enumerate().map(|(line, pair)| {
+            let (share, at_m) = nearest_on([pair[0], pair[1]], to_m);
+            let along_m = self.along_m[line] + share * (self.along_m[line + 1] - self.along_m[line]);
+            Place { line, share, along_m, at_m, apart_m: apart_m(at_m, to_m) }
+        });
+        // The first of those that are as near.
+        lines.reduce(|best, next| if next.apart_m < best.apart_m { next } else { best })
+    }
+}
+
+/// Distance of two points, m.
+#[must_use]
+pub(super) fn apart_m([x, y]: [f64; 2], [to_x, to_y]: [f64; 2]) -> f64 {
+    let [dx, dy] = [to_x - x, to_y - y];
+    (dx * dx + dy * dy).sqrt()
+}
+
+/// The point of a line that is nearest to another, and how far along it is, 0 to 1.
+#[must_use]
+pub(super) fn nearest_on([from, to]: [[f64; 2]; 2], point: [f64; 2]) -> (f64, [f64; 2]) {
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    let square = dx * dx + dy * dy;
+    let dot = (point[0] - from[0]) * dx + (point[1] - from[1]) * dy;
+    let share = if square > 0.0 { (dot / square).clamp(0.0, 1.0) } else { 0.0 };
+    (share, between(from, to, share))
+}
+
+fn between([x, y]: [f64; 2], [to_x, to_y]: [f64; 2], share: f64) -> [f64; 2] {
+    [x + share * (to_x - x), y + share * (to_y - y)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Polyline;
+
+    #[test]
+    fn places_are_found_by_way_and_by_nearness() {
+        let path = Polyline::new(vec![[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]);
+        assert_eq!(path.length_m(), 7.0);
+        assert_eq!(
+            [-1.0, 1.5, 3.0, 5.0, 9.0].map(|way| path.at_m(way)),
+            [[0.0, 0.0], [1.5, 0.0], [3.0, 0.0], [3.0, 2.0], [3.0, 4.0]]
+        );
+        let place = path.nearest([4.0, 1.0]).expect("a line");
+        assert_eq!((place.line, place.share, place.along_m, place.apart_m), (1, 0.25, 4.0, 1.0));
+        assert_eq!(Polyline::new(vec![[1.0, 2.0]]).nearest([0.0, 0.0]), None);
+        assert_eq!(Polyline::new(vec![[1.0, 2.0]]).at_m(3.0), [1.0, 2.0]);
+    }
+}

@@ -1,0 +1,206 @@
+//! The study's figures as text, table and chart.
+
+use std::fmt::Write as _;
+
+use selene_pictures::chart::{Chart, Line, Mark, Panel};
+
+use super::drive::Driven;
+use super::metrics::{Deviations, deviations};
+use super::{FOLLOWERS, Terrain};
+
+/// The six metrics as columns, and what they are called on axes.
+const METRICS: [(&str, &str); 6] = [
+    ("path_mean_m", "path deviation, mean, m"),
+    ("path_max_m", "path deviation, greatest, m"),
+    ("speed_mean_m_s", "speed deviation, mean, m/s"),
+    ("speed_max_m_s", "speed deviation, greatest, m/s"),
+    ("speed_mean_relative", "relative speed deviation, mean"),
+    ("speed_max_relative", "relative speed deviation, greatest"),
+];
+/// The paper's one example (figures 13 and 14): follower 3 on rigid ground.
+const PAPER: [f64; 6] = [0.473, 2.484, 0.505, 2.154, 0.122, 0.692];
+/// Quantiles of a distribution that are told.
+const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// What came of one truck on one course.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// The course.
+    pub course: u64,
+    /// What was driven on.
+    pub terrain: Terrain,
+    /// Its place behind the leader; 0 is the leader.
+    pub truck: usize,
+    /// Whether the leader came to the end.
+    pub is_done: bool,
+    /// Obstacles that it hit.
+    pub hits: usize,
+    /// How it deviated; none of the leader, and where nothing can be compared.
+    pub deviations: Option<Deviations>,
+}
+
+/// Judges all trucks of a convoy.
+#[must_use]
+pub fn judge(course: u64, terrain: Terrain, driven: &Driven) -> Vec<Judged> {
+    let of = |(truck, track)| Judged {
+        course,
+        terrain,
+        truck,
+        is_done: driven.is_done,
+        hits: driven.hits[truck],
+        deviations: if truck == 0 { None } else { deviations(&driven.tracks[0], track) },
+    };
+    driven.tracks.iter().enumerate().map(of).collect()
+}
+
+impl Judged {
+    fn metrics(&self) -> Option<[f64; 6]> {
+        let Deviations { path_m, speed_m_s, relative, .. } = self.deviations?;
+        Some([path_m[0], path_m[1], speed_m_s[0], speed_m_s[1], relative[0], relative[1]])
+    }
+}
+
+/// Every truck of every course.
+#[must_use]
+pub fn csv(judged: &[Judged]) -> String {
+    let names = METRICS.map(|(name, _)| name).join(",");
+    let mut text = format!("course,terrain,truck,leader_done,hits,{names},compared_m\n");
+    for of in judged {
+        let metrics =
+            of.metrics().map_or_else(|| [""; 6].map(str::to_owned), |all| all.map(|value| format!("{value:.6}")));
+        let compared = of.deviations.map_or_else(String::new, |of| format!("{:.3}", of.compared_m));
+        let Judged { course, truck, hits, .. } = of;
+        let (terrain, done, metrics) = (of.terrain.name(), u8::from(of.is_done), metrics.join(","));
+        // A text takes all that is written to it, here and below.
+        let _ = writeln!(text, "{course},{terrain},{truck},{done},{hits},{metrics},{compared}");
+    }
+    text
+}
+
+/// A line for each terrain and follower: the median of each metric between its quartiles, and obstacles hit.
+#[must_use]
+pub fn table(judged: &[Judged]) -> String {
+    let mut text = String::from("terrain  follower  courses  hits");
+    for (name, _) in METRICS {
+        let _ = write!(text, "  {name:>22}");
+    }
+    text.push('\n');
+    for terrain in Terrain::ALL {
+        for truck in 1..=FOLLOWERS {
+            let of: Vec<&Judged> = judged.iter().filter(|of| of.terrain == terrain && of.truck == truck).collect();
+            if of.is_empty() {
+                continue;
+            }
+            let hits: usize = of.iter().map(|of| of.hits).sum();
+            let _ = write!(text, "{:<8} {truck:>8} {:>8} {hits:>5}", terrain.name(), of.len());
+            for metric in 0..METRICS.len() {
+                let [low, middle, high] = quantiles(&values(&of, metric));
+                let _ = write!(text, "  {:>22}", format!("{low:.3} [{middle:.3}] {high:.3}"));
+            }
+            text.push('\n');
+        }
+    }
+    let leaders: Vec<&Judged> = judged.iter().filter(|of| of.truck == 0).collect();
+    let done = leaders.iter().filter(|of| of.is_done).count();
+    let hits: usize = leaders.iter().map(|of| of.hits).sum();
+    let _ = write!(text, "paper's example, rigid, 3       ");
+    for value in PAPER {
+        let _ = write!(text, "  {value:>22.3}");
+    }
+    let _ = writeln!(text, "\nleaders: {done} of {} came to the end and hit {hits} obstacles", leaders.len());
+    text
+}
+
+fn values(judged: &[&Judged], metric: usize) -> Vec<f64> {
+    let mut values: Vec<f64> = judged.iter().filter_map(|of| Some(of.metrics()?[metric])).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Quartiles of values in order, between neighbours; not a number where there are none.
+fn quantiles(values: &[f64]) -> [f64; 3] {
+    QUANTILES.map(|share| {
+        let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
+        let at = share * last as f64;
+        let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
+        low + (at - at.floor()) * (high - low)
+    })
+}
+
+/// The six metrics by follower, each course a dot, with the medians.
+#[must_use]
+pub fn chart(judged: &[Judged]) -> Chart {
+    let panels = METRICS.iter().enumerate().map(|(metric, (_, y))| Panel {
+        x: "follower".to_owned(),
+        y: (*y).to_owned(),
+        lines: Terrain::ALL
+            .iter()
+            .enumerate()
+            .flat_map(|(colour, terrain)| lines(judged, *terrain, colour, metric))
+            .collect(),
+    });
+    Chart {
+        title: "Convoys: deviation of followers from their leader".to_owned(),
+        columns: 2,
+        panels: panels.collect(),
+    }
+}
+
+fn lines(judged: &[Judged], terrain: Terrain, colour: usize, metric: usize) -> [Line; 2] {
+    // Terrains stand beside one another.
+    let x = |truck: usize| truck as f64 + 0.2 * (colour as f64 - 1.0);
+    let of_terrain = || judged.iter().filter(|of| of.terrain == terrain && of.truck > 0);
+    let dots = of_terrain().filter_map(|of| Some((x(of.truck), of.metrics()?[metric]))).collect();
+    let median = |truck| {
+        let of: Vec<&Judged> = of_terrain().filter(|of| of.truck == truck).collect();
+        (x(truck), quantiles(&values(&of, metric))[1])
+    };
+    let medians = (1..=FOLLOWERS).map(median).collect();
+    [
+        Line { name: terrain.name().to_owned(), colour, mark: Mark::Rings, points: dots },
+        Line { name: format!("{}, median", terrain.name()), colour, mark: Mark::Line, points: medians },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Judged, csv, quantiles, table};
+    use crate::convoy::{Deviations, Terrain};
+
+    #[test]
+    fn quartiles_lie_between_values() {
+        assert_eq!(quantiles(&[1.0, 2.0, 3.0, 4.0, 5.0]), [2.0, 3.0, 4.0]);
+        assert_eq!(quantiles(&[1.0, 2.0]), [1.25, 1.5, 1.75]);
+        assert!(quantiles(&[]).iter().all(|value| value.is_nan()));
+    }
+
+    #[test]
+    fn every_truck_has_a_line_and_every_follower_its_median() {
+        let deviations = |of: f64| {
+            Some(Deviations {
+                path_m: [of, 2.0 * of],
+                speed_m_s: [0.3, 0.4],
+                relative: [0.05, 0.06],
+                compared_m: 120.0,
+            })
+        };
+        let judged: Vec<Judged> = (0..6)
+            .map(|i| Judged {
+                course: i,
+                terrain: Terrain::Hard,
+                truck: (i % 2) as usize,
+                is_done: true,
+                hits: i as usize,
+                deviations: if i % 2 == 0 { None } else { deviations(i as f64) },
+            })
+            .collect();
+        let rows = csv(&judged);
+        assert_eq!(rows.lines().count(), 7);
+        assert!(
+            rows.contains("\n3,hard,1,1,3,3.000000,6.000000,0.300000") && rows.contains("\n2,hard,0,1,2,,,,,,,\n"),
+            "{rows}"
+        );
+        let text = table(&judged);
+        assert!(text.contains("2.000 [3.000] 4.000") && text.contains("3 of 3 came to the end and hit 6"), "{text}");
+    }
+}
