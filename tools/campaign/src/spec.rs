@@ -72,7 +72,7 @@ impl TryFrom<Value> for SeedsSpec {
         } else {
             serde_json::from_value(value).map_err(refused)?
         };
-        let too_large = seeds.iter().find(|seed| **seed > i64::MAX as u64);
+        let too_large = seeds.iter().copied().find(|seed| *seed > i64::MAX as u64);
         match (seeds.len(), too_large) {
             (0, _) => Err(format!("no seed is not allowed: must be 1 to {LISTED_MAX}, or the key left out")),
             (count, _) if count > LISTED_MAX => {

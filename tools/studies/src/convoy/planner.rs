@@ -16,33 +16,35 @@ use crate::Failure;
 /// Handles of the curve.
 const HANDLES: usize = 5;
 /// How far a handle may be beside the straight line, m.
-const BESIDE_M: f64 = 50.0;
+const BESIDE_M: f64 = 40.0;
 /// Points of the curve between two handles.
 const POINTS_EACH: usize = 20;
 /// Particles, and how often they move.
 const PARTICLES: usize = 80;
 const MOVES: u64 = 250;
-/// Swarms, of which the best counts.
-const SWARMS: usize = 4;
-/// Weight of what is violated.
-const WEIGHT: f64 = 100.0;
+/// Swarms at most, and how many of their paths must violate nothing: the shortest of these counts.
+const SWARMS_MAX: usize = 16;
+const SWARMS_GOOD: usize = 2;
+/// Weight of what is violated, and how little of it is rounding.
+const WEIGHT: f64 = 1000.0;
+const ROUNDING: f64 = 1e-9;
 /// The least radius of a bend, m: a margin over what 30° at a wheelbase of 3.378 m give, 5.9 m.
 const BEND_RADIUS_M: f64 = 9.0;
 
-/// The shortest path found from end to end; none where all that were found violate something.
+/// The shortest path found from end to end; none where too few of those found violate nothing.
 ///
 /// # Errors
 /// When the swarm cannot be moved.
 pub(super) fn shortest(field: &[Obstacle], stream: &mut Stream) -> Result<Option<Polyline>, Failure> {
-    let mut best: Option<Polyline> = None;
-    for _ in 0..SWARMS {
+    let mut good: Vec<Polyline> = Vec::new();
+    for _ in 0..SWARMS_MAX {
         let found = swarm(field, stream.next_u64())?;
-        let is_shorter = best.as_ref().is_none_or(|best| found.length_m() < best.length_m());
-        if violation(&found, field) == 0.0 && is_shorter {
-            best = Some(found);
+        good.extend((violation(&found, field) < ROUNDING).then_some(found));
+        if good.len() == SWARMS_GOOD {
+            return Ok(good.into_iter().min_by(|a, b| a.length_m().total_cmp(&b.length_m())));
         }
     }
-    Ok(best)
+    Ok(None)
 }
 
 fn swarm(field: &[Obstacle], seed: u64) -> Result<Polyline, Failure> {
