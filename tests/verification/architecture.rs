@@ -26,14 +26,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("ros", &["base"]),
 ];
 /// Packages that only the command line and tests may name: what they are of use for is done by hand.
-const TOOLS: [&str; 6] = [
-    "selene-pictures",
-    "selene-validation",
-    "selene-studies",
-    "selene-bench",
-    "selene-conformance",
-    "selene-campaign",
-];
+const TOOLS: [&str; 6] =
+    ["selene-pictures", "selene-validation", "selene-studies", "selene-bench", "selene-conformance", "selene-campaign"];
 /// Crates that only `ros` may name.
 const ROS_CRATES: [&str; 5] = ["ros2-client", "rustdds", "r2r", "cdr-encoding", "mcap"];
 /// Calls that make a library depend on when or where it runs.

@@ -85,15 +85,21 @@ struct Advertised<'a> {
 
 /// Topics that came, with encoding and schema as a bag has them.
 pub(super) fn advertise(channels: &[Arc<Channel>]) -> String {
-    let told = |channel: &Arc<Channel>| Advertised {
-        id: channel.id,
-        topic: &channel.topic.name,
-        encoding: "cdr",
-        schema_name: channel.topic.type_name,
-        schema: channel.topic.definition,
-        schema_encoding: "ros2msg",
-    };
-    json!({ "op": "advertise", "channels": channels.iter().map(told).collect::<Vec<_>>() }).to_string()
+    let told: Vec<_> = channels.iter().map(|channel| Advertised::of(channel)).collect();
+    json!({ "op": "advertise", "channels": told }).to_string()
+}
+
+impl<'a> Advertised<'a> {
+    fn of(channel: &'a Channel) -> Self {
+        Self {
+            id: channel.id,
+            topic: &channel.topic.name,
+            encoding: "cdr",
+            schema_name: channel.topic.type_name,
+            schema: channel.topic.definition,
+            schema_encoding: "ros2msg",
+        }
+    }
 }
 
 /// Topics that went.

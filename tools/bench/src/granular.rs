@@ -75,6 +75,7 @@ fn strip(name: &str, y_m: f64) -> WindowSpec {
         depth_m: DEPTH_M,
         spacing_m: SPACING_M,
         exchange_s: Some(EXCHANGE_S),
+        grains: None,
     }
 }
 

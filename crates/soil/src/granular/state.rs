@@ -432,7 +432,7 @@ mod tests {
         assert!(window.loose_points(&state).is_empty(), "nothing has moved");
         let mut scratch = Scratch::default();
         for n in 0..60 {
-            window.step(&mut state, &[box_at(0.04 - 5e-4 * f64::from(n), -0.5)], &mut scratch).expect("a step");
+            window.step(&mut state, &[(0, box_at(0.04 - 5e-4 * f64::from(n), -0.5))], &mut scratch).expect("a step");
         }
         window.settle(&mut state, &mut ground, &mut memory, true, 0.02).expect("nothing is lost");
         let told = window.loose_points(&state);
@@ -447,7 +447,7 @@ mod tests {
         let untouched = |of: &WindowState| window.loose_points(of).iter().all(|point| point.id != 0);
         let (mut flying, mut resting) = (state.clone(), state);
         for (state, height_m) in [(&mut flying, 0.5), (&mut resting, 0.1)] {
-            let points = &mut state.points_mut().expect("points").points;
+            let points = &mut state.points_and_shells_mut().expect("points").0.points;
             let first = points.iter_mut().find(|point| point.id == 0).expect("the first point");
             first.position_m = Vector3::new(0.01, 0.01, height_m);
             state.flowing.as_mut().expect("points").told_m[0] = 0.0;
