@@ -168,11 +168,11 @@ struct Gathered {
 impl Gathered {
     #[inline]
     fn add(&mut self, weight: f32, node: &Node, numbers: [usize; 3]) {
-        for n in 0..4 {
-            let share = weight * node[n];
+        for (n, component) in node.iter().enumerate() {
+            let share = weight * component;
             self.velocity[n] += share;
-            for axis in 0..3 {
-                self.along[axis][n] += share * numbers[axis] as f32;
+            for (along, number) in self.along.iter_mut().zip(numbers) {
+                along[n] += share * number as f32;
             }
         }
     }

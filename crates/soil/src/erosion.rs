@@ -22,7 +22,7 @@ use crate::press::PressScratch;
 
 /// Slopes hold this multiple of the tangent of the angle of repose before they slide.
 const HOLDS: f64 = 1.01;
-/// Posts looked at in a press: a wheel unsettles a few a step, more on soft soil and fine grids.
+/// Posts looked at in a press beside held ones: a wheel unsettles a few a step, more on soft soil and fine grids.
 const POSTS_A_PRESS: usize = 32;
 /// Excess of a slope over which its posts' rounding to `f32` does not matter, over their height.
 const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
@@ -31,7 +31,8 @@ const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1,
 
 /// Lets soil slide that lately moved; `scratch` knows what lies under the solid that presses.
 pub(crate) fn slide(repose_tan: f64, ground: &mut GroundPatch, memory: &mut MemoryPatch, scratch: &PressScratch) {
-    for _ in 0..POSTS_A_PRESS {
+    let mut left = POSTS_A_PRESS;
+    while left > 0 {
         let Some(node) = memory.next_unsettled() else { return };
         let soil = if memory.is_in_window(node) {
             Soil::Rests
@@ -45,6 +46,8 @@ pub(crate) fn slide(repose_tan: f64, ground: &mut GroundPatch, memory: &mut Memo
             Soil::IsHeld => memory.hold(node),
             Soil::Moved => memory.look_again(node),
         }
+        // Held posts wait apart from the others, so that they end, and do not keep others from sliding.
+        left -= usize::from(soil != Soil::IsHeld);
     }
 }
 

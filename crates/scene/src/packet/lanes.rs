@@ -107,12 +107,12 @@ pub(crate) fn less<S: Simd>(a: Vectors<S>, b: Vectors<S>) -> Vectors<S> {
 /// A vector for each lane.
 #[inline(always)]
 pub(crate) fn vectors<S: Simd>(simd: S, of_lane: impl Fn(usize) -> Vector3<f32>) -> Vectors<S> {
-    let mut axes = [[0.0; LANES]; 3];
-    for lane in 0..LANES {
+    let [mut x, mut y, mut z] = [[0.0; LANES]; 3];
+    for (lane, ((x, y), z)) in x.iter_mut().zip(&mut y).zip(&mut z).enumerate() {
         let v = of_lane(lane);
-        [axes[0][lane], axes[1][lane], axes[2][lane]] = [v.x, v.y, v.z];
+        [*x, *y, *z] = [v.x, v.y, v.z];
     }
-    [axes[0].simd_into(simd), axes[1].simd_into(simd), axes[2].simd_into(simd)]
+    [x.simd_into(simd), y.simd_into(simd), z.simd_into(simd)]
 }
 
 /// The vector of a lane.

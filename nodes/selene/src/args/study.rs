@@ -11,7 +11,7 @@ use super::{DeviceArgs, WorldArgs};
 pub(crate) enum StudyCommand {
     /// Find the heading of a rover from the Sun in its side cameras
     #[command(after_long_help = HEADING_EXAMPLES)]
-    Heading(StudyHeadingArgs),
+    Heading(Box<StudyHeadingArgs>),
     /// Drive convoys of trucks between obstacles, three that follow behind one that leads
     #[command(after_long_help = CONVOY_EXAMPLES)]
     Convoy(StudyConvoyArgs),

@@ -20,7 +20,7 @@ const STEER_I: f64 = 0.002;
 const STEER_D: f64 = 0.05;
 /// The wheelbase and the greatest steering angle of the truck.
 const WHEELBASE_M: f64 = 3.378;
-const STEER_MAX_RAD: f64 = 0.5236;
+const STEER_MAX_RAD: f64 = std::f64::consts::FRAC_PI_6;
 /// The gap that a follower keeps, between the middles of rear axles, m.
 pub(super) const GAP_M: f64 = 12.0;
 /// Gains of the plain follower: 1/s² on the gap, 1/s on the closing speed.
