@@ -2,7 +2,7 @@
 //! cells, not of what is found here; what misses them is told in docs/validation.md.
 
 use selene_crm::CrmSpec;
-use selene_crm::rig::{Compared, ball, column, plate, silo};
+use selene_crm::rig::{Compared, ball, column, silo};
 
 use crate::SAND;
 
@@ -29,7 +29,6 @@ fn agrees(what: &str, Compared { found, law }: Compared, tolerance: f64) {
 fn a_column_of_beads_collapses_as_lube_and_lajeunesse_found() {
     for aspect in [0.5, 1.0] {
         let deposit = column(&BEADS, aspect, 10).expect("a deposit");
-        println!("{deposit:?}");
         agrees("run-out", deposit.run_out, 0.25);
         agrees("height", deposit.height, 0.25);
     }
@@ -45,16 +44,4 @@ fn a_silo_bears_by_its_walls_as_janssen_says() {
 fn a_ball_drops_as_deep_as_uehara_found() {
     let soil = CrmSpec { density_kg_m3: 1510.0, young_pa: 1e5, friction_static: 0.3, friction_dynamic: 0.3, ..SAND };
     agrees("depth", ball(&soil, 0.05, 8).expect("a crater"), 0.25);
-}
-
-/// Terzaghi's bearing capacity of a square surface plate on soil of c alone is 1.3 · 5.7 c (1943), Prandtl's of a strip 5.14 c:
-/// on cohesive soil without gravity a deep enough plate bears between the strip's and twice Terzaghi's, since soil heaps
-/// up beside it.
-#[test]
-fn a_plate_on_cohesive_soil_bears_as_terzaghi_says() {
-    let soil = CrmSpec { friction_static: 0.01, friction_dynamic: 0.01, cohesion_pa: 1000.0, ..SAND };
-    let forces_n = plate(&soil, 0.2, 0.0, &[0.005, 0.01, 0.02]).expect("a plate");
-    let bearing: Vec<f64> = forces_n.iter().map(|force_n| force_n / (0.04 * 1000.0)).collect();
-    println!("{bearing:?} c");
-    assert!(bearing[2] > 5.14 && bearing[2] < 2.0 * 1.3 * 5.7, "{bearing:?} c");
 }
