@@ -45,7 +45,7 @@ impl Track {
     }
 
     /// Its track from the place on that is nearest to a point.
-    fn from(&self, point_m: [f64; 2]) -> Self {
+    fn beginning_near(&self, point_m: [f64; 2]) -> Self {
         let first = self.path().nearest(point_m).map_or(0, |place| place.line);
         Self { points_m: self.points_m[first..].to_vec(), speeds_m_s: self.speeds_m_s[first..].to_vec() }
     }
@@ -55,7 +55,7 @@ impl Track {
 #[must_use]
 pub fn deviations(leader: &Track, follower: &Track) -> Option<Deviations> {
     let (path, start) = (leader.path(), *leader.points_m.first()?);
-    let follower = follower.from(start);
+    let follower = follower.beginning_near(start);
     let way = follower.path();
     let end_m = path.nearest(*follower.points_m.last()?)?.along_m;
     let count = (end_m / EVERY_M).floor() as usize;
