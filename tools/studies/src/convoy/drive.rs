@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::course::{Course, Obstacle};
 use super::eyes::Eyes;
-use super::follower::{GAP_M, LEADER_MAX_M_S, Leader, Seen, Throttle, plain};
+use super::follower::{Action, GAP_M, LEADER_MAX_M_S, Leader, Seen, Throttle, plain};
 use super::metrics::Track;
 use super::policy::Policy;
 use super::polyline::nearest_on;
@@ -190,6 +190,8 @@ impl<'a> Convoy<'a> {
                 let seen = self.seen(&now, i)?;
                 let action = match self.follower {
                     Follower::Plain => plain(&seen),
+                    // There is no image at the start.
+                    Follower::Learned(_) if now.time == SimTime::ZERO => Action::default(),
                     Follower::Learned(policy) => policy.act(&self.eyes.see(i - 1, now.time)?, &seen)?,
                 };
                 self.throttles[i].take(action, CONTROL_S)

@@ -45,7 +45,7 @@ impl Eyes {
     pub(super) fn see(&mut self, follower: usize, now: SimTime) -> Result<RgbImage, Failure> {
         let index = self.taken[follower];
         self.taken[follower] += 1;
-        let sample = Sample { index, instant: (now - AGE).max(SimTime::ZERO) };
+        let sample = Sample { index, instant: now - AGE };
         let image = self.cameras[follower].expose(CAMERA, sample)?.image;
         let told = format!(
             "{CAMERA}: gives {} × {} of {}, must be {IMAGE_PX:?} of rgb8",
