@@ -200,13 +200,24 @@ mod tests {
     }
 
     #[test]
-    fn a_tall_heap_takes_several_presses_and_ends_as_a_cone_at_repose() {
+    fn a_tower_takes_several_presses_to_fall() {
+        let mut ground = GroundPatch::flat(0.02, 2.0);
+        let mut memory = MemoryPatch::new(&ground);
+        memory.raise(Node { column: 50, row: 50 }, 1.0, &mut ground);
+        let presses = settle(&mut ground, &mut memory);
+        assert!(presses > 1, "{presses}");
+        assert!((heights_m(&ground).iter().sum::<f64>() - 1.0).abs() < SUM_TOLERANCE_M);
+    }
+
+    #[test]
+    fn soil_that_is_poured_on_a_post_ends_as_a_cone_at_repose() {
         let mut ground = GroundPatch::flat(0.02, 2.0);
         let mut memory = MemoryPatch::new(&ground);
         let top = Node { column: 50, row: 50 };
-        memory.raise(top, 1.0, &mut ground);
-        let presses = settle(&mut ground, &mut memory);
-        assert!(presses > 1, "{presses}");
+        for _ in 0..200 {
+            memory.raise(top, 0.005, &mut ground);
+            settle(&mut ground, &mut memory);
+        }
         let steepest = |node: Node| {
             super::AROUND.map(|[east, north]| {
                 let to = Node { column: node.column + east, row: node.row + north };
@@ -217,8 +228,8 @@ mod tests {
         let steepest = ground.nodes().nodes().flat_map(steepest).fold(0.0, f64::max);
         assert!((0.95..1.0101).contains(&(steepest / REPOSE_TAN)), "{steepest}");
         let height_m = ground.node_height_m(top);
-        // A round cone of that volume is 57 mm high. A tower's soil slides past that: 33 mm were measured.
-        assert!((0.03..0.07).contains(&height_m), "{height_m}");
+        // A round cone of that volume is 57 mm high.
+        assert!((0.05..0.065).contains(&height_m), "{height_m}");
         assert!((heights_m(&ground).iter().sum::<f64>() - 1.0).abs() < SUM_TOLERANCE_M);
     }
 }

@@ -454,13 +454,14 @@ mod tests {
         let braked_n = HMMWV.steady_n([-0.2, 0.1], 6000.0, 0.8)[1];
         assert!(braked_n < 0.6 * alone_n && braked_n > 0.0, "{braked_n} of {alone_n}");
         let curves = HMMWV.curves(6000.0, 0.8);
-        for i in 0..400 {
+        let share = |i: i32| {
             let (angle, size) = (0.13 * f64::from(i), 0.005 * f64::from(i));
             let [x, y] = HMMWV.steady_n([size * angle.cos(), size * angle.sin()], 6000.0, 0.8);
-            let share = (x / curves.x.peak_n).hypot(y / curves.y.peak_n);
-            // Between the axes the curve's numbers are those of neither: 0.13 % beyond was measured.
-            assert!(share < 1.02, "{i}: {share}");
-        }
+            (x / curves.x.peak_n).hypot(y / curves.y.peak_n)
+        };
+        // Between the axes all numbers of the curve lie between those of the axes: no exact ellipse, 1.3 % beyond at most.
+        let most = (0..400).map(share).fold(0.0, f64::max);
+        assert!(most < 1.02, "{most}");
     }
 
     #[test]

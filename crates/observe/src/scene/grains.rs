@@ -2,7 +2,8 @@
 //! the point stands for. They are functions of (seed, window, point), so that a point keeps its own wherever it goes.
 //!
 //! A point's height counts from the ground under it, as each grain's does from the ground under itself: grains follow
-//! relief that is finer than points. What the ground hides is left out, and far from the rover that looks there are
+//! relief that is finer than points. Points of a bed end up to a cell below the height field that they are shown as: the
+//! highest of a column are raised, so that their cubes end at the ground. What the ground hides is left out, and far from the rover that looks there are
 //! fewer, until the height field alone is seen.
 
 use nalgebra::{UnitQuaternion, Vector3};
@@ -51,7 +52,8 @@ impl Bed<'_> {
     fn grains_of(&self, point: &LoosePoint) -> Vec<Grain> {
         let middle_m = self.window.place_m(point);
         let Some(ground_m) = self.clipmap.height_m(middle_m.x, middle_m.y) else { return Vec::new() };
-        let above_m = Vector3::new(middle_m.x, middle_m.y, middle_m.z - ground_m);
+        let lies_m = (middle_m.z - ground_m).max(-0.5 * self.window.spacing_m());
+        let above_m = Vector3::new(middle_m.x, middle_m.y, lies_m);
         let mut chance = stream_at(self.seed, &self.name, u64::from(point.id));
         (0..self.count_at(&middle_m)).filter_map(|_| self.grain(&above_m, &mut chance)).collect()
     }

@@ -77,7 +77,9 @@ fn a_checkpoint_that_is_cut_off_anywhere_is_refused() {
 fn a_checkpoint_with_a_wrong_byte_is_refused() {
     let (folder, world) = (Folder::new("bytes"), driven());
     let (whole, of) = (saved(&world, &folder), fingerprint(&world));
-    for place in (0..16).chain((16..whole.len()).step_by(whole.len() / 50)) {
+    // Deflate leaves some bits of its last byte, which comes before four of a checksum, unused.
+    let last = whole.len() - 5;
+    for place in (0..16).chain((16..whole.len()).step_by(whole.len() / 50)).filter(|place| *place != last) {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x5a;
         let told = folder.refusal(&damaged, &of);
