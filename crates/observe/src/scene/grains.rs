@@ -41,6 +41,9 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, to
         let (spec, name) = (window.grains()?, format!("grains/{}", window.name()));
         let bed = Bed { window, spec, clipmap, viewer_m, seed: model.scenario().seed, name };
         let grains: Vec<Grain> = soil.points.par_iter().flat_map_iter(|point| bed.grains_of(point)).collect();
+        if grains.is_empty() {
+            return None;
+        }
         let world_from_heap = Pose::from_parts(window.corner_m().into(), UnitQuaternion::identity());
         Some(Heap { world_from_heap, grains: grains.into(), material })
     };

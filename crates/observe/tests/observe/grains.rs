@@ -24,10 +24,10 @@ const NORMAL_TOLERANCE: f64 = 0.05;
 /// Rays that come nearer to a limb than this share of the radius may pass on either side.
 const LIMB: f64 = 0.02;
 
-/// Sorato on its way in a window; `grains` is what the window has of them.
+/// VIPER on its way with its left front wheel in a window; `grains` is what the window has of them.
 fn in_a_pit(grains: &str) -> String {
-    let window = "{ name: pit, from_m: [-0.36, -0.3], to_m: [0.54, 0.3], depth_m: 0.12, spacing_m: 0.03";
-    format!("soil: ../soil/lunar.yaml\ngranular: [{window}{grains} }}]\nrover: {{ file: ../rover/sorato.yaml }}\n")
+    let window = "{ name: pit, from_m: [0.16, 0.28], to_m: [1.24, 0.94], depth_m: 0.12, spacing_m: 0.03";
+    format!("soil: ../soil/lunar.yaml\ngranular: [{window}{grains} }}]\nrover: {{ file: ../rover/viper.yaml }}\n")
 }
 
 /// RASSOR on its way over soft soil; `crumbs` is what the scenario has of them.
@@ -60,10 +60,10 @@ fn driven(text: &str) -> (World, Arc<Snapshot>, TracedScene) {
     (world, told, scene)
 }
 
-/// A camera behind and beside the rover that looks at its left wheels.
+/// A camera ahead of the rover and beside it that looks at its left front wheel.
 fn view(scene: &TracedScene) -> CameraView {
-    let ground_m = scene.clipmap().height_m(0.0, 0.16).expect("ground");
-    let [eye, target] = [Vector3::new(-0.3, 0.5, ground_m + 0.25), Vector3::new(0.02, 0.16, ground_m)];
+    let ground_m = scene.clipmap().height_m(0.75, 0.72).expect("ground");
+    let [eye, target] = [Vector3::new(1.0, 0.95, ground_m + 0.2), Vector3::new(0.75, 0.72, ground_m)];
     let forward = (target - eye).normalize();
     let right = forward.cross(&Vector3::z()).normalize();
     let rotation = Rotation3::from_basis_unchecked(&[right, forward.cross(&right), forward]);
@@ -147,7 +147,7 @@ fn images_and_beams_tell_grains_as_ground_where_they_are() {
             assert_eq!(hit[pixel].range_m, missed[pixel].range_m, "beam {pixel}");
         }
     }
-    assert!(met > 50, "{met} pixels show grains");
+    assert!(met > 40, "{met} pixels show grains");
     assert_ne!(seen.radiance, bare.radiance);
 }
 

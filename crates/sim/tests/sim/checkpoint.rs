@@ -77,12 +77,19 @@ fn a_checkpoint_that_is_cut_off_anywhere_is_refused() {
 fn a_checkpoint_with_a_wrong_byte_is_refused() {
     let (folder, world) = (Folder::new("bytes"), driven());
     let (whole, of) = (saved(&world, &folder), fingerprint(&world));
-    // Deflate leaves some bits of its last byte, which comes before four of a checksum, unused.
-    let last = whole.len() - 5;
-    for place in (0..16).chain((16..whole.len()).step_by(whole.len() / 50)).filter(|place| *place != last) {
+    for place in (0..16).chain((16..whole.len()).step_by(whole.len() / 50)) {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x5a;
-        let told = folder.refusal(&damaged, &of);
+        let file = folder.0.join("damaged.state");
+        std::fs::write(&file, &damaged).unwrap();
+        let told = match Checkpoint::load(&file, &of) {
+            Err(refusal) => refusal.to_string(),
+            // Deflate has unused bits, and in a run of zeros another distance gives the same bytes.
+            Ok(same) => {
+                assert_eq!(same.state.hash(), world.hash(), "byte {place}");
+                continue;
+            }
+        };
         let reason = match place {
             0..8 => "is no saved state",
             8..12 => "has version",

@@ -140,9 +140,11 @@ fn a_driveline_that_cannot_be_is_refused() {
     );
     refused(rear, "{left: rear_left, right: front_left, torque_share: 0.5", &["front_left", "already"]);
     refused(rear, "{left: rear_left, right: rear_right, torque_share: 0.4", &["0.9 together", "must be 1"]);
-    refused(
+    other_refusal(
+        "hmmwv",
         "rear_left_drive, suspension_joint: rear_left_suspension,",
         "rear_left_drive, role: free, suspension_joint: rear_left_suspension,",
+        rear,
         &["\"rear_left\" is free", "an axle drives its wheels"],
     );
 }
