@@ -2,7 +2,7 @@
 # The whole test suite on a Debian or Ubuntu machine: installs what it needs (lavapipe,
 # Fast DDS, a Python venv with foreign DDS and bag readers, GDAL and OpenCV, urdfdom, colcon and ament_cmake, Chromium, libclang for
 # the r2r bindings, iproute2 for links between network namespaces), then checks format, lints and documentation, and runs every test.
-# tests/python.sh, which it ends with, builds and tests the Python package.
+# tests/python.sh builds and tests the Python package.
 #
 #   tests/run.sh                  everything
 #   SELENE_DATA=DIR tests/run.sh  with third-party terrain (else those tests say "skipped")
@@ -71,4 +71,3 @@ fi
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
 step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
-step "Python package"; tests/python.sh
