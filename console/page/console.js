@@ -886,6 +886,8 @@ async function playBack(file) {
   lostControl();
   beginAnew();
   panes.forEach((pane) => pane.forget());
+  // What was said and chosen was of the run.
+  $("said").textContent = $("map-at").textContent = "";
   $("player").hidden = false;
   $("position").max = session.player.lengthMs;
   $("link").textContent = "a recorded session";

@@ -19,6 +19,7 @@ const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
 const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
 const EARTH_M_S2: f64 = 9.81;
+const SILO_SAMPLES: u32 = 20;
 
 /// What a rig found and what its law says, in the same unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,36 +65,60 @@ pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmErr
     })
 }
 
-/// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep that settled under its
-/// own weight: `σ = ρgD/(4μK) (1 − e^{−4μKz/D})` (Janssen 1895), with friction μ of the walls, and the ratio K of the
-/// stress across to that along of the soil in it.
+/// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep whose floor sank
+/// 20 mm, so that the soil slides down along the walls: `σ = ρgD/(4μK) (1 − e^{−4μKz/D})` (Janssen 1895), with friction
+/// μ of the walls, and the ratio K of the stress across to that along of the soil in it.
 ///
 /// # Errors
 /// When the soil cannot be.
 pub fn silo(soil: &CrmSpec, friction: f64) -> Result<Compared, CrmError> {
-    let (cell_m, width_m, depth_m) = (0.02, 0.16, 0.56);
+    let (cell_m, width_m, depth_m, speed_m_s) = (0.02, 0.16, 0.56, 0.04);
     let wall = Wall::Sliding { friction };
     let sides = Edges::Walls { low: wall, high: wall };
-    let model = earth(soil, &Grid { cell_m, cells: [8, 8, 30], edges: [sides, sides, FLOOR] })?;
+    let model = earth(soil, &Grid { cell_m, cells: [8, 8, 34], edges: [sides, sides, FLOOR] })?;
+    let floor_m = 4.0 * cell_m;
     let mut state = State::default();
     let filling = Filling {
-        low_m: [0.0; 3],
-        high_m: [width_m, width_m, depth_m],
+        low_m: [0.0, 0.0, floor_m],
+        high_m: [width_m, width_m, floor_m + depth_m],
         velocity_m_s: Vector3::zeros(),
-        geostatic: false,
+        geostatic: true,
     };
     state.fill(&model, &filling)?;
-    step(&model, &mut state, &[], 0.5, &mut Scratch::default())?;
-    let above: Vec<&Point> = state.points.iter().filter(|point| point.position_m.z > 4.0 * cell_m).collect();
-    let sum = |of: &dyn Fn(&Point) -> f64| above.iter().map(|point| of(point)).sum::<f64>();
-    let along_pa = sum(&|point| -f64::from(point.stress_pa[(2, 2)]));
-    let across_pa = sum(&|point| -0.5 * f64::from(point.stress_pa[(0, 0)] + point.stress_pa[(1, 1)]));
-    let scale_m = width_m / (4.0 * friction * across_pa / along_pa);
-    let top_m = above.iter().map(|point| point.position_m.z).fold(0.0, f64::max);
-    let weight_pa = soil.density_kg_m3 * EARTH_M_S2 * scale_m;
-    let law_pa = sum(&|point| weight_pa * (1.0 - (-(top_m - point.position_m.z) / scale_m).exp()));
-    let count = above.len().max(1) as f64;
-    Ok(Compared { found: along_pa / count, law: law_pa / count })
+    let floor = Body {
+        shape: Shape::Cuboid { half_m: [width_m, width_m, cell_m] },
+        pose: Isometry3::translation(0.5 * width_m, 0.5 * width_m, floor_m - cell_m),
+        velocity_m_s: Vector3::new(0.0, 0.0, -speed_m_s),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: soil.friction_static,
+    };
+    let mut scratch = Scratch::default();
+    // 10 mm until the soil slides along all walls; then the mean over 10 mm, for chains of stress form and break.
+    let mut sunk = floor.moved(0.01 / speed_m_s);
+    step(&model, &mut state, &[floor], 0.01 / speed_m_s, &mut scratch)?;
+    let (mut found_pa, mut law_pa) = (0.0, 0.0);
+    for _ in 0..SILO_SAMPLES {
+        let between_s = 0.01 / speed_m_s / f64::from(SILO_SAMPLES);
+        step(&model, &mut state, &[sunk], between_s, &mut scratch)?;
+        sunk = sunk.moved(between_s);
+        let above: Vec<&Point> =
+            state.points.iter().filter(|point| point.position_m.z > floor_m + 4.0 * cell_m).collect();
+        let stress = janssen(&above, soil.density_kg_m3, width_m / (4.0 * friction));
+        found_pa += stress.found / f64::from(SILO_SAMPLES);
+        law_pa += stress.law / f64::from(SILO_SAMPLES);
+    }
+    Ok(Compared { found: found_pa, law: law_pa })
+}
+
+/// Mean vertical stress of points, Pa, and what Janssen's law gives for their own ratio of stresses. `wall_m`: D/(4μ).
+fn janssen(points: &[&Point], density_kg_m3: f64, wall_m: f64) -> Compared {
+    let mean = |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| of(point)).sum::<f64>() / points.len() as f64;
+    let along_pa = mean(&|point| -f64::from(point.stress_pa[(2, 2)]));
+    let across_pa = mean(&|point| -0.5 * f64::from(point.stress_pa[(0, 0)] + point.stress_pa[(1, 1)]));
+    let scale_m = wall_m * along_pa / across_pa;
+    let top_m = points.iter().map(|point| point.position_m.z).fold(0.0, f64::max);
+    let law = |point: &Point| 1.0 - (-(top_m - point.position_m.z) / scale_m).exp();
+    Compared { found: along_pa, law: density_kg_m3 * EARTH_M_S2 * scale_m * mean(&law) }
 }
 
 /// Depth, m, to which a ball of 25 mm and 2200 kg/m³ falls from `drop_m` above soil of friction μ:
