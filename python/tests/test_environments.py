@@ -196,6 +196,21 @@ def test_a_course_that_cannot_be_says_its_line(changed):
     assert "0.1 to 30" in str(told.value)
 
 
+def test_a_drum_fills_and_soil_pays(changed):
+    env = gymnasium.make("Selene/Dig-v0", course=changed("learning/dig.yaml", "full_kg: 5", "full_kg: 0.3")).unwrapped
+    names = env.observation_names
+    assert env.action_names == ["forward speed", "turn rate", "arm rate", "drum rate"]
+    row, _ = env.reset(seed=1)
+    assert row[names.index("soil_kg")] == 0.0
+    for _ in range(120):
+        row, reward, terminated, truncated, info = env.step(np.array([0.1, 0.0, -1.0, 0.9], np.float32))
+        if terminated or truncated:
+            break
+    assert info["end"] == "full" and row[names.index("soil_kg")] >= 0.3 and reward > 9
+    with pytest.raises(ValueError, match="shape"):
+        env.step(np.zeros(2, np.float32))
+
+
 def test_what_is_randomised_makes_episodes_differ():
     env = gymnasium.make("Selene/SlopeClimb-v0").unwrapped
     starts = [env.reset(seed=seed)[0] for seed in range(4)]
