@@ -48,6 +48,8 @@ class RoverState(TypedDict):
     """What each wheel's motor gives."""
     wheel_force_n: NDArray[np.float64]
     """(wheels, 3), soil on wheel, in `base_link`."""
+    drum_soil_kg: NDArray[np.float64]
+    """Soil in each drum, in the order of the rover's file; 0 where it is in no granular window."""
 
 class StepResult(TypedDict, total=False):
     """What a step of environments led to; a row for each rover that learns, environment by environment."""
