@@ -112,8 +112,8 @@ impl Agent {
         }
     }
 
-    /// What the step to this snapshot was worth.
-    pub(crate) fn judge(&mut self, task: &Task, now: &Snapshot, rocks: &[Disc], step_s: f64) -> f64 {
+    /// What the step to this snapshot was worth; `is_last` where the episode's time is over with it.
+    pub(crate) fn judge(&mut self, task: &Task, now: &Snapshot, rocks: &[Disc], step_s: f64, is_last: bool) -> f64 {
         let Some(rover) = now.rover(self.rover).filter(|_| self.end.is_none()) else { return 0.0 };
         let slips = self.action[0].abs() >= MEANS_TO_DRIVE && mean_slip(rover).abs() >= task.stuck_slip();
         self.slipping_s = if slips { self.slipping_s + step_s } else { 0.0 };
@@ -123,7 +123,7 @@ impl Agent {
             distances_m: [self.distance_m, distance_m],
             clearance_m: self.clearance_m(rover, rocks),
             slipping_s: self.slipping_s,
-            dug: self.digger.as_mut().map(|digger| digger.dug(rover)).unwrap_or_default(),
+            dug: self.digger.as_mut().map(|digger| digger.dug(rover, is_last)).unwrap_or_default(),
             step_s,
         };
         let (reward, end) = task.judge(&way);

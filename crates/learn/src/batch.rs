@@ -471,22 +471,41 @@ mod tests {
 
     #[test]
     fn a_drum_that_turns_in_soil_fills_and_is_paid_for_it_less_the_work() {
-        let easy = Arc::new(changed("dig", "full_kg: 5", "full_kg: 0.3").expect("good"));
+        let easy = Arc::new(changed("dig", "full_kg: 5", "full_kg: 0.2").expect("good"));
         let (soil, mut batch) = (soil_in(&easy), batch(&easy, 1, Autoreset::Disabled, 1));
-        let mut paid = 0.0;
-        for _ in 0..120 {
-            let step = batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
+        let dig = |batch: &mut Batch| batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
+        let mut paid: f64 = (0..70).map(|_| dig(&mut batch).rewards[0]).sum();
+        for _ in 0..40 {
+            let step = batch.step(&[0.0, 0.0, 1.0, 0.0]).expect("goes on");
             paid += step.rewards[0];
             if step.terminated[0] {
                 assert_eq!(step.ends, [Some(End::Full)]);
                 let soil_kg = f64::from(step.observations[soil]);
                 println!("{soil_kg} kg, paid {paid}");
                 // Ten for the end and the soil, less what wheels, arm and drum took.
-                assert!(soil_kg >= 0.3 && paid > 9.0 && paid < 10.0 + soil_kg - 1e-4, "{soil_kg} kg, {paid}");
+                assert!(soil_kg >= 0.2 && paid > 9.0 && paid < 10.0 + soil_kg - 1e-4, "{soil_kg} kg, {paid}");
                 return;
             }
         }
         panic!("the drum did not fill: {paid}");
+    }
+
+    #[test]
+    fn soil_about_a_drum_in_the_ground_does_not_count_when_time_is_over() {
+        let short = Arc::new(changed("dig", "episode_s: 20", "episode_s: 2").expect("good"));
+        let (soil, mut batch) = (soil_in(&short), batch(&short, 1, Autoreset::Disabled, 1));
+        let mut paid = 0.0;
+        for _ in 0..40 {
+            // The drum is pressed into the ground and does not turn.
+            let step = batch.step(&[0.0, 0.0, -1.0, 0.0]).expect("goes on");
+            paid += step.rewards[0];
+            if step.truncated[0] {
+                println!("{} kg in the cylinder, paid {paid}", step.observations[soil]);
+                assert!(step.observations[soil] > 0.0 && paid < 0.0, "{paid}");
+                return;
+            }
+        }
+        panic!("time did not run out");
     }
 
     /// Beyond the window nothing carries soil, and a world with such a drum cannot go on: the episode ends before.

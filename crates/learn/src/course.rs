@@ -10,7 +10,7 @@ use selene_base::random::{RngExt, Stream};
 use selene_base::{InputError, SimTime};
 use selene_sim::{EntityId, LoadOptions, Model, RoverKind, Scenario, Start};
 use selene_soil::SoilSpec;
-use selene_terrain::{GroundPatch, Ruts};
+use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::Deserialize;
 
 use crate::LearnError;
@@ -244,9 +244,7 @@ impl Course {
     }
 
     fn on_ground(&self, [x, y]: [f64; 2]) -> Goal {
-        let terrain = self.model.terrain();
-        let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
-        Goal::Place([x, y, patch.height_m(x, y).unwrap_or(0.0)])
+        Goal::Place([x, y, ground_m(self.model.terrain(), [x, y])])
     }
 
     /// The middle between the first learner's start and its goal, m.
@@ -347,6 +345,12 @@ fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path)
 fn set_back(start: Start, by_m: f64) -> Start {
     let (sin, cos) = start.yaw_rad.sin_cos();
     Start { x_m: start.x_m - by_m * cos, y_m: start.y_m - by_m * sin, ..start }
+}
+
+/// Height of the ground as it was made, m.
+pub(crate) fn ground_m(terrain: &Terrain, [x, y]: [f64; 2]) -> f64 {
+    let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
+    patch.height_m(x, y).unwrap_or(0.0)
 }
 
 fn drawn([low, high]: [f64; 2], stream: &mut Stream) -> f64 {

@@ -5,6 +5,10 @@
 //! what motors of wheels, arm and drum put in: torque times rate at each heartbeat, where both have one sign. What
 //! brakes gives nothing back.
 //!
+//! Soil in the drum is what lies in the drum's cylinder. While the drum is in the ground that is also what lies about its
+//! panels and stays there when the drum is lifted: it is full only above the ground as it was made, and where time runs
+//! out before, what it had when it was last lifted counts.
+//!
 //! A drum that leaves its window with soil in it ends a run with an error, since nothing could carry the soil there. So
 //! an episode ends before: where the ball about the drum is nearer to a side than the drum goes in one step.
 
@@ -13,14 +17,17 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use selene_base::Pose;
 use selene_sim::{Command, JointCommand, Model, RoverKind, RoverSnapshot, Start, Window};
+use selene_terrain::Terrain;
 use selene_vehicle::{BucketDrum, RoverModel, ServoKind};
 
+use crate::course::ground_m;
 use crate::task::{DigSpec, Dug};
 
 /// An arm with a drum, and the window that it digs in.
 #[derive(Clone, Debug)]
 pub(crate) struct Digger {
     window: Arc<Window>,
+    terrain: Arc<Terrain>,
     arm: Tool,
     drum: Tool,
     /// Least and greatest angle that the arm is sent to, rad.
@@ -36,7 +43,9 @@ pub(crate) struct Digger {
     control_s: f64,
     /// Angle that the arm is sent to, rad.
     target_rad: f64,
+    /// Soil in the drum after the last step, and when it was last above the ground.
     soil_kg: f64,
+    lifted_kg: f64,
     /// Since the last step.
     work_j: f64,
 }
@@ -105,6 +114,7 @@ impl Digger {
         let turning_m_s = (limits.turn_rate_rad_s + arm.rate_rad_s) * base_from_drum_m.norm();
         Ok(Self {
             window: find_window(model, &spec.window)?,
+            terrain: Arc::clone(model.terrain()),
             arm,
             drum,
             arm_rad,
@@ -115,6 +125,7 @@ impl Digger {
             control_s,
             target_rad: 0.0,
             soil_kg: 0.0,
+            lifted_kg: 0.0,
             work_j: 0.0,
         })
     }
@@ -132,7 +143,8 @@ impl Digger {
     pub(crate) fn begin(&mut self, start: &RoverSnapshot) {
         let [low, high] = self.arm_rad;
         self.target_rad = self.arm.measured(start)[0].clamp(low, high);
-        (self.soil_kg, self.work_j) = (self.load_kg(start), 0.0);
+        self.soil_kg = self.load_kg(start);
+        (self.lifted_kg, self.work_j) = (self.soil_kg, 0.0);
     }
 
     /// The commands of an action: parts of the rates of arm and drum.
@@ -149,12 +161,17 @@ impl Digger {
         self.work_j += power_w * heartbeat_s;
     }
 
-    /// What the step to this snapshot led to.
-    pub(crate) fn dug(&mut self, now: &RoverSnapshot) -> Dug {
-        let soil_kg = self.load_kg(now);
-        let (taken_kg, work_j) = (soil_kg - self.soil_kg, self.work_j);
+    /// What the step to this snapshot led to; `is_last` where the episode's time is over with it.
+    pub(crate) fn dug(&mut self, now: &RoverSnapshot, is_last: bool) -> Dug {
+        let at_m = self.drum_in_world(now).translation.vector;
+        let (is_lifted, work_j) = (self.is_lifted(&at_m), self.work_j);
+        if is_lifted {
+            self.lifted_kg = self.load_kg(now);
+        }
+        let soil_kg = if is_last { self.lifted_kg } else { self.load_kg(now) };
+        let taken_kg = soil_kg - self.soil_kg;
         (self.soil_kg, self.work_j) = (soil_kg, 0.0);
-        Dug { taken_kg, soil_kg, work_j, has_left: !self.spans(&self.drum_in_world(now).translation.vector) }
+        Dug { taken_kg, soil_kg, work_j, is_lifted, has_left: !self.spans(&at_m) }
     }
 
     /// Angle, rate and torque of the arm, rate and torque of the drum, soil in it.
@@ -171,6 +188,11 @@ impl Digger {
     fn drum_in_world(&self, rover: &RoverSnapshot) -> Pose {
         let link = rover.world_from_links.get(self.shape.link).copied();
         link.unwrap_or_else(Pose::identity) * self.shape.link_from_drum
+    }
+
+    /// Whether all of a drum about this place, its axis level, is above the ground as it was made.
+    fn is_lifted(&self, at_m: &Vector3<f64>) -> bool {
+        at_m.z - self.shape.radius_m > ground_m(&self.terrain, [at_m.x, at_m.y])
     }
 
     fn spans(&self, at_m: &Vector3<f64>) -> bool {

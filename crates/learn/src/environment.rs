@@ -97,8 +97,11 @@ impl Environment {
         let first = model.first_snapshot(&mut state, &mut self.scratch, edits);
         self.now = Arc::new(first.map_err(|source| world_error(draws, source))?);
         let learners = self.course.learners().iter().zip(&places).enumerate();
-        let agent = |(i, (id, (_, goal)))| Agent::new(*id, *goal, self.course.digger(i), &model, &self.now);
-        self.agents = learners.map(agent).collect();
+        let agents = learners.map(|(i, (id, (_, goal)))| {
+            let digger = self.course.digger(i);
+            Agent::new(*id, *goal, digger, &model, &self.now)
+        });
+        self.agents = agents.collect();
         (self.model, self.state, self.steps) = (Arc::new(model), state, 0);
         self.eyes = self.open_eyes()?.map(Mutex::new);
         self.noise = self.draw_noise();
@@ -146,7 +149,8 @@ impl Environment {
         self.steps += 1;
         let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
         let step_s = self.course.spec().control_s;
-        Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s)).collect())
+        let is_last = self.is_out_of_time();
+        Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s, is_last)).collect())
     }
 
     /// What the learners observe, as late as the episode has it. To be called once a step: each call draws noise of

@@ -18,7 +18,7 @@ const DISTANCE_MAX_M: f64 = 1000.0;
 /// Rays that look for rocks.
 pub(crate) const RAYS: usize = 16;
 /// Numbers of an action: those of every task, then those of arm and drum.
-pub(crate) const ACTIONS: [&str; 4] = ["forward speed", "turn rate", "arm rate", "drum rate"];
+pub(crate) const ACTIONS: &[&str] = &["forward speed", "turn rate", "arm rate", "drum rate"];
 /// How many of them every task has.
 pub(crate) const DRIVING: usize = 2;
 
@@ -165,7 +165,7 @@ pub struct DigSpec {
     /// Least and greatest angle that the arm is sent to, degrees, within its servo's.
     #[garde(custom(rising_between(-360.0, 360.0)))]
     pub arm_deg: [f64; 2],
-    /// Soil in the drum with which it is full, kg.
+    /// Soil in the drum with which it is full as soon as it is above the ground, kg.
     #[garde(custom(within(0.01, 1000.0)))]
     pub full_kg: f64,
     /// What a kilojoule of the motors' work costs, kg.
@@ -278,6 +278,8 @@ pub(crate) struct Dug {
     pub(crate) soil_kg: f64,
     /// What the motors put in, J.
     pub(crate) work_j: f64,
+    /// Whether the drum is above the ground.
+    pub(crate) is_lifted: bool,
     /// Whether the drum came to a side of its window.
     pub(crate) has_left: bool,
 }
@@ -315,7 +317,7 @@ impl Task {
     pub fn action_names(&self) -> &'static [&'static str] {
         match self {
             Self::Waypoint(_) | Self::ObstacleField(_) | Self::SlopeClimb(_) | Self::Follow(_) => &ACTIONS[..DRIVING],
-            Self::Dig(_) => &ACTIONS,
+            Self::Dig(_) => ACTIONS,
         }
     }
 
@@ -377,7 +379,10 @@ impl Task {
                 vec![(now_m <= spec.within_m, End::Arrived), (way.slipping_s >= spec.stuck_s, End::Stuck)]
             }
             Self::Follow(spec) => vec![(now_m <= spec.hit_m, End::Hit), (now_m >= spec.lost_m, End::Lost)],
-            Self::Dig(spec) => vec![(way.dug.has_left, End::Left), (way.dug.soil_kg >= spec.full_kg, End::Full)],
+            Self::Dig(spec) => {
+                let is_full = way.dug.is_lifted && way.dug.soil_kg >= spec.full_kg;
+                vec![(way.dug.has_left, End::Left), (is_full, End::Full)]
+            }
         };
         let tipped = (up.z < TIPPED_COS, End::Tipped);
         std::iter::once(tipped).chain(ends).find(|(is_so, _)| *is_so).map(|(_, end)| end)
@@ -430,12 +435,14 @@ mod tests {
         let spec = DigSpec { window, arm, drum, arm_deg, full_kg: 4.0, work_kg_per_kj: 2.0, back_m };
         let (task, level) = (Task::Dig(spec), leaning(0.0));
         let judged = |dug| task.judge(&Way { dug, ..way(&level, [1.0, 0.9]) });
-        let digs = Dug { taken_kg: 0.02, soil_kg: 3.9, work_j: 3.0, has_left: false };
+        let digs = Dug { taken_kg: 0.02, soil_kg: 3.9, work_j: 3.0, is_lifted: true, has_left: false };
         let (reward, end) = judged(digs);
         assert!((reward - (0.02 - 2.0 * 0.003)).abs() < 1e-12 && end.is_none(), "{reward} {end:?}");
         assert!(judged(Dug { taken_kg: -0.02, ..digs }).0 < 0.0);
         let (reward, end) = judged(Dug { soil_kg: 4.0, ..digs });
         assert!(reward > 10.0 && end == Some(End::Full), "{reward} {end:?}");
+        // In the ground, soil about the panels counts too.
+        assert_eq!(judged(Dug { soil_kg: 4.0, is_lifted: false, ..digs }).1, None);
         // Soil at a side counts as left: the next step could carry it out.
         assert_eq!(judged(Dug { soil_kg: 4.0, has_left: true, ..digs }).1, Some(End::Left));
         assert_eq!((task.action_names().len(), task.observed().len()), (4, 20));
