@@ -133,7 +133,7 @@ impl Digger {
     /// Whether the drum of a rover that stands there, its arm level, is as far from the window's sides as it must be.
     pub(crate) fn is_within_at(&self, start: &Start) -> bool {
         let (sin, cos) = start.yaw_rad.sin_cos();
-        let Vector3 { x, y, .. } = self.base_from_drum_m;
+        let [x, y] = [self.base_from_drum_m.x, self.base_from_drum_m.y];
         let [x_m, y_m] = [start.x_m + cos * x - sin * y, start.y_m + sin * x + cos * y];
         // How high it is, is a matter of the arm.
         self.spans(&Vector3::new(x_m, y_m, self.window.corner_m().z))
