@@ -247,6 +247,7 @@ fn check_actions(actions: &[f32], names: &[&'static str]) -> Result<(), LearnErr
 mod tests {
     use super::{Autoreset, Batch, Step};
     use crate::{Course, End, ImageShape, LearnError, Observed};
+    use selene_base::SimTime;
     use selene_sim::LoadOptions;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -541,6 +542,28 @@ mod tests {
         assert_eq!(one.hash(), two.hash());
         let friction = |i: usize| one.environment(i).expect("there").model().windows()[0].soil().friction_static;
         assert!([0, 1].iter().all(|i| (0.85..=1.15).contains(&(friction(*i) / 0.7))) && friction(0) != friction(1));
+    }
+
+    #[test]
+    fn ground_sun_and_noise_are_observed_as_they_are_drawn() {
+        let begun = |drawn: &str| {
+            let to = format!("randomise: {{{drawn}}}\ntask:");
+            batch(&Arc::new(changed("waypoint_seen", "task:", &to).expect("good")), 1, Autoreset::NextStep, 1)
+        };
+        let plain = batch(&course("waypoint_seen"), 1, Autoreset::NextStep, 1);
+        let [dark, later, noisy] =
+            ["albedo: {choice: [0.1]}", "sun_later_h: {choice: [200]}", "noise: {distance_m: {choice: [0.1]}}"]
+                .map(begun);
+        for seen in [&dark, &later] {
+            assert!(seen.images() != plain.images() && seen.observations() == plain.observations());
+        }
+        let offset = later.environment(0).expect("there").state().sky_offset;
+        assert_eq!(offset, SimTime::from_secs_f64(200.0 * 3600.0));
+        let [told, noisy_told] = [plain.observations(), noisy.observations()];
+        assert!(noisy.images() == plain.images() && noisy_told[3..] == told[3..]);
+        let off_m: Vec<_> = (0..3).map(|i| (noisy_told[i] - told[i]).abs()).collect();
+        // Five standard deviations.
+        assert!(off_m.iter().all(|off_m| *off_m > 0.0 && *off_m < 0.5), "{off_m:?}");
     }
 
     #[test]
