@@ -18,7 +18,8 @@ pub(super) fn study(args: &StudyConvoyArgs) -> Result<(), Fault> {
     places::check_writable("--out", &rows, &CSV)?;
     places::check_writable("--out", &picture, &PNG)?;
     let learned = |file: &std::path::PathBuf| Policy::load(file).map(|policy| Follower::Learned(Box::new(policy)));
-    let follower = args.weights.as_ref().map_or(Ok(Follower::Plain), learned).map_err(Fault::input)?;
+    let learned = args.weights.as_ref().map(learned).transpose().map_err(Fault::input)?;
+    let followers: Vec<Follower> = std::iter::once(Follower::Plain).chain(learned).collect();
     let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
     let count = if args.full { COURSES } else { args.courses };
     let mut judged: Vec<Judged> = Vec::new();
@@ -35,9 +36,11 @@ pub(super) fn study(args: &StudyConvoyArgs) -> Result<(), Fault> {
                 eprintln!("  {}", file.display());
                 continue;
             }
-            let driven = drive(&course, terrain, &follower, &args.out, &options).map_err(Fault::run)?;
-            judged.extend(judge(number, terrain, &driven));
-            eprintln!("  {}: hash {:016x}", terrain.name(), driven.state_hash);
+            for follower in &followers {
+                let driven = drive(&course, terrain, follower, &args.out, &options).map_err(Fault::run)?;
+                judged.extend(judge(number, terrain, follower, &driven));
+                eprintln!("  {}, {}: hash {:016x}", terrain.name(), follower.name(), driven.state_hash);
+            }
         }
     }
     if args.courses_only {
