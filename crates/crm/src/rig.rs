@@ -19,6 +19,8 @@ const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
 const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
 const EARTH_M_S2: f64 = 9.81;
+/// Radius of a column.
+const COLUMN_M: f64 = 0.1;
 const SILO_SAMPLES: u32 = 20;
 
 /// What a rig found and what its law says, in the same unit.
@@ -45,24 +47,37 @@ pub struct Deposit {
 /// # Errors
 /// When the soil or the cells cannot be, or the soil leaves the rig, which is four radii long.
 pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmError> {
-    let radius_m = 0.1;
-    let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
-    let up = (height_m / cell_m).ceil() as u32 + 4;
-    let model = earth(soil, &Grid { cell_m, cells: [side, side, up], edges: [MIRRORS, MIRRORS, FLOOR] })?;
-    let mut state = filled(&model, [radius_m, radius_m, height_m])?;
-    state.points.retain(|point| point.position_m.xy().norm() < radius_m);
-    // Four times the fall from its height, and as long again as it takes to stop.
-    let duration_s = 4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2;
-    step(&model, &mut state, &[], duration_s, &mut Scratch::default())?;
+    let (model, state) = collapsed_column(soil, aspect, cells)?;
     // Single points run farther than what lies together: the front is where all but a thousandth is within.
     let mut ways_m: Vec<f64> = state.points.iter().map(|point| point.position_m.xy().norm()).collect();
     ways_m.sort_unstable_by(f64::total_cmp);
     let front_m = ways_m.get(ways_m.len() * 999 / 1000).copied().unwrap_or(0.0);
     let top_m = state.tops_m(&model).first().copied().map_or(0.0, f64::from);
     Ok(Deposit {
-        run_out: Compared { found: front_m / radius_m - 1.0, law: 1.24 * aspect },
-        height: Compared { found: top_m / radius_m, law: aspect.min(0.74) },
+        run_out: Compared { found: front_m / COLUMN_M - 1.0, law: 1.24 * aspect },
+        height: Compared { found: top_m / COLUMN_M, law: aspect.min(0.74) },
     })
+}
+
+/// What [`column`] leaves, with its axis at the grid's low corner.
+///
+/// # Errors
+/// As `column`.
+pub fn collapsed_column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<(Model, State), CrmError> {
+    let radius_m = COLUMN_M;
+    let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
+    let up = (height_m / cell_m).ceil() as u32 + 4;
+    let model = earth(soil, &Grid { cell_m, cells: [side, side, up], edges: [MIRRORS, MIRRORS, FLOOR] })?;
+    let mut state = filled(&model, [radius_m, radius_m, height_m])?;
+    state.points.retain(|point| point.position_m.xy().norm() < radius_m);
+    step(&model, &mut state, &[], collapse_s(height_m), &mut Scratch::default())?;
+    Ok((model, state))
+}
+
+/// How long a column of this height is given, s: four times the fall from it, and as long again as it takes to stop.
+#[must_use]
+pub fn collapse_s(height_m: f64) -> f64 {
+    4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2
 }
 
 /// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep whose floor sank
