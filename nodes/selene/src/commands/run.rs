@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let name = devices.usual().name();
     let wire = open_wire(wire, &args.link, &timeline)?;
     let neighbours = InProcess::new();
-    let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
+    let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario, args)).transpose()?;
     let options =
         node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep(sensing(args)));
     let run = args.run.run.clone().unwrap_or_else(RunId::random);
