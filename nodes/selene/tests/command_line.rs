@@ -668,7 +668,7 @@ fn an_interrupt_ends_a_run_with_its_bag_ruts_pictures_and_summary() {
     assert!(child.wait().expect("ends").success(), "{rest}");
     assert!(rest.contains("stopped by hand") && rest.contains("/clock"), "{rest}");
     assert!(bag.join("metadata.yaml").is_file() && folder.join("driven.ruts").is_file());
-    for picture in ["contact_sheet.png", "path.png", "wheels.png"] {
+    for picture in ["first_image.png", "contact_sheet.png", "path.png", "wheels.png"] {
         assert!(out.join(picture).is_file(), "{picture}");
     }
 }
