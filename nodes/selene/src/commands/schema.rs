@@ -14,18 +14,20 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// A schema that was written before.
 const SCHEMA: FileKind = FileKind { name: "JSON Schema", is: is_schema };
 
 /// Prints schemas, or writes them.
-pub(crate) fn schema(args: &SchemaArgs) -> Result<(), Fault> {
+pub(crate) fn schema(args: &SchemaArgs, telling: Telling) -> Result<(), Fault> {
     let kinds = args.kind.as_ref().map_or(&SchemaKind::ALL[..], std::slice::from_ref);
     if let Some(folder) = &args.out {
         places::check_folder("--out", folder)?;
         for kind in kinds {
             let file = folder.join(format!("{}.json", kind.name()));
             output::write_bytes(&file, &SCHEMA, text(*kind)?.as_bytes()).map_err(Fault::run)?;
+            telling.wrote(&file);
         }
         return Ok(());
     }

@@ -15,6 +15,7 @@ use crate::args::WheelArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// Runs of one call at most.
 const RUNS_MAX: usize = 100_000;
@@ -46,7 +47,7 @@ const AXES: [(&str, &str); 5] = [
     ("gravity, m/s²", "m/s²"),
 ];
 
-pub(super) fn wheel(args: &WheelArgs) -> Result<(), Fault> {
+pub(super) fn wheel(args: &WheelArgs, telling: Telling) -> Result<(), Fault> {
     if let Some(height_m) = args.grouser_height.filter(|height_m| *height_m >= args.radius) {
         return Err(Fault::input(format!("--grouser-height {height_m}: must be below --radius {}", args.radius)));
     }
@@ -56,9 +57,10 @@ pub(super) fn wheel(args: &WheelArgs) -> Result<(), Fault> {
     let states = run(args, &laws, &cases)?;
     if let Some(plot) = &plot {
         chart(args, &cases, &states).save(plot).map_err(Fault::run)?;
+        telling.wrote(plot);
     }
     match (&table, &states[..]) {
-        (Some(file), _) => write_csv(file, &csv(args, &cases, &states)),
+        (Some(file), _) => write_csv(file, &csv(args, &cases, &states), telling),
         (None, [state]) => print_json(state),
         (None, _) if plot.is_some() => Ok(()),
         (None, _) => {

@@ -48,7 +48,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
     let spacing_m = head.transform.spacing()[0];
     print_line(format_args!(
         "{}: {columns} columns × {rows} rows, {spacing_m} m apart, {gaps} posts without data; {}",
-        args.out.display(),
+        places::whole(&args.out).display(),
         head.description.unwrap_or_default()
     ));
     Ok(())
