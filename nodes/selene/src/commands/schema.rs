@@ -118,6 +118,32 @@ mod tests {
         }
     }
 
+    /// The YAML files of a folder and of those in it.
+    fn yaml_files(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+        let files = |path: PathBuf| match path.is_dir() {
+            true => yaml_files(&path),
+            false => Vec::from_iter(path.extension().is_some_and(|ending| ending == "yaml").then_some(path.clone())),
+        };
+        entries.flat_map(files).collect()
+    }
+
+    #[test]
+    fn every_shipped_file_names_its_schema_for_editors() {
+        for kind in SchemaKind::ALL {
+            let schema =
+                config().join("schema").join(format!("{}.json", kind.name())).canonicalize().expect("a schema");
+            let files = yaml_files(&config().join(kind.name()));
+            assert!(files.len() > 5, "{files:?}");
+            for file in files {
+                let text = std::fs::read_to_string(&file).expect("text");
+                let named = text.lines().last().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
+                let named = named.and_then(|name| file.parent()?.join(name).canonicalize().ok());
+                assert_eq!(named.as_ref(), Some(&schema), "{}: its last line", file.display());
+            }
+        }
+    }
+
     #[test]
     fn the_shipped_schemas_are_those_of_the_types() {
         for kind in SchemaKind::ALL {
