@@ -69,7 +69,7 @@ pub(crate) fn execute(command: Option<Command>, telling: Telling, ros: &RosArgs,
         Command::Validate(args) => validate::validate(&args, telling),
         Command::Study(command) => study::study(&command, telling),
         Command::Campaign(args) => campaign::campaign(&args, telling),
-        Command::Hash(args) => hash::hash(&args),
+        Command::Hash(args) => hash::hash(&args, telling),
         Command::Conformance(args) => conformance::conformance(&args, telling),
         Command::Bench(args) => bench::bench(&args, telling),
     }

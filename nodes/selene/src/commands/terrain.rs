@@ -26,7 +26,7 @@ pub(crate) fn terrain(command: &TerrainCommand, telling: Telling) -> Result<(), 
         TerrainCommand::Sample(args) => sample(args),
         TerrainCommand::Crop(args) => crop(args),
         TerrainCommand::Preview(args) => preview(args),
-        TerrainCommand::Export(args) => export::export(args),
+        TerrainCommand::Export(args) => export::export(args, telling),
     }
 }
 
