@@ -58,7 +58,7 @@ fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault>
     };
     let datasets = datasets(args)?;
     let work = Work::begin(telling, "loops", datasets.len() as u64);
-    let drive = |dataset| drive(&study, dataset, telling).inspect(|_| work.step());
+    let drive = |dataset| drive(&study, dataset, &work).inspect(|_| work.step());
     let loops = datasets.into_iter().map(drive).collect::<Result<Vec<_>, _>>()?;
     drop(work);
     print_line(heading::table(&loops));
@@ -138,9 +138,9 @@ fn datasets(args: &StudyHeadingArgs) -> Result<Vec<Dataset>, Fault> {
     args.sun.iter().map(dataset).collect()
 }
 
-fn drive(study: &Study, dataset: Dataset, telling: Telling) -> Result<Loop, Fault> {
-    telling.note(format_args!("Sun at {}° …", dataset.sun_elevation_deg));
+fn drive(study: &Study, dataset: Dataset, work: &Work) -> Result<Loop, Fault> {
+    work.note(format_args!("Sun at {}° …", dataset.sun_elevation_deg));
     let driven = study.drive(dataset).map_err(Fault::run)?;
-    telling.note(format_args!("  from {}: {} images", driven.utc, driven.images));
+    work.note(format_args!("  from {}: {} images", driven.utc, driven.images));
     Ok(driven)
 }

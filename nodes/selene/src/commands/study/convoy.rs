@@ -28,17 +28,17 @@ pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Faul
     for number in args.first..args.first + count {
         let course = Course::draw(args.seed, number).map_err(Fault::run)?;
         let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
-        telling.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
+        work.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
         for terrain in terrains(args) {
             if args.courses_only {
                 let file = scenario(&course, terrain, true, &args.out, &options).map_err(Fault::run)?;
-                telling.wrote(&file);
+                work.note(places::whole(&file).display());
                 work.step();
                 continue;
             }
             let driven = drive(&course, terrain, &follower, &args.out, &options).map_err(Fault::run)?;
             judged.extend(judge(number, terrain, &driven));
-            telling.note(format_args!("  {}: hash {:016x}", terrain.name(), driven.state_hash));
+            work.note(format_args!("  {}: hash {:016x}", terrain.name(), driven.state_hash));
             work.step();
         }
     }

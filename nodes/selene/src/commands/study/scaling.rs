@@ -21,7 +21,7 @@ pub(super) fn study(args: &StudyScalingArgs, telling: Telling) -> Result<(), Fau
     let mut all = Vec::new();
     for ground in Ground::ALL {
         for processes in &args.processes {
-            telling.note(format_args!("{} processes on {} …", processes, ground.soil()));
+            work.note(format_args!("{} processes on {} …", processes, ground.soil()));
             all.push(scaling.run(ground, *processes as usize).map_err(Fault::run)?);
             work.step();
         }
