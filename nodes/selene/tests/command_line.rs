@@ -388,10 +388,12 @@ fn all_keys_at_fault_are_told_at_once() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure_and_nothing_has_colours() {
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
-    let output = selene(&["list"]).stdout(full).output().expect("starts");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("standard output cannot be written"), "{}", text(&output.stderr));
+    for arguments in [&["list"][..], &["--help"], &["--version"], &["help", "run"], &["completions", "bash"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = selene(arguments).stdout(full).output().expect("starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(text(&output.stderr).contains("standard output cannot be written"), "{}", text(&output.stderr));
+    }
     for arguments in [&["list"][..], &["run", "no/such.yaml"], &["--help"]] {
         let output = run(arguments);
         assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{arguments:?}");
