@@ -94,11 +94,11 @@ impl State {
             return Err(SpheresError::Filling(told));
         }
         let counts = lattice(model, filling)?;
-        let wanted = counts.iter().map(|count| *count as f64).product::<f64>() + self.spheres.len() as f64;
+        let wanted = counts.map(|count| count as f64).iter().product::<f64>() + self.spheres.len() as f64;
         if wanted > SPHERES_MAX as f64 {
             return Err(SpheresError::Filling(format!("{wanted} grains: at most {SPHERES_MAX} are allowed")));
         }
-        for number in 0..counts.iter().product() {
+        for number in 0..counts.iter().product::<usize>() {
             let cell = [number % counts[0], number / counts[0] % counts[1], number / (counts[0] * counts[1])];
             let mut stream = stream_at(filling.seed, "grains", number as u64);
             let mut from_to = |low: f64, high: f64| low + (high - low) * stream.random::<f64>();

@@ -10,7 +10,7 @@ use crate::candidate::Scene;
 use crate::error::SpheresError;
 use crate::model::Model;
 use crate::scratch::{Pairs, Scratch};
-use crate::state::{Contact, Partner, Sphere, State, check_spheres};
+use crate::state::{Contact, Partner, State, check_spheres};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 1_000_000;
