@@ -587,7 +587,12 @@ mod tests {
             ("waypoint", "distance_m: [3, 6]", "distance_m: [0.3, 6]", ["line ", "more than 0.4"]),
             ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [1, 4]", ["[1, 4]", "more than 1.2"]),
             ("convoy_follower", "start_gap_m: [2, 4]", "start_gap_m: [2, 14]", ["[2, 14]", "less than 10"]),
-            ("waypoint_seen", "camera: learning_camera", "camera: backward", ["no camera 'backward'", "learning_camera"]),
+            (
+                "waypoint_seen",
+                "camera: learning_camera",
+                "camera: backward",
+                ["no camera 'backward'", "learning_camera"],
+            ),
             ("waypoint_seen", "camera: learning_camera", "camera: ex1_camera", ["bayer_rggb16", "mono8 or rgb8"]),
             ("waypoint", "control_s: 0.05", "control_s: 0.055", ["control_s: value 0.055", "of 0.05 s"]),
             ("waypoint", "heartbeat_s: 0.05", "heartbeat_s: 0.049", ["heartbeat_s: value 0.049", "steps of 0.005 s"]),
