@@ -52,13 +52,13 @@ type Curve = Vec<(f64, f64)>;
 pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
     let soil = CrmSpec { cohesion_pa: 1e3, ..Preset::Viper.soil() };
     let pressed = |radius_m: &f64| rig::disc(&soil, *radius_m, BED_M, &SINKAGES_M[..PRESSED]);
-    let points: Vec<_> = RADII_M.par_iter().map(pressed).collect();
+    let points: Vec<Result<Vec<f64>, _>> = RADII_M.par_iter().map(pressed).collect();
     let points: Vec<Curve> = points
         .into_iter()
         .map(|forces| forces.map(|n| SINKAGES_M.into_iter().zip(n).collect()))
         .collect::<Result<_, _>>()?;
     let (bekker, coulomb) = (Bekker::fit(), Coulomb::fit());
-    let scm =
+    let scm: Vec<Curve> =
         RADII_M.into_iter().map(|radius_m| pressed_by_scm(sources, bekker, radius_m)).collect::<Result<_, _>>()?;
     Ok(Section {
         figures: figures(&points, &scm, coulomb),
