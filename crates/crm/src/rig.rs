@@ -60,7 +60,7 @@ pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmErr
     })
 }
 
-/// What [`column`] leaves, with its axis at the grid's low corner.
+/// What [`column()`] leaves, with its axis at the grid's low corner.
 ///
 /// # Errors
 /// As `column`.
