@@ -17,13 +17,12 @@ SIZE_PX = (320, 180)
 JPEG_QUALITY = 80
 
 # How far the camera is off, over VIPER's distance.
-OFF = {"curiosity": 1.5, "dozer": 0.65, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
+OFF = {"curiosity": 1.5, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
 
 # The scenario, the rover that the camera flies behind, its place and its name in a list of rovers, the instant, s.
 SCENARIOS = [
     ("convoy", "viper", (0, "viper"), 10),
     ("curiosity_rocks", "curiosity", None, 8),
-    ("dozer", "dozer", None, 12),
     ("ex1", "ex1", None, 4),
     ("granular", "sorato", None, 8),
     ("hadley", "viper", None, 4),

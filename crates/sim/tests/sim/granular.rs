@@ -250,68 +250,6 @@ fn rassor_digs_and_carries_and_may_not_leave_the_window_with_its_load() {
     assert_eq!(soil(world.state()).posts_mg() + soil(world.state()).points_mg(), total_mg);
 }
 
-/// The dozer on its way ahead with its blade over a window 1.4 m long: it lowers the blade to an edge 15 mm deep and
-/// drives 0.4 m.
-fn dozing() -> String {
-    let rover = Rover { name: "dozer", file: "dozer", start: [0.0, 0.0, 0.0], waypoints_m: &[] };
-    let window =
-        "granular: [{ name: strip, from_m: [0.12, -0.48], to_m: [1.56, 0.48], depth_m: 0.12, spacing_m: 0.03 }]";
-    let motions = "    motions:
-      - { joints: [blade_lift], at_s: [0, 1.4], angles_deg: [0, -12] }
-      - joints: [front_left_drive, front_right_drive, rear_left_drive, rear_right_drive]
-        at_s: [1.4, 1.6]
-        rates_deg_s: [0, 40]
-";
-    format!("{}{motions}", yard("lunar", &[rover], window))
-}
-
-/// Height of the ground in a strip before the blade's middle, m: places 2 cm apart along x.
-fn strip_m(world: &World) -> Vec<(f64, f64)> {
-    let mean_m = |x_m: f64| {
-        let across = [-0.2, -0.1, 0.0, 0.1, 0.2].map(|y_m| world.ground_height_m(x_m, y_m).unwrap());
-        across.iter().sum::<f64>() / across.len() as f64
-    };
-    (35..75).map(|step| 0.02 * f64::from(step)).map(|x_m| (x_m, mean_m(x_m))).collect()
-}
-
-#[test]
-fn a_dozers_blade_leaves_a_berm_ahead_and_the_soil_pushes_back() {
-    /// What slopes of the yard alone ask of the wheels is below a third of it.
-    const PULL_MIN_N: f64 = 8.0;
-    const DRIVE_RAD_S: f64 = 40.0 * std::f64::consts::PI / 180.0;
-    let mut world = world(&dozing());
-    let (total_mg, before_m) = (soil(world.state()).total_mg(), strip_m(&world));
-    let (mut pull_n, mut start_x_m, (begin, end)) = (0.0, 0.0, (260, 460));
-    for beat in 0..end {
-        let snapshot = world.heartbeat().unwrap();
-        let strip = soil(world.state());
-        assert_eq!(strip.posts_mg() + strip.points_mg(), total_mg, "heartbeat {beat}");
-        let rover = &snapshot.rovers[0];
-        if beat == begin {
-            start_x_m = rover.world_from_base().translation.x;
-        }
-        let up = rover.world_from_base().rotation;
-        let ahead_n: f64 = rover.wheels.iter().map(|wheel| (up * wheel.force_n).x).sum();
-        pull_n += if beat >= begin { ahead_n / f64::from(end - begin) } else { 0.0 };
-    }
-    let way_m = world.state().rovers[&ROVER].body.world_from_base.translation.x - start_x_m;
-    let rolled_m = DRIVE_RAD_S * 0.18 * 0.01 * f64::from(end - begin);
-    let slip = 1.0 - way_m / rolled_m;
-    // Cutting edge at the end, and how far the ground rose before and behind it.
-    let edge_x_m = world.state().rovers[&ROVER].body.world_from_base.translation.x + 0.66;
-    let rises = strip_m(&world).into_iter().zip(before_m).map(|((x_m, after_m), (_, m))| (x_m - edge_x_m, after_m - m));
-    let rises: Vec<_> = rises.collect();
-    let mean_m = |from_m: f64, to_m: f64| {
-        let within: Vec<f64> = rises.iter().filter(|at| (from_m..to_m).contains(&at.0)).map(|at| at.1).collect();
-        within.iter().sum::<f64>() / within.len() as f64
-    };
-    let berm_m = rises.iter().filter(|at| at.0 > 0.0).map(|at| at.1).fold(0.0, f64::max);
-    println!("pull {pull_n} N, slip {slip}, edge at {edge_x_m} m, berm {berm_m} m, rises {rises:.3?}");
-    assert!(berm_m > 0.03 && mean_m(0.0, 0.1) > 0.02, "no berm: {rises:.3?} m about the edge");
-    assert!(mean_m(-0.3, -0.15) < -0.005, "nothing is cut: {rises:.3?} m about the edge");
-    assert!(pull_n > PULL_MIN_N && slip > 0.05, "wheels pull {pull_n} N and slip by {slip}");
-}
-
 #[test]
 fn motions_that_no_joint_can_make_are_refused() {
     let refused = |from: &str, to: &str| parsed(&digging().replace(from, to)).unwrap_err().to_string();

@@ -8,13 +8,12 @@ use selene_base::frames::yaw_rad;
 use selene_vehicle::{RoverModel, Shape, WheelTargets};
 
 /// Name, mass (kg), wheels, moving joints.
-const ROVERS: [(&str, f64, usize, usize); 7] = [
+const ROVERS: [(&str, f64, usize, usize); 6] = [
     ("viper", 442.88, 4, 14),
     ("curiosity", 899.0, 6, 14),
     ("ex1", 21.63, 4, 8),
     ("sorato", 4.0, 4, 6),
     ("rassor", 45.0, 4, 8),
-    ("dozer", 120.0, 4, 5),
     // The chassis is published; four corners of 94.7 kg are ours.
     ("truck", 2086.5 + 4.0 * 94.7, 4, 10),
 ];
