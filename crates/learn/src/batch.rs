@@ -493,12 +493,12 @@ mod tests {
 
     #[test]
     fn soil_about_a_drum_in_the_ground_does_not_count_when_time_is_over() {
-        let short = Arc::new(changed("dig", "episode_s: 20", "episode_s: 5").expect("good"));
+        let short = Arc::new(changed("dig", "episode_s: 20", "episode_s: 4").expect("good"));
         let (soil, mut batch) = (soil_in(&short), batch(&short, 1, Autoreset::Disabled, 1));
         let mut paid = 0.0;
         for _ in 0..100 {
-            // The drum is pressed into the ground and does not turn.
-            let step = batch.step(&[0.0, 0.0, -1.0, 0.0]).expect("goes on");
+            // The drum digs and is never lifted.
+            let step = batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
             paid += step.rewards[0];
             if step.truncated[0] {
                 println!("{} kg in the cylinder, paid {paid}", step.observations[soil]);
