@@ -10,7 +10,7 @@ use selene_sim::Scenario;
 use selene_tests::{model, scenario, skip_peer, world};
 
 /// The default world moves at 10 ms a heartbeat; three images of either camera.
-const HEARTBEATS: usize = 125;
+const HEARTBEATS: usize = 220;
 /// Steps of 8-bit images by which what differs in a last digit may be rounded.
 const ROUNDED: u8 = 1;
 /// Share of pixels on silhouettes and shadow edges; see `main`.
