@@ -491,24 +491,6 @@ mod tests {
         panic!("the drum did not fill: {paid}");
     }
 
-    #[test]
-    fn soil_about_a_drum_in_the_ground_does_not_count_when_time_is_over() {
-        let short = Arc::new(changed("dig", "episode_s: 20", "episode_s: 4").expect("good"));
-        let (soil, mut batch) = (soil_in(&short), batch(&short, 1, Autoreset::Disabled, 1));
-        let mut paid = 0.0;
-        for _ in 0..100 {
-            // The drum digs and is never lifted.
-            let step = batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
-            paid += step.rewards[0];
-            if step.truncated[0] {
-                println!("{} kg in the cylinder, paid {paid}", step.observations[soil]);
-                assert!(step.observations[soil] > 0.0 && paid < 0.0, "{paid}");
-                return;
-            }
-        }
-        panic!("time did not run out");
-    }
-
     /// Beyond the window nothing carries soil, and a world with such a drum cannot go on: the episode ends before.
     #[test]
     fn a_drum_that_comes_to_a_side_with_soil_ends_the_episode_and_not_the_world() {
