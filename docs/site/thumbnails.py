@@ -19,14 +19,14 @@ JPEG_QUALITY = 80
 # How far the camera is off, over VIPER's distance.
 OFF = {"curiosity": 1.5, "ex1": 0.5, "hmmwv": 2.2, "rassor": 0.65, "sorato": 0.3, "truck": 2.2, "viper": 1.0}
 
-# The scenario, the rover that the camera flies behind and its place in a list of rovers, the instant, s.
+# The scenario, the rover that the camera flies behind, its place and its name in a list of rovers, the instant, s.
 SCENARIOS = [
-    ("convoy", "viper", 0, 10),
+    ("convoy", "viper", (0, "viper"), 10),
     ("curiosity_rocks", "curiosity", None, 8),
     ("ex1", "ex1", None, 4),
     ("granular", "sorato", None, 8),
     ("hadley", "viper", None, 4),
-    ("learning_convoy", "ex1", 1, 2),
+    ("learning_convoy", "ex1", (1, "follower"), 2),
     ("learning_hill", "ex1", None, 1),
     ("night", "viper", None, 4),
     ("pillars", "truck", None, 3),
@@ -34,7 +34,7 @@ SCENARIOS = [
     ("rassor_views", "rassor", None, 6),
     ("sil", "ex1", None, 1),
     ("sorato", "sorato", None, 6),
-    ("two_rovers", "viper", 1, 6),
+    ("two_rovers", "viper", (1, "rover_2"), 6),
     ("viper_dust", "viper", None, 4),
     ("viper_spotlight", "viper", None, 2),
     ("viper_views", "viper", None, 8),
@@ -73,9 +73,9 @@ def camera(folder, rover):
     return file
 
 
-def render(program, folder, name, scenario, at_s, more):
+def render(program, folder, name, scenario, camera_name, at_s, more):
     picture = folder / f"{name}.png"
-    arguments = ["render", scenario, "--camera", "thumbnail", "--at", str(at_s), "--out", picture, *more]
+    arguments = ["render", scenario, "--camera", camera_name, "--at", str(at_s), "--out", picture, *more]
     subprocess.run([program, *arguments], check=True)
     small = cv2.resize(cv2.imread(str(picture)), SIZE_PX, interpolation=cv2.INTER_AREA)
     cv2.imwrite(str(OUT / f"{name}.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
@@ -91,12 +91,12 @@ def main():
                 scenario = folder / f"{rover}.yaml"
                 sensor = camera(folder, rover)
                 scenario.write_text(f'site: mare\nutc: "2026-11-17T08:00:00Z"\nrover: {{file: {rover}}}\nsensors: ["{sensor}"]\n')
-                render(program, folder, f"rover_{rover}", scenario, 1, [])
+                render(program, folder, f"rover_{rover}", scenario, "thumbnail", 1, [])
         for name, rover, place, at_s in SCENARIOS:
             if not wanted or name in wanted:
-                key = "sensors" if place is None else f"rovers.{place}.sensors"
+                key, of = ("sensors", "") if place is None else (f"rovers.{place[0]}.sensors", f"{place[1]}/")
                 sensor = camera(folder, rover)
-                render(program, folder, f"scenario_{name}", name, at_s, ["--set", f'{key}=["{sensor}"]'])
+                render(program, folder, f"scenario_{name}", name, f"{of}thumbnail", at_s, ["--set", f'{key}=["{sensor}"]'])
 
 
 if __name__ == "__main__":

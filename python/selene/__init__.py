@@ -1,7 +1,8 @@
 """Lunar rovers for learning: worlds, what their sensors give as NumPy arrays, and environments.
 
 `World` is one world that is stepped. Importing this module registers the environments `Selene/Waypoint-v0`,
-`Selene/ObstacleField-v0`, `Selene/SlopeClimb-v0` and `Selene/ConvoyFollower-v0` where Gymnasium is installed.
+`Selene/ObstacleField-v0`, `Selene/SlopeClimb-v0`, `Selene/ConvoyFollower-v0` and `Selene/Dig-v0` where Gymnasium is
+installed.
 """
 
 from importlib.util import find_spec as _find_spec

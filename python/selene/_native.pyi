@@ -48,6 +48,8 @@ class RoverState(TypedDict):
     """What each wheel's motor gives."""
     wheel_force_n: NDArray[np.float64]
     """(wheels, 3), soil on wheel, in `base_link`."""
+    drum_soil_kg: NDArray[np.float64]
+    """Soil in each drum, in the order of the rover's file; 0 where it is in no granular window."""
 
 class StepResult(TypedDict, total=False):
     """What a step of environments led to; a row for each rover that learns, environment by environment."""
@@ -57,7 +59,7 @@ class StepResult(TypedDict, total=False):
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     ends: list[str | None]
-    """arrived, tipped, hit, stuck or lost; not there where no episode has ended by its task."""
+    """arrived, tipped, hit, stuck, lost, full or left; not there where no episode has ended by its task."""
     images: NDArray[np.uint8]
     """(rovers, height, width, channels); not there where the course has no camera."""
     last_observed: dict[int, tuple[NDArray[np.float32], NDArray[np.uint8] | None]]
@@ -195,7 +197,11 @@ class Environments:
 
     @property
     def action_width(self) -> int:
-        """Numbers of one rover's action: forward speed and turn rate as parts of the greatest, -1 to 1."""
+        """Numbers of one rover's action."""
+
+    @property
+    def action_names(self) -> list[str]:
+        """What they are, in order: parts of the rover's greatest, -1 to 1."""
 
     @property
     def steps_max(self) -> int:

@@ -15,6 +15,7 @@ REGISTERED = {
     "Selene/ObstacleField-v0": "obstacle_field",
     "Selene/SlopeClimb-v0": "slope_climb",
     "Selene/ConvoyFollower-v0": "convoy_follower",
+    "Selene/Dig-v0": "dig",
 }
 
 
@@ -49,7 +50,7 @@ def observation(rows: NDArray[np.float32], images: NDArray[np.uint8] | None) -> 
 
 
 def action_space(worlds: Environments) -> gymnasium.spaces.Box:
-    """What one rover does: forward speed and turn rate as parts of its greatest."""
+    """What one rover does: forward speed and turn rate as parts of its greatest, then arm and drum where it digs."""
     return gymnasium.spaces.Box(-1.0, 1.0, (worlds.action_width,), np.float32)
 
 
@@ -75,6 +76,11 @@ class RoverEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     def observation_names(self) -> list[str]:
         """What is observed, in order, with units."""
         return self._worlds.observation_names
+
+    @property
+    def action_names(self) -> list[str]:
+        """What an action's numbers are, in order."""
+        return self._worlds.action_names
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

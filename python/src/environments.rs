@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use selene_learn::{ACTION_WIDTH, Autoreset, Batch, Course, Step};
+use selene_learn::{Autoreset, Batch, Course, Step};
 use selene_sim::{AllowedFolders, LoadOptions, World as SimWorld};
 
 use crate::arrays::{numbers, rows};
@@ -71,10 +71,16 @@ impl Environments {
         self.course.spec().task.observation_names()
     }
 
-    /// Numbers of one rover's action: forward speed and turn rate as parts of the greatest, -1 to 1.
+    /// Numbers of one rover's action.
     #[getter]
     fn action_width(&self) -> usize {
-        ACTION_WIDTH
+        self.course.action_width()
+    }
+
+    /// What they are, in order: parts of the rover's greatest, -1 to 1.
+    #[getter]
+    fn action_names(&self) -> Vec<&'static str> {
+        self.course.spec().task.action_names().to_vec()
     }
 
     /// Steps of an episode at most.
@@ -121,7 +127,7 @@ impl Environments {
     /// Takes an action of each rover, a row each, and goes on by `control_s`.
     fn step<'py>(&mut self, py: Python<'py>, actions: PyReadonlyArray2<'py, f32>) -> PyResult<Bound<'py, PyDict>> {
         let batch = open(&mut self.batch)?;
-        let wanted = [batch.count() * self.course.learners().len(), ACTION_WIDTH];
+        let wanted = [batch.count() * self.course.learners().len(), self.course.action_width()];
         if actions.shape() != wanted {
             return Err(fault::value(format!(
                 "actions: shape {:?} is not allowed: must be {wanted:?}",

@@ -242,7 +242,7 @@ impl World {
         whole(&mut self.observers).read(py, &id)
     }
 
-    /// A rover's pose, velocity, joints and wheels, as they are.
+    /// A rover's pose, velocity, joints, wheels and drums, as they are.
     #[pyo3(signature = (name=None))]
     fn rover<'py>(&mut self, py: Python<'py>, name: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
         let id = self.rover_id(name)?;
@@ -256,6 +256,7 @@ impl World {
         to.set_item("joint_velocity", numbers(py, rover.joint_velocity.clone()))?;
         to.set_item("joint_effort", numbers(py, rover.joint_effort.clone()))?;
         put_wheels(&to, rover)?;
+        to.set_item("drum_soil_kg", numbers(py, rover.drum_loads_kg.clone()))?;
         Ok(to)
     }
 

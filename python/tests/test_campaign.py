@@ -81,6 +81,6 @@ def test_a_row_whose_node_is_lost_is_a_row_that_failed(program, file, tmp_path):
 
 def test_without_the_program_it_is_told_how_to_name_it(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("SELENE_program", raising=False)
+    monkeypatch.delenv("SELENE_PROGRAM", raising=False)
     with pytest.raises(campaign.CampaignError, match="--program"):
         campaign.plan("x.yaml")

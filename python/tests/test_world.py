@@ -162,6 +162,17 @@ def test_arguments_that_cannot_be_meant_are_refused_and_the_world_stays(plain):
     assert plain.time == 0.0 and np.array_equal(plain.rover()["position_m"], before)
 
 
+def test_a_drum_tells_the_soil_in_it():
+    world = selene.World("learning_dig")
+    assert world.rover()["drum_soil_kg"].tolist() == [0.0, 0.0]
+    world.set_joint("front_arm", -0.3)
+    for _ in range(5):
+        world.set_joint("front_drum", 2.0)
+        world.step(0.4)
+    front, rear = world.rover()["drum_soil_kg"]
+    assert front > 0.0 and rear == 0.0
+
+
 def test_other_threads_run_while_a_world_is_stepped(plain):
     plain.reset()
     ticks, done = [0], threading.Event()

@@ -2,6 +2,7 @@
 //! there is; lavapipe in CI.
 
 mod lost_device;
+mod two_devices;
 
 use selene_gpu::GpuTracer;
 use selene_observe::TracedScene;

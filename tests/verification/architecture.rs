@@ -9,13 +9,14 @@ use std::process::Command;
 use selene_tests::root;
 
 /// Each library and the libraries it may name.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("dem", &["base"]),
     ("sky", &["base"]),
     ("terrain", &["base", "dem"]),
     ("soil", &["base", "terrain", "crm"]),
     ("crm", &["base"]),
+    ("spheres", &["base", "crm"]),
     ("vehicle", &["base", "terrain"]),
     ("scene", &["base", "terrain"]),
     ("gpu", &["base", "scene"]),

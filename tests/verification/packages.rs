@@ -79,3 +79,32 @@ fn packages_have_the_version_of_the_workspace_and_folders_that_are_there() {
         assert!(repository_file(folder).is_dir(), "{folder}");
     }
 }
+
+/// Whether a file or the folder before its pattern is there.
+fn is_there(source: &str) -> bool {
+    let folder = source.split('*').next().unwrap_or(source);
+    repository_file(folder.trim_end_matches('/')).exists()
+}
+
+#[test]
+fn the_debian_package_and_the_container_take_what_is_there_and_all_that_a_run_reads() {
+    let manifest = read("nodes/selene/Cargo.toml");
+    let assets = between(&manifest, "  [\"../../", "\",");
+    assert!(assets.len() >= 5 && assets.iter().all(|source| is_there(source)), "{assets:?}");
+    let container = read("Dockerfile");
+    let copied: Vec<_> = container.lines().filter_map(|line| line.strip_prefix("COPY ")).collect();
+    for line in copied.iter().filter(|line| !line.starts_with("--from")) {
+        let source = line.split_whitespace().next().unwrap_or_default();
+        assert!(is_there(source), "Dockerfile: COPY {line}");
+    }
+    for folder in ["config", "urdf"] {
+        assert!(assets.contains(&format!("{folder}/**/*")), "the Debian package lacks {folder}");
+        assert!(
+            copied.contains(&format!("{folder} /usr/share/selene/{folder}").as_str()),
+            "the container lacks {folder}"
+        );
+    }
+    // What builds it is as new as the workspace needs.
+    let rust = between(&read("Cargo.toml"), "rust-version = \"", "\"");
+    assert_eq!(between(&container, "FROM rust:", "-"), rust);
+}

@@ -39,7 +39,11 @@ impl Reaction {
 }
 
 impl Body {
-    pub(crate) fn check(&self, index: usize) -> Result<(), CrmError> {
+    /// Whether it can be; `index` is its place in the list, for the error.
+    ///
+    /// # Errors
+    /// When a size, friction, pose or motion is out of range.
+    pub fn check(&self, index: usize) -> Result<(), CrmError> {
         let refuse = |what| Err(CrmError::Body { index, what });
         if let Some(size) = self.shape.sizes_m().into_iter().find(|size| !(1e-6..=1e4).contains(size)) {
             return refuse(format!("half size or radius {size} m: must be 0.000001 to 10000 m"));
@@ -64,7 +68,8 @@ impl Body {
     }
 
     /// Speed that no point of it exceeds, m/s.
-    pub(crate) fn speed_max_m_s(&self) -> f64 {
+    #[must_use]
+    pub fn speed_max_m_s(&self) -> f64 {
         self.velocity_m_s.norm() + self.angular_velocity_rad_s.norm() * self.shape.bounding_radius_m()
     }
 

@@ -6,6 +6,7 @@ use std::f64::consts::PI;
 use nalgebra::{Isometry3, Vector3};
 
 use crate::body::Body;
+use crate::drum::Drum;
 use crate::error::CrmError;
 use crate::grid::{Edges, Grid, Wall};
 use crate::model::Model;
@@ -19,6 +20,8 @@ const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
 const MIRRORS: Edges = Edges::Walls { low: SMOOTH, high: SMOOTH };
 const FLOOR: Edges = Edges::Walls { low: Wall::Rough, high: Wall::Open };
 const EARTH_M_S2: f64 = 9.81;
+/// Radius of a column.
+const COLUMN_M: f64 = 0.1;
 const SILO_SAMPLES: u32 = 20;
 
 /// What a rig found and what its law says, in the same unit.
@@ -45,24 +48,37 @@ pub struct Deposit {
 /// # Errors
 /// When the soil or the cells cannot be, or the soil leaves the rig, which is four radii long.
 pub fn column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<Deposit, CrmError> {
-    let radius_m = 0.1;
-    let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
-    let up = (height_m / cell_m).ceil() as u32 + 4;
-    let model = earth(soil, &Grid { cell_m, cells: [side, side, up], edges: [MIRRORS, MIRRORS, FLOOR] })?;
-    let mut state = filled(&model, [radius_m, radius_m, height_m])?;
-    state.points.retain(|point| point.position_m.xy().norm() < radius_m);
-    // Four times the fall from its height, and as long again as it takes to stop.
-    let duration_s = 4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2;
-    step(&model, &mut state, &[], duration_s, &mut Scratch::default())?;
+    let (model, state) = collapsed_column(soil, aspect, cells)?;
     // Single points run farther than what lies together: the front is where all but a thousandth is within.
     let mut ways_m: Vec<f64> = state.points.iter().map(|point| point.position_m.xy().norm()).collect();
     ways_m.sort_unstable_by(f64::total_cmp);
     let front_m = ways_m.get(ways_m.len() * 999 / 1000).copied().unwrap_or(0.0);
     let top_m = state.tops_m(&model).first().copied().map_or(0.0, f64::from);
     Ok(Deposit {
-        run_out: Compared { found: front_m / radius_m - 1.0, law: 1.24 * aspect },
-        height: Compared { found: top_m / radius_m, law: aspect.min(0.74) },
+        run_out: Compared { found: front_m / COLUMN_M - 1.0, law: 1.24 * aspect },
+        height: Compared { found: top_m / COLUMN_M, law: aspect.min(0.74) },
     })
+}
+
+/// What [`column()`] leaves, with its axis at the grid's low corner.
+///
+/// # Errors
+/// As `column`.
+pub fn collapsed_column(soil: &CrmSpec, aspect: f64, cells: u32) -> Result<(Model, State), CrmError> {
+    let radius_m = COLUMN_M;
+    let (cell_m, side, height_m) = (radius_m / f64::from(cells), 4 * cells, aspect * radius_m);
+    let up = (height_m / cell_m).ceil() as u32 + 4;
+    let model = earth(soil, &Grid { cell_m, cells: [side, side, up], edges: [MIRRORS, MIRRORS, FLOOR] })?;
+    let mut state = filled(&model, [radius_m, radius_m, height_m])?;
+    state.points.retain(|point| point.position_m.xy().norm() < radius_m);
+    step(&model, &mut state, &[], collapse_s(height_m), &mut Scratch::default())?;
+    Ok((model, state))
+}
+
+/// How long a column of this height is given, s: four times the fall from it, and as long again as it takes to stop.
+#[must_use]
+pub fn collapse_s(height_m: f64) -> f64 {
+    4.0 * (2.0 * height_m / EARTH_M_S2).sqrt() + 0.2
 }
 
 /// Mean vertical stress, Pa, above the lowest cells of a square silo 0.16 m wide and 0.56 m deep whose floor sank
@@ -161,31 +177,137 @@ pub fn ball(soil: &CrmSpec, drop_m: f64, cells: u32) -> Result<Compared, CrmErro
 /// # Errors
 /// When the soil cannot be, or the plate is too small for its points.
 pub fn plate(soil: &CrmSpec, side_m: f64, gravity_m_s2: f64, depths_m: &[f64]) -> Result<Vec<f64>, CrmError> {
-    let (half, speed_m_s) = (0.5 * side_m, 0.05);
+    let half = 0.5 * side_m;
     let cell_m = half / 5.0;
     let grid = Grid { cell_m, cells: [15, 15, 14], edges: [MIRRORS, MIRRORS, FLOOR] };
     let model = Model::new(soil, &grid, Vector3::new(0.0, 0.0, -gravity_m_s2))?;
-    let bed_m = 10.0 * cell_m;
-    let mut state = filled(&model, [15.0 * cell_m, 15.0 * cell_m, bed_m])?;
-    let mut plate = Body {
-        shape: Shape::Cuboid { half_m: [half, half, cell_m] },
-        pose: Isometry3::translation(0.0, 0.0, bed_m + cell_m),
+    press(&model, Shape::Cuboid { half_m: [half, half, cell_m] }, cell_m, [10.0 * cell_m, 0.05], depths_m)
+}
+
+/// Force, N, of soil on a disc of `radius_m` that is pressed at 0.2 m/s under 9.81 m/s², at each of `depths_m`,
+/// ascending: a quarter of it between two mirrors, 5 cells long, on a bed of `bed_m`, a whole number of its cells.
+///
+/// # Errors
+/// When the soil or the bed cannot be, or the disc is too small for its points.
+pub fn disc(soil: &CrmSpec, radius_m: f64, bed_m: f64, depths_m: &[f64]) -> Result<Vec<f64>, CrmError> {
+    let cell_m = radius_m / 5.0;
+    let deep = (bed_m / cell_m).round() as u32;
+    let model = earth(soil, &Grid { cell_m, cells: [15, 15, deep + 6], edges: [MIRRORS, MIRRORS, FLOOR] })?;
+    // So thick that no soil closes over it.
+    let half_length_m = 3.0 * cell_m;
+    press(&model, Shape::Cylinder { radius_m, half_length_m }, half_length_m, [bed_m, 0.2], depths_m)
+}
+
+/// Forces on four times what of a body that is `half_m` thick either way lies between the mirrors at the origin, pressed
+/// into a bed of a depth, m, at a speed, m/s.
+fn press(
+    model: &Model,
+    shape: Shape,
+    half_m: f64,
+    [bed_m, speed_m_s]: [f64; 2],
+    depths_m: &[f64],
+) -> Result<Vec<f64>, CrmError> {
+    let [side_x_m, side_y_m, _] = model.grid().size_m();
+    let mut state = filled(model, [side_x_m, side_y_m, bed_m])?;
+    let mut body = Body {
+        shape,
+        pose: Isometry3::translation(0.0, 0.0, bed_m + half_m),
         velocity_m_s: Vector3::new(0.0, 0.0, -speed_m_s),
         angular_velocity_rad_s: Vector3::zeros(),
-        friction: soil.friction_static,
+        friction: model.soil().friction_static,
     };
     let mut scratch = Scratch::default();
     let (mut forces_n, mut depth_m) = (Vec::with_capacity(depths_m.len()), 0.0);
     for &until_m in depths_m {
         let half_s = 0.5 * (until_m - depth_m) / speed_m_s;
         // The mean of the second half of the way.
-        step(&model, &mut state, &[plate], half_s, &mut scratch)?;
-        let outcome = step(&model, &mut state, &[plate.moved(half_s)], half_s, &mut scratch)?;
-        plate = plate.moved(2.0 * half_s);
+        step(model, &mut state, &[body], half_s, &mut scratch)?;
+        let outcome = step(model, &mut state, &[body.moved(half_s)], half_s, &mut scratch)?;
+        body = body.moved(2.0 * half_s);
         forces_n.push(4.0 * outcome.reactions[0].impulse_n_s.z / half_s);
         depth_m = until_m;
     }
     Ok(forces_n)
+}
+
+/// Draft, N a metre of width, on an upright blade 0.1 m deep that is pushed at 0.1 m/s: the mean between a tenth and three
+/// tenths of its depth of way, before a heap weighs on the soil ahead. `cells` a depth, `friction` between blade and soil.
+/// The law is McKyes' (1985) for a wide blade: of all straight wedges that break at an angle β, the lightest,
+/// `P = γd²Nγ + c d Nc` with `Nγ = ½ cot β/D`, `Nc = (1 + cot β cot(β+φ))/D`, `D = cos δ cot(β+φ) − sin δ`, and the draft
+/// `P cos δ`; in plane strain `sin φ = μ`, and `c cos φ` is the soil's cohesion.
+///
+/// # Errors
+/// When the soil or the cells cannot be.
+pub fn blade(soil: &CrmSpec, friction: f64, cells: u32) -> Result<Compared, CrmError> {
+    let (deep_m, speed_m_s) = (0.1, 0.1);
+    let cell_m = deep_m / f64::from(cells);
+    let grid = Grid { cell_m, cells: [6 * cells, 4, 4 * cells], edges: [MIRRORS, Edges::Periodic, FLOOR] };
+    let model = earth(soil, &grid)?;
+    let [length_m, width_m, _] = grid.size_m();
+    let mut state = State::default();
+    // The blade stands one depth from the end; behind it the soil is as low as its edge.
+    for (low_m, high_m) in
+        [([0.0; 3], [deep_m, width_m, deep_m]), ([deep_m, 0.0, 0.0], [length_m, width_m, 2.0 * deep_m])]
+    {
+        state.fill(&model, &Filling { low_m, high_m, velocity_m_s: Vector3::zeros(), geostatic: true })?;
+    }
+    let blade = Body {
+        shape: Shape::Cuboid { half_m: [2.0 * cell_m, 2.0 * width_m, deep_m] },
+        pose: Isometry3::translation(deep_m - 2.0 * cell_m, 0.5 * width_m, 2.0 * deep_m),
+        velocity_m_s: Vector3::new(speed_m_s, 0.0, 0.0),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction,
+    };
+    let (mut scratch, tenth_s) = (Scratch::default(), 0.1 * deep_m / speed_m_s);
+    step(&model, &mut state, &[blade], tenth_s, &mut scratch)?;
+    let outcome = step(&model, &mut state, &[blade.moved(tenth_s)], 2.0 * tenth_s, &mut scratch)?;
+    let found = -outcome.reactions[0].impulse_n_s.x / (2.0 * tenth_s * width_m);
+    Ok(Compared { found, law: mckyes_n_m(soil, friction, deep_m) })
+}
+
+/// No number of a soil whose friction is 1 or more, which has no angle of friction in plane strain.
+fn mckyes_n_m(soil: &CrmSpec, friction: f64, deep_m: f64) -> f64 {
+    let (inner, outer) = (soil.friction_static.asin(), friction.atan());
+    let factors = |degrees: u8| {
+        let wedge = f64::from(degrees).to_radians();
+        let beyond = 1.0 / (wedge + inner).tan();
+        let divisor = outer.cos() * beyond - outer.sin();
+        [0.5 / wedge.tan() / divisor, (1.0 + beyond / wedge.tan()) / divisor]
+    };
+    let breaking = (1..90).map(factors).filter(|[weight, _]| *weight > 0.0);
+    let [weight, cohesion] = breaking.fold([f64::NAN; 2], |least, of| if of[0] >= least[0] { least } else { of });
+    let weight_n_m = soil.density_kg_m3 * EARTH_M_S2 * deep_m * deep_m * weight;
+    outer.cos() * (weight_n_m + soil.cohesion_pa / inner.cos() * deep_m * cohesion)
+}
+
+/// Torque, N m, of soil against the turn of one slice of a drum of RASSOR's size (radius 0.222 m, 0.098 m long, three
+/// scoops) that digs as Chrono's drum does, at 0.15 m/s and 2.09 rad/s, its lips 50 mm deep in soil under
+/// `gravity_m_s2`: the mean of the second half of its first turn, on cells of 30 mm. What is published of Chrono's is
+/// its set-up alone.
+///
+/// # Errors
+/// When the soil cannot be, or flies out of the rig.
+pub fn drum_torque_nm(soil: &CrmSpec, gravity_m_s2: f64) -> Result<f64, CrmError> {
+    let (bed_m, lips_m, turn_rad_s) = (0.12, 0.05, 2.09);
+    let shape =
+        Drum { radius_m: 0.222, half_length_m: 0.049, slices: 1, scoops: 3, channel_m: 0.06, overlap_rad: PI / 3.0 };
+    let grid = Grid { cell_m: 0.03, cells: [34, 6, 24], edges: [MIRRORS, MIRRORS, FLOOR] };
+    let model = Model::new(soil, &grid, Vector3::new(0.0, 0.0, -gravity_m_s2))?;
+    let [length_m, width_m, _] = grid.size_m();
+    let mut state = filled(&model, [length_m, width_m, bed_m])?;
+    let axis_m = Vector3::new(0.26, 0.5 * width_m, bed_m + shape.radius_m - lips_m);
+    let drum = Body {
+        // Its axis, z, along y.
+        pose: Isometry3::new(axis_m, Vector3::x() * (-0.5 * PI)),
+        shape: Shape::Drum(shape),
+        velocity_m_s: Vector3::new(0.15, 0.0, 0.0),
+        angular_velocity_rad_s: Vector3::y() * turn_rad_s,
+        friction: soil.friction_static,
+    };
+    let (mut scratch, half_s) = (Scratch::default(), PI / turn_rad_s);
+    step(&model, &mut state, &[drum], half_s, &mut scratch)?;
+    let outcome = step(&model, &mut state, &[drum.moved(half_s)], half_s, &mut scratch)?;
+    Ok(-outcome.reactions[0].angular_impulse_n_m_s.y / half_s)
 }
 
 fn earth(soil: &CrmSpec, grid: &Grid) -> Result<Model, CrmError> {

@@ -7,10 +7,10 @@ use selene_base::random::Stream;
 use selene_sim::{Command, EntityId, Model, RoverSnapshot, Snapshot};
 use selene_vehicle::BodyTwist;
 
-use crate::ACTION_WIDTH;
 use crate::course::Goal;
+use crate::digger::Digger;
 use crate::field::{Disc, apart_m};
-use crate::task::{End, Quantity, RAYS, Task, Way};
+use crate::task::{ACTIONS, DRIVING, End, Quantity, RAYS, Task, Way};
 
 /// A forward action below this is none, so that slip is not that of a rover that means to stand.
 const MEANS_TO_DRIVE: f32 = 0.1;
@@ -21,10 +21,13 @@ pub(crate) struct Agent {
     rover: EntityId,
     goal: Goal,
     /// Greatest speed, m/s, and turn rate, rad/s.
-    limits: [f64; ACTION_WIDTH],
+    limits: [f64; DRIVING],
     /// Radius of the circle about its wheels' middles, m.
     footprint_m: f64,
-    action: [f32; ACTION_WIDTH],
+    /// Numbers that the task's actions do not have stay 0.
+    action: [f32; ACTIONS.len()],
+    /// Its arm and drum, where the task is to dig.
+    digger: Option<Digger>,
     distance_m: f64,
     slipping_s: f64,
     end: Option<End>,
@@ -61,8 +64,8 @@ impl Noise {
 }
 
 impl Agent {
-    /// A rover of a model at the start of its episode.
-    pub(crate) fn new(rover: EntityId, goal: Goal, model: &Model, start: &Snapshot) -> Self {
+    /// A rover of a model at the start of its episode, with its arm and drum where it is to dig.
+    pub(crate) fn new(rover: EntityId, goal: Goal, digger: Option<&Digger>, model: &Model, start: &Snapshot) -> Self {
         let kind = model.rovers().get(&rover);
         let limits = kind.map(|kind| &kind.model().spec().limits);
         let wheels = kind.map_or(&[][..], |kind| kind.model().wheels());
@@ -71,12 +74,16 @@ impl Agent {
             goal,
             limits: limits.map_or([0.0; 2], |limits| [limits.speed_m_s, limits.turn_rate_rad_s]),
             footprint_m: wheels.iter().map(|wheel| wheel.centre_in_base_m.xy().norm()).fold(0.0, f64::max),
-            action: [0.0; ACTION_WIDTH],
+            action: [0.0; ACTIONS.len()],
+            digger: digger.cloned(),
             distance_m: 0.0,
             slipping_s: 0.0,
             end: None,
         };
         agent.distance_m = agent.distance_in(start);
+        if let (Some(digger), Some(rover)) = (&mut agent.digger, start.rover(rover)) {
+            digger.begin(rover);
+        }
         agent
     }
 
@@ -85,16 +92,28 @@ impl Agent {
         self.end
     }
 
-    /// Takes an action; the command for it. Once its episode has ended it stands.
-    pub(crate) fn act(&mut self, action: &[f32]) -> (EntityId, Command) {
-        let taken: [f32; ACTION_WIDTH] = action.try_into().unwrap_or_default();
-        self.action = if self.end.is_some() { [0.0; ACTION_WIDTH] } else { taken };
-        let [forward, turn] = [0, 1].map(|i| f64::from(self.action[i]) * self.limits[i]);
-        (self.rover, Command::Body(BodyTwist::arc(forward, turn)))
+    /// Takes an action; the commands for it. Once its episode has ended it stands.
+    pub(crate) fn act(&mut self, action: &[f32]) -> Vec<(EntityId, Command)> {
+        self.action = [0.0; ACTIONS.len()];
+        if self.end.is_none() {
+            self.action.iter_mut().zip(action).for_each(|(own, told)| *own = *told);
+        }
+        let [forward, turn, arm, drum] = self.action.map(f64::from);
+        let [speed_m_s, turn_rad_s] = self.limits;
+        let body = Command::Body(BodyTwist::arc(forward * speed_m_s, turn * turn_rad_s));
+        let tools = self.digger.as_mut().map(|digger| digger.act(arm, drum)).into_iter().flatten();
+        std::iter::once(body).chain(tools).map(|command| (self.rover, command)).collect()
     }
 
-    /// What the step to this snapshot was worth.
-    pub(crate) fn judge(&mut self, task: &Task, now: &Snapshot, rocks: &[Disc], step_s: f64) -> f64 {
+    /// Takes note of a heartbeat that ended.
+    pub(crate) fn go_on(&mut self, now: &Snapshot, heartbeat_s: f64) {
+        if let (Some(digger), Some(rover)) = (&mut self.digger, now.rover(self.rover)) {
+            digger.go_on(rover, heartbeat_s);
+        }
+    }
+
+    /// What the step to this snapshot was worth; `is_last` where the episode's time is over with it.
+    pub(crate) fn judge(&mut self, task: &Task, now: &Snapshot, rocks: &[Disc], step_s: f64, is_last: bool) -> f64 {
         let Some(rover) = now.rover(self.rover).filter(|_| self.end.is_none()) else { return 0.0 };
         let slips = self.action[0].abs() >= MEANS_TO_DRIVE && mean_slip(rover).abs() >= task.stuck_slip();
         self.slipping_s = if slips { self.slipping_s + step_s } else { 0.0 };
@@ -104,6 +123,7 @@ impl Agent {
             distances_m: [self.distance_m, distance_m],
             clearance_m: self.clearance_m(rover, rocks),
             slipping_s: self.slipping_s,
+            dug: self.digger.as_mut().map(|digger| digger.dug(rover, is_last)).unwrap_or_default(),
             step_s,
         };
         let (reward, end) = task.judge(&way);
@@ -125,7 +145,8 @@ impl Agent {
         values.extend([to_goal.x, to_goal.y, z - base.translation.z]);
         values.extend([twist.linear.x, twist.linear.y, twist.angular.z, roll_rad, pitch_rad]);
         values.extend([mean_slip(rover), sinkage_m]);
-        values.extend(self.action.map(f64::from));
+        let [driving @ .., action_arm, action_drum] = self.action.map(f64::from);
+        values.extend(driving);
         match task {
             Task::Waypoint(_) | Task::SlopeClimb(_) => {}
             Task::ObstacleField(spec) => {
@@ -135,6 +156,10 @@ impl Agent {
             Task::Follow(_) => {
                 let velocity = heading_from_map * self.goal_velocity_in(now);
                 values.extend([velocity.x, velocity.y]);
+            }
+            Task::Dig(_) => {
+                values.extend(self.digger.iter().flat_map(|digger| digger.observe(rover)));
+                values.extend([action_arm, action_drum]);
             }
         }
     }

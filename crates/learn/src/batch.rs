@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::LearnError;
 use crate::course::Course;
 use crate::environment::{Environment, Observed};
 use crate::task::End;
-use crate::{ACTION_WIDTH, LearnError};
 
 /// When an environment whose episode has ended begins the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,9 +150,9 @@ impl Batch {
     /// When an action is missing, NaN or beyond 1, an environment has ended and does not begin anew by itself (nothing
     /// is stepped then), or a world cannot go on: the first such environment is told.
     pub fn step(&mut self, actions: &[f32]) -> Result<Step, LearnError> {
-        let width = ACTION_WIDTH * self.course.learners().len();
+        let width = self.course.action_width() * self.course.learners().len();
         check_count("numbers of actions", actions.len(), width * self.places.len())?;
-        check_actions(actions)?;
+        check_actions(actions, self.course.spec().task.action_names())?;
         let ended = self.places.iter().position(|place| place.ended);
         if let Some(index) = ended.filter(|_| self.autoreset == Autoreset::Disabled) {
             return Err(LearnError::Ended { index });
@@ -202,7 +202,7 @@ impl Place {
         if self.ended {
             self.environment.next_episode()?;
             self.begin()?;
-            let count = actions.len() / ACTION_WIDTH;
+            let count = self.environment.ends().count();
             let (rewards, ends) = (vec![0.0; count], vec![None; count]);
             return Ok(Part { rewards, ends, truncated: false, last_observed: None });
         }
@@ -233,12 +233,12 @@ fn check_count(what: &'static str, count: usize, wanted: usize) -> Result<(), Le
     if count == wanted { Ok(()) } else { Err(LearnError::Count { what, count, wanted }) }
 }
 
-fn check_actions(actions: &[f32]) -> Result<(), LearnError> {
+fn check_actions(actions: &[f32], names: &[&'static str]) -> Result<(), LearnError> {
     match actions.iter().position(|value| !(-1.0..=1.0).contains(value)) {
         None => Ok(()),
         Some(at) => {
-            let part = if at % ACTION_WIDTH == 0 { "forward speed" } else { "turn rate" };
-            Err(LearnError::Action { row: at / ACTION_WIDTH, part, value: actions[at] })
+            let (row, part) = (at / names.len(), names[at % names.len()]);
+            Err(LearnError::Action { row, part, value: actions[at] })
         }
     }
 }
@@ -247,6 +247,7 @@ fn check_actions(actions: &[f32]) -> Result<(), LearnError> {
 mod tests {
     use super::{Autoreset, Batch, Step};
     use crate::{Course, End, ImageShape, LearnError, Observed};
+    use selene_base::SimTime;
     use selene_sim::LoadOptions;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -464,6 +465,89 @@ mod tests {
         }
     }
 
+    /// Where one rover observes the soil in its drum.
+    fn soil_in(course: &Course) -> usize {
+        course.spec().task.observation_names().iter().position(|name| name == "soil_kg").expect("there")
+    }
+
+    #[test]
+    fn a_drum_that_turns_in_soil_fills_and_is_paid_for_it_less_the_work() {
+        let easy = Arc::new(changed("dig", "full_kg: 5", "full_kg: 0.2").expect("good"));
+        let (soil, mut batch) = (soil_in(&easy), batch(&easy, 1, Autoreset::Disabled, 1));
+        let dig = |batch: &mut Batch| batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
+        let mut paid: f64 = (0..70).map(|_| dig(&mut batch).rewards[0]).sum();
+        for _ in 0..40 {
+            let step = batch.step(&[0.0, 0.0, 1.0, 0.0]).expect("goes on");
+            paid += step.rewards[0];
+            if step.terminated[0] {
+                assert_eq!(step.ends, [Some(End::Full)]);
+                let soil_kg = f64::from(step.observations[soil]);
+                println!("{soil_kg} kg, paid {paid}");
+                // Ten for the end and the soil, less what wheels, arm and drum took.
+                assert!(soil_kg >= 0.2 && paid > 9.0 && paid < 10.0 + soil_kg - 1e-4, "{soil_kg} kg, {paid}");
+                return;
+            }
+        }
+        panic!("the drum did not fill: {paid}");
+    }
+
+    /// Beyond the window nothing carries soil, and a world with such a drum cannot go on: the episode ends before.
+    #[test]
+    fn a_drum_that_comes_to_a_side_with_soil_ends_the_episode_and_not_the_world() {
+        let course = course("dig");
+        let (soil, mut batch) = (soil_in(&course), batch(&course, 1, Autoreset::NextStep, 1));
+        (0..40).for_each(|_| drop(batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on")));
+        for _ in 0..60 {
+            let step = batch.step(&[-1.0, 1.0, 0.0, 0.0]).expect("goes on");
+            if step.terminated[0] {
+                assert_eq!(step.ends, [Some(End::Left)]);
+                assert!(step.observations[soil] > 0.0 && step.rewards[0] < -9.0, "{step:?}");
+                let anew = batch.step(&[0.0; 4]).expect("begins anew");
+                assert_eq!((anew.observations[soil], anew.rewards[0]), (0.0, 0.0));
+                return;
+            }
+        }
+        panic!("the drum did not come to a side");
+    }
+
+    #[test]
+    fn who_digs_has_four_actions_and_soil_of_its_own_whatever_the_threads() {
+        let course = course("dig");
+        let (mut one, mut two) = (batch(&course, 2, Autoreset::NextStep, 1), batch(&course, 2, Autoreset::NextStep, 2));
+        assert_eq!(course.action_width(), 4);
+        let told = one.step(&[0.0, 0.0, 0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0]).expect_err("refused").to_string();
+        assert_eq!(told, "action 0: drum rate is NaN; must be -1 to 1");
+        let rows = [0.2, 0.0, -1.0, 1.0, 0.1, 0.2, -0.5, 0.6];
+        for _ in 0..8 {
+            assert_eq!(one.step(&rows).expect("goes on"), two.step(&rows).expect("goes on"));
+        }
+        assert_eq!(one.hash(), two.hash());
+        let friction = |i: usize| one.environment(i).expect("there").model().windows()[0].soil().friction_static;
+        assert!([0, 1].iter().all(|i| (0.85..=1.15).contains(&(friction(*i) / 0.7))) && friction(0) != friction(1));
+    }
+
+    #[test]
+    fn ground_sun_and_noise_are_observed_as_they_are_drawn() {
+        let begun = |drawn: &str| {
+            let to = format!("randomise: {{{drawn}}}\ntask:");
+            batch(&Arc::new(changed("waypoint_seen", "task:", &to).expect("good")), 1, Autoreset::NextStep, 1)
+        };
+        let plain = batch(&course("waypoint_seen"), 1, Autoreset::NextStep, 1);
+        let [dark, later, noisy] =
+            ["albedo: {choice: [0.1]}", "sun_later_h: {choice: [200]}", "noise: {distance_m: {choice: [0.1]}}"]
+                .map(begun);
+        for seen in [&dark, &later] {
+            assert!(seen.images() != plain.images() && seen.observations() == plain.observations());
+        }
+        let offset = later.environment(0).expect("there").state().sky_offset;
+        assert_eq!(offset, SimTime::from_secs_f64(200.0 * 3600.0));
+        let [told, noisy_told] = [plain.observations(), noisy.observations()];
+        assert!(noisy.images() == plain.images() && noisy_told[3..] == told[3..]);
+        let off_m: Vec<_> = (0..3).map(|i| (noisy_told[i] - told[i]).abs()).collect();
+        // Five standard deviations.
+        assert!(off_m.iter().all(|off_m| *off_m > 0.0 && *off_m < 0.5), "{off_m:?}");
+    }
+
     #[test]
     fn what_is_observed_late_is_what_was_observed_then() {
         let late = "randomise: {delay_s: {choice: [0.1]}}\ntask:";
@@ -499,6 +583,12 @@ mod tests {
             ("obstacle_field", "low: 1.58", "low: -1", ["line ", "0.1 to 30"]),
             ("obstacle_field", "soil/rigid.yaml", "soil/granite.yaml", ["granite.yaml", "cannot be read"]),
             ("convoy_follower", "leader: leader", "leader: nobody", ["'nobody' is no rover", "leader, follower"]),
+            ("dig", "window: pit", "window: hole", ["'hole' is no granular window", "it has pit"]),
+            ("dig", "arm: front_arm", "arm: front_drum", ["arm 'front_drum' is no joint", "front_arm, rear_arm"]),
+            ("dig", "drum: front_drum", "drum: rear_arm", ["servo by rate", "front_drum, rear_drum"]),
+            ("dig", "arm_deg: [-18, 30]", "arm_deg: [-40, 30]", ["arm_deg [-40, 30]", "-30.0 to 95.0"]),
+            ("dig", "back_m: [0, 0.1]", "back_m: [0.2, 0.1]", ["line ", "0 to 10"]),
+            ("dig", "back_m: [0, 0.1]", "back_m: [0, 0.4]", ["window 'pit'", "too near to its sides"]),
         ] {
             let told = changed(name, from, to).expect_err(to).to_string();
             assert!(parts.iter().all(|part| told.contains(part)), "{to}: {told}");

@@ -8,17 +8,18 @@ use garde::Validate;
 use selene_base::input::{self, within};
 use selene_base::random::{RngExt, Stream};
 use selene_base::{InputError, SimTime};
-use selene_sim::{EntityId, LoadOptions, Model, Scenario, Start};
+use selene_sim::{EntityId, LoadOptions, Model, RoverKind, Scenario, Start};
 use selene_soil::SoilSpec;
-use selene_terrain::{GroundPatch, Ruts};
+use selene_terrain::{GroundPatch, Ruts, Terrain};
 use serde::Deserialize;
 
 use crate::LearnError;
+use crate::digger::Digger;
 use crate::draws::Draws;
 use crate::field;
 use crate::randomise::RandomiseSpec;
 use crate::sight::{ImageShape, Sight};
-use crate::task::{FollowSpec, SlopeClimbSpec, Task};
+use crate::task::{DigSpec, FollowSpec, SlopeClimbSpec, Task};
 
 /// How far a rover may drive within a heartbeat, m: a group has ground for 0.25 m.
 const WAY_MAX_M: f64 = 0.2;
@@ -67,6 +68,8 @@ pub struct Course {
     spec: CourseSpec,
     model: Arc<Model>,
     learners: Vec<EntityId>,
+    /// Arm and drum of each learner; none where the task is another.
+    diggers: Vec<Digger>,
     soils: Vec<SoilSpec>,
     sight: Option<Sight>,
     heartbeats: u32,
@@ -105,11 +108,12 @@ impl Course {
             let what = "scenario: every rover has a route, so that none learns: leave the route of one out";
             return Err(InputError::content(path, what).into());
         }
+        let diggers = diggers(&spec, &model, &learners, path)?;
         let [episode, control] = [spec.episode_s, spec.control_s].map(SimTime::from_secs_f64);
         let begun = u64::from(episode % control > SimTime::ZERO);
         let steps_max = (episode / control) as u64 + begun;
         let sight = spec.camera.as_ref().map(|camera| Sight::new(camera, &model, &learners, path)).transpose()?;
-        Ok(Self { spec, model, learners, soils, sight, heartbeats, steps_max })
+        Ok(Self { spec, model, learners, diggers, soils, sight, heartbeats, steps_max })
     }
 
     /// Its file.
@@ -145,6 +149,17 @@ impl Course {
     pub fn learner_names(&self) -> Vec<String> {
         let name = |id: &EntityId| self.model.rovers().get(id).map(|kind| kind.setup().name.clone());
         self.learners.iter().filter_map(name).collect()
+    }
+
+    /// Numbers of one rover's action: how many `Task::action_names` are.
+    #[must_use]
+    pub fn action_width(&self) -> usize {
+        self.spec.task.action_names().len()
+    }
+
+    /// Arm and drum of a learner by its place; none where the task is not to dig.
+    pub(crate) fn digger(&self, learner: usize) -> Option<&Digger> {
+        self.diggers.get(learner)
     }
 
     /// Heartbeats of one step.
@@ -191,6 +206,7 @@ impl Course {
                 Task::ObstacleField(spec) => self.toward(here, spec.distance_m, &mut stream),
                 Task::SlopeClimb(spec) => self.uphill(spec, &mut stream),
                 Task::Follow(spec) => self.behind(spec, i, &places, &mut stream),
+                Task::Dig(spec) => (set_back(here, drawn(spec.back_m, &mut stream)), self.pit(spec)),
             };
             places.push(place);
         }
@@ -217,14 +233,18 @@ impl Course {
             None => (of_leader(), leader),
         };
         let gap_m = drawn(spec.start_gap_m, stream);
-        let (sin, cos) = ahead.yaw_rad.sin_cos();
-        (Start { x_m: ahead.x_m - gap_m * cos, y_m: ahead.y_m - gap_m * sin, ..ahead }, Goal::Rover(goal))
+        (set_back(ahead, gap_m), Goal::Rover(goal))
+    }
+
+    /// The middle of the window to dig in.
+    fn pit(&self, spec: &DigSpec) -> Goal {
+        let windows = &self.model.scenario().granular;
+        let window = windows.iter().find(|window| window.name == spec.window);
+        self.on_ground(window.map_or([0.0; 2], |of| [0, 1].map(|i| 0.5 * (of.from_m[i] + of.to_m[i]))))
     }
 
     fn on_ground(&self, [x, y]: [f64; 2]) -> Goal {
-        let terrain = self.model.terrain();
-        let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
-        Goal::Place([x, y, patch.height_m(x, y).unwrap_or(0.0)])
+        Goal::Place([x, y, ground_m(self.model.terrain(), [x, y])])
     }
 
     /// The middle between the first learner's start and its goal, m.
@@ -285,7 +305,7 @@ impl CourseSpec {
                     Err(InputError::content(path, format!("task: leader '{leader}' is no rover; there are {names}")))
                 }
             },
-            Task::Waypoint(_) | Task::ObstacleField(_) | Task::SlopeClimb(_) => Ok(()),
+            Task::Waypoint(_) | Task::ObstacleField(_) | Task::SlopeClimb(_) | Task::Dig(_) => Ok(()),
         }
     }
 }
@@ -303,6 +323,34 @@ fn heartbeats(spec: &CourseSpec, scenario: &Scenario, path: &Path) -> Result<u32
         heartbeat.secs_f64()
     );
     Err(InputError::content(path, what))
+}
+
+/// Arm and drum of each learner of a task to dig, at starts from which they can.
+fn diggers(spec: &CourseSpec, model: &Model, learners: &[EntityId], path: &Path) -> Result<Vec<Digger>, InputError> {
+    let Task::Dig(dig) = &spec.task else { return Ok(Vec::new()) };
+    let find = |kind: &Arc<RoverKind>| {
+        let digger = Digger::find(dig, model, kind, spec.control_s)?;
+        let starts = dig.back_m.map(|back_m| set_back(kind.setup().start, back_m));
+        if starts.iter().all(|start| digger.is_within_at(start)) {
+            return Ok(digger);
+        }
+        let what = "the drum starts beyond it or too near to its sides: move the start, or make the window larger";
+        Err(format!("window '{}': {what}", dig.window))
+    };
+    let found = learners.iter().filter_map(|id| model.rovers().get(id)).map(find);
+    found.collect::<Result<_, String>>().map_err(|what| InputError::content(path, format!("task: {what}")))
+}
+
+/// A start some way behind another.
+fn set_back(start: Start, by_m: f64) -> Start {
+    let (sin, cos) = start.yaw_rad.sin_cos();
+    Start { x_m: start.x_m - by_m * cos, y_m: start.y_m - by_m * sin, ..start }
+}
+
+/// Height of the ground as it was made, m.
+pub(crate) fn ground_m(terrain: &Terrain, [x, y]: [f64; 2]) -> f64 {
+    let patch = GroundPatch::of_square(terrain, &Ruts::default(), [x, y], terrain.spacing_m());
+    patch.height_m(x, y).unwrap_or(0.0)
 }
 
 fn drawn([low, high]: [f64; 2], stream: &mut Stream) -> f64 {

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use selene_base::random::{RngExt, Stream};
 use selene_sim::{Inputs, Model, Scratch, Snapshot, State, WorldError};
 
+use crate::LearnError;
 use crate::agent::{Agent, Noise, rocks_of};
 use crate::course::Course;
 use crate::draws::Draws;
 use crate::sight::{Eyes, Sight};
 use crate::task::{End, Quantity};
-use crate::{ACTION_WIDTH, LearnError};
 
 /// One world to learn in.
 #[derive(Debug)]
@@ -96,8 +96,12 @@ impl Environment {
         self.scratch = Scratch::without_prefetch();
         let first = model.first_snapshot(&mut state, &mut self.scratch, edits);
         self.now = Arc::new(first.map_err(|source| world_error(draws, source))?);
-        let learners = self.course.learners().iter().zip(&places);
-        self.agents = learners.map(|(id, (_, goal))| Agent::new(*id, *goal, &model, &self.now)).collect();
+        let learners = self.course.learners().iter().zip(&places).enumerate();
+        let agents = learners.map(|(i, (id, (_, goal)))| {
+            let digger = self.course.digger(i);
+            Agent::new(*id, *goal, digger, &model, &self.now)
+        });
+        self.agents = agents.collect();
         (self.model, self.state, self.steps) = (Arc::new(model), state, 0);
         self.eyes = self.open_eyes()?.map(Mutex::new);
         self.noise = self.draw_noise();
@@ -129,8 +133,9 @@ impl Environment {
     /// # Errors
     /// When the world cannot go on.
     pub fn step(&mut self, actions: &[f32]) -> Result<Vec<f64>, LearnError> {
-        let pairs = self.agents.iter_mut().zip(actions.chunks_exact(ACTION_WIDTH));
-        let commands: Vec<_> = pairs.map(|(agent, action)| agent.act(action)).collect();
+        let pairs = self.agents.iter_mut().zip(actions.chunks_exact(self.course.action_width()));
+        let commands: Vec<_> = pairs.flat_map(|(agent, action)| agent.act(action)).collect();
+        let heartbeat_s = self.model.scenario().heartbeat.secs_f64();
         for heartbeat in 0..self.course.heartbeats() {
             let commands = if heartbeat == 0 { &commands[..] } else { &[] };
             let next = self.model.step(&mut self.state, &Inputs { commands, share: None }, &mut self.scratch);
@@ -139,11 +144,13 @@ impl Environment {
                 whole(eyes).go_on(&self.model, &self.now, &next)?;
             }
             self.now = next;
+            self.agents.iter_mut().for_each(|agent| agent.go_on(&self.now, heartbeat_s));
         }
         self.steps += 1;
         let (task, rocks) = (&self.course.spec().task, rocks_of(&self.now));
         let step_s = self.course.spec().control_s;
-        Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s)).collect())
+        let is_last = self.is_out_of_time();
+        Ok(self.agents.iter_mut().map(|agent| agent.judge(task, &self.now, &rocks, step_s, is_last)).collect())
     }
 
     /// What the learners observe, as late as the episode has it. To be called once a step: each call draws noise of

@@ -1,16 +1,17 @@
 //! Worlds to learn in: many of them, stepped at once. A course ([`Course`]) is a scenario with a task (a way to
-//! go, rocks to get around, a hill to climb, a rover to follow) and with what is drawn anew for each episode. An
-//! [`Environment`] is one world on a course: it takes actions, gives observations and rewards, and tells when an
+//! go, rocks to get around, a hill to climb, a rover to follow, soil to dig) and with what is drawn anew for each
+//! episode. An [`Environment`] is one world on a course: it takes actions, gives observations and rewards, and tells when an
 //! episode ends. A [`Batch`] steps any number of them over the cores.
 //!
 //! Everything that is drawn is a function of (the environment's seed, what is drawn, the number of the episode): one
 //! environment goes the same way alone and among others, on any number of threads.
 //!
-//! Observations are short rows of numbers, which [`Task`] lists, and, where the course names a camera, its image.
+//! Actions and observations are short rows of numbers, which [`Task`] lists, and, where the course names a camera, its image.
 
 mod agent;
 mod batch;
 mod course;
+mod digger;
 mod distribution;
 mod draws;
 mod environment;
@@ -25,10 +26,7 @@ pub use distribution::{Distribution, NormalSpec, RangeSpec, unfit};
 pub use environment::{Environment, Observed};
 pub use randomise::{NoiseSpec, RandomiseSpec, RocksSpec};
 pub use sight::ImageShape;
-pub use task::{End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, WaypointSpec};
-
-/// Numbers of one rover's action: forward speed and turn rate, each as a part of the rover's greatest, −1 to 1.
-pub const ACTION_WIDTH: usize = 2;
+pub use task::{DigSpec, End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, WaypointSpec};
 
 /// Why an environment cannot be made, or not go on.
 #[derive(Debug, thiserror::Error)]

@@ -35,7 +35,7 @@ pub struct RandomiseSpec {
     #[garde(length(max = SOILS_MAX))]
     pub soils: Vec<PathBuf>,
     /// By how much the drawn soil's friction is greater than its file says, 0.1 to 3: tan φ of SCM, the coefficients
-    /// of rigid ground and of the data-driven law.
+    /// of rigid ground, of the data-driven law and of the soil's points.
     #[garde(inner(custom(drawn_within(0.1, 3.0))), custom(of_drawn_soils(&self.soils)))]
     pub friction_factor: Option<Distribution>,
     /// How much later the Sun stands where it stands than the scenario says, h, -9000 to 9000.
@@ -124,8 +124,8 @@ impl RandomiseSpec {
         if let Some(factor) = draws.number("mass_factor", self.mass_factor.as_ref()) {
             scenario.rovers.iter_mut().for_each(|rover| rover.model = Arc::new(heavier(&rover.model, factor)));
         }
-        if let Some(law) = self.law(soils, draws)? {
-            scenario.soils = Soils::uniform(law);
+        if let Some(soils) = self.drawn_soils(soils, draws)? {
+            scenario.soils = soils;
         }
         if let Some(w) = draws.number("albedo", self.albedo.as_ref()) {
             let regolith = &mut scenario.site.surface.regolith;
@@ -139,14 +139,19 @@ impl RandomiseSpec {
     }
 
     /// The soil that is drawn; none where no soils are named.
-    fn law(&self, soils: &[SoilSpec], draws: Draws) -> Result<Option<Law>, LearnError> {
+    fn drawn_soils(&self, soils: &[SoilSpec], draws: Draws) -> Result<Option<Soils>, LearnError> {
         if soils.is_empty() {
             return Ok(None);
         }
         let soil = &soils[draws.stream("randomise/soils").random_range(0..soils.len())];
         let factor = draws.number("friction_factor", self.friction_factor.as_ref());
         let changed = factor.and_then(|factor| with_friction(soil, factor));
-        Ok(Some(Law::try_from(changed.as_ref().unwrap_or(soil))?))
+        let law = Law::try_from(changed.as_ref().unwrap_or(soil))?;
+        let Some(key) = &soil.crm else { return Ok(Some(Soils::uniform(law))) };
+        let mut crm = key.soil();
+        crm.friction_static *= factor.unwrap_or(1.0);
+        crm.friction_dynamic *= factor.unwrap_or(1.0);
+        Ok(Some(Soils::uniform(law).with_crm(crm)))
     }
 }
 

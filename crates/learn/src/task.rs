@@ -1,6 +1,7 @@
 //! What a rover is to do, what it is paid for, and when its episode ends. All tasks have a goal: a place, or another
 //! rover. On the way a rover is paid for the metres that it comes nearer, less a little for each second; a convoy's
-//! follower is paid for each second at the right distance. An end has its own reward.
+//! follower is paid for each second at the right distance; one that digs for the soil in its drum, less what its work
+//! costs. An end has its own reward.
 
 use garde::Validate;
 use selene_base::input::{finite_array, positive, within};
@@ -16,6 +17,10 @@ const TIPPED_COS: f64 = 0.5;
 const DISTANCE_MAX_M: f64 = 1000.0;
 /// Rays that look for rocks.
 pub(crate) const RAYS: usize = 16;
+/// Numbers of an action: those of every task, then those of arm and drum.
+pub(crate) const ACTIONS: &[&str] = &["forward speed", "turn rate", "arm rate", "drum rate"];
+/// How many of them every task has.
+pub(crate) const DRIVING: usize = 2;
 
 /// A task.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -29,6 +34,8 @@ pub enum Task {
     SlopeClimb(SlopeClimbSpec),
     /// Follow another rover.
     Follow(FollowSpec),
+    /// Fill a drum with soil.
+    Dig(DigSpec),
 }
 
 /// The task as the file has it.
@@ -39,6 +46,7 @@ struct TaskKeys {
     obstacle_field: Option<ObstacleFieldSpec>,
     slope_climb: Option<SlopeClimbSpec>,
     follow: Option<FollowSpec>,
+    dig: Option<DigSpec>,
 }
 
 impl TryFrom<TaskKeys> for Task {
@@ -50,6 +58,7 @@ impl TryFrom<TaskKeys> for Task {
             ("obstacle_field", keys.obstacle_field.map(Self::ObstacleField)),
             ("slope_climb", keys.slope_climb.map(Self::SlopeClimb)),
             ("follow", keys.follow.map(Self::Follow)),
+            ("dig", keys.dig.map(Self::Dig)),
         ])
     }
 }
@@ -66,6 +75,7 @@ impl Validate for Task {
             Self::ObstacleField(spec) => spec.validate_into(&(), &mut path, report),
             Self::SlopeClimb(spec) => spec.validate_into(&(), &mut path, report),
             Self::Follow(spec) => spec.validate_into(&(), &mut path, report),
+            Self::Dig(spec) => spec.validate_into(&(), &mut path, report),
         }
     }
 }
@@ -139,6 +149,42 @@ pub struct FollowSpec {
     pub lost_m: f64,
 }
 
+/// Soil to take up with a drum in a granular window of the scenario. The goal that is observed is the window's middle.
+#[derive(Clone, Debug, PartialEq, Deserialize, Validate)]
+#[serde(deny_unknown_fields)]
+pub struct DigSpec {
+    /// The window.
+    #[garde(length(min = 1))]
+    pub window: String,
+    /// The joint that raises and lowers the drum, with a servo by position.
+    #[garde(length(min = 1))]
+    pub arm: String,
+    /// The joint that turns the drum, with a servo by rate: its link is one of the rover's `drums`.
+    #[garde(length(min = 1))]
+    pub drum: String,
+    /// Least and greatest angle that the arm is sent to, degrees, within its servo's.
+    #[garde(custom(rising_between(-360.0, 360.0)))]
+    pub arm_deg: [f64; 2],
+    /// Soil in the drum with which it is full as soon as it is above the ground, kg.
+    #[garde(custom(within(0.01, 1000.0)))]
+    pub full_kg: f64,
+    /// What a kilojoule of the motors' work costs, kg.
+    #[garde(custom(within(0.0, 1000.0)))]
+    pub work_kg_per_kj: f64,
+    /// Least and greatest distance of the start behind the scenario's, m, 0 to 10: drawn.
+    #[garde(custom(set_back_by))]
+    pub back_m: [f64; 2],
+}
+
+/// A garde check: two distances of 0 to 10 m, in order.
+fn set_back_by(back_m: &[f64; 2], (): &()) -> garde::Result {
+    let [low, high] = *back_m;
+    if low >= 0.0 && low <= high && high <= 10.0 {
+        return Ok(());
+    }
+    Err(garde::Error::new(format!("value [{low}, {high}] is not allowed: must be 0 to 10, in order")))
+}
+
 /// A garde check: an episode that began at one of these distances would not end at once.
 fn rising_between(above_m: f64, below_m: f64) -> impl FnOnce(&[f64; 2], &()) -> garde::Result {
     move |distances_m, ()| {
@@ -164,6 +210,10 @@ pub enum End {
     Stuck,
     /// Too far behind.
     Lost,
+    /// With a full drum.
+    Full,
+    /// With the drum at a side of its window.
+    Left,
 }
 
 impl End {
@@ -176,13 +226,15 @@ impl End {
             Self::Hit => "hit",
             Self::Stuck => "stuck",
             Self::Lost => "lost",
+            Self::Full => "full",
+            Self::Left => "left",
         }
     }
 
     fn reward(self) -> f64 {
         match self {
-            Self::Arrived => 10.0,
-            Self::Tipped | Self::Hit | Self::Stuck | Self::Lost => -10.0,
+            Self::Arrived | Self::Full => 10.0,
+            Self::Tipped | Self::Hit | Self::Stuck | Self::Lost | Self::Left => -10.0,
         }
     }
 }
@@ -213,6 +265,25 @@ const STATE: [(&str, Quantity); 12] = [
     ("action_turn", Quantity::Exact),
 ];
 
+/// What a rover with arm and drum observes besides.
+const DIGGING: [&str; 8] =
+    ["arm_rad", "arm_rad_s", "arm_torque_nm", "drum_rad_s", "drum_torque_nm", "soil_kg", "action_arm", "action_drum"];
+
+/// What a step of digging led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Dug {
+    /// By how much soil in the drum became more, kg; negative where it ran out.
+    pub(crate) taken_kg: f64,
+    /// Soil in the drum, kg.
+    pub(crate) soil_kg: f64,
+    /// What the motors put in, J.
+    pub(crate) work_j: f64,
+    /// Whether the drum is above the ground.
+    pub(crate) is_lifted: bool,
+    /// Whether the drum came to a side of its window.
+    pub(crate) has_left: bool,
+}
+
 /// What a step of a rover led to, for its judgement.
 pub(crate) struct Way<'a> {
     pub(crate) rover: &'a RoverSnapshot,
@@ -222,6 +293,8 @@ pub(crate) struct Way<'a> {
     pub(crate) clearance_m: f64,
     /// How long it has slipped as if stuck, s.
     pub(crate) slipping_s: f64,
+    /// What its drum did; nothing where the task is none of digging.
+    pub(crate) dug: Dug,
     /// Length of the step, s.
     pub(crate) step_s: f64,
 }
@@ -235,12 +308,23 @@ impl Task {
             Self::ObstacleField(_) => "obstacle_field",
             Self::SlopeClimb(_) => "slope_climb",
             Self::Follow(_) => "follow",
+            Self::Dig(_) => "dig",
+        }
+    }
+
+    /// The numbers of one rover's action, in order: each a part of the rover's greatest, −1 to 1.
+    #[must_use]
+    pub fn action_names(&self) -> &'static [&'static str] {
+        match self {
+            Self::Waypoint(_) | Self::ObstacleField(_) | Self::SlopeClimb(_) | Self::Follow(_) => &ACTIONS[..DRIVING],
+            Self::Dig(_) => ACTIONS,
         }
     }
 
     /// What one rover observes, in order, units in names. The goal is seen from the rover, along its heading and
     /// level; slip is the mean over wheels, sinkage the greatest; the action is the last one. Ray `clear_K_m` looks
-    /// `K` sixteenths of a turn counter-clockwise from ahead.
+    /// `K` sixteenths of a turn counter-clockwise from ahead. Joints are as the rover's file has them, the arm's angle
+    /// positive as its joint is.
     #[must_use]
     pub fn observation_names(&self) -> Vec<String> {
         self.observed().into_iter().map(|(name, _)| name).collect()
@@ -257,6 +341,7 @@ impl Task {
                 let ahead = ["ahead_forward_m_s", "ahead_left_m_s"].map(|name| (name.to_owned(), Quantity::Speed));
                 state.chain(ahead).collect()
             }
+            Self::Dig(_) => state.chain(DIGGING.map(|name| (name.to_owned(), Quantity::Exact))).collect(),
         }
     }
 
@@ -264,7 +349,7 @@ impl Task {
     pub(crate) fn stuck_slip(&self) -> f64 {
         match self {
             Self::SlopeClimb(spec) => spec.stuck_slip,
-            Self::Waypoint(_) | Self::ObstacleField(_) | Self::Follow(_) => f64::INFINITY,
+            Self::Waypoint(_) | Self::ObstacleField(_) | Self::Follow(_) | Self::Dig(_) => f64::INFINITY,
         }
     }
 
@@ -274,6 +359,7 @@ impl Task {
         let [before_m, now_m] = way.distances_m;
         let on_the_way = match self {
             Self::Follow(spec) => way.step_s * (1.0 - (now_m - spec.gap_m).abs() / spec.gap_m).max(-1.0),
+            Self::Dig(spec) => way.dug.taken_kg - spec.work_kg_per_kj * way.dug.work_j / 1000.0,
             Self::Waypoint(_) | Self::ObstacleField(_) | Self::SlopeClimb(_) => {
                 before_m - now_m - COST_M_PER_S * way.step_s
             }
@@ -293,6 +379,10 @@ impl Task {
                 vec![(now_m <= spec.within_m, End::Arrived), (way.slipping_s >= spec.stuck_s, End::Stuck)]
             }
             Self::Follow(spec) => vec![(now_m <= spec.hit_m, End::Hit), (now_m >= spec.lost_m, End::Lost)],
+            Self::Dig(spec) => {
+                let is_full = way.dug.is_lifted && way.dug.soil_kg >= spec.full_kg;
+                vec![(way.dug.has_left, End::Left), (is_full, End::Full)]
+            }
         };
         let tipped = (up.z < TIPPED_COS, End::Tipped);
         std::iter::once(tipped).chain(ends).find(|(is_so, _)| *is_so).map(|(_, end)| end)
@@ -301,7 +391,7 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use super::{End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, Way};
+    use super::{DigSpec, Dug, End, FollowSpec, ObstacleFieldSpec, SlopeClimbSpec, Task, Way};
     use nalgebra::UnitQuaternion;
     use selene_base::Pose;
     use selene_sim::RoverSnapshot;
@@ -313,7 +403,7 @@ mod tests {
     }
 
     fn way(rover: &RoverSnapshot, distances_m: [f64; 2]) -> Way<'_> {
-        Way { rover, distances_m, clearance_m: 1.0, slipping_s: 0.0, step_s: 0.05 }
+        Way { rover, distances_m, clearance_m: 1.0, slipping_s: 0.0, dug: Dug::default(), step_s: 0.05 }
     }
 
     #[test]
@@ -336,6 +426,26 @@ mod tests {
         let (task, level) = (Task::SlopeClimb(spec), leaning(0.0));
         assert_eq!(task.judge(&Way { slipping_s: 2.9, ..way(&level, [9.0, 9.0]) }).1, None);
         assert_eq!(task.judge(&Way { slipping_s: 3.0, ..way(&level, [9.0, 9.0]) }).1, Some(End::Stuck));
+    }
+
+    #[test]
+    fn soil_pays_and_work_costs_until_the_drum_is_full_or_at_a_side() {
+        let [window, arm, drum] = ["pit", "front_arm", "front_drum"].map(str::to_owned);
+        let (arm_deg, back_m) = ([-18.0, 30.0], [0.0, 0.1]);
+        let spec = DigSpec { window, arm, drum, arm_deg, full_kg: 4.0, work_kg_per_kj: 2.0, back_m };
+        let (task, level) = (Task::Dig(spec), leaning(0.0));
+        let judged = |dug| task.judge(&Way { dug, ..way(&level, [1.0, 0.9]) });
+        let digs = Dug { taken_kg: 0.02, soil_kg: 3.9, work_j: 3.0, is_lifted: true, has_left: false };
+        let (reward, end) = judged(digs);
+        assert!((reward - (0.02 - 2.0 * 0.003)).abs() < 1e-12 && end.is_none(), "{reward} {end:?}");
+        assert!(judged(Dug { taken_kg: -0.02, ..digs }).0 < 0.0);
+        let (reward, end) = judged(Dug { soil_kg: 4.0, ..digs });
+        assert!(reward > 10.0 && end == Some(End::Full), "{reward} {end:?}");
+        // In the ground, soil about the panels counts too.
+        assert_eq!(judged(Dug { soil_kg: 4.0, is_lifted: false, ..digs }).1, None);
+        // Soil at a side counts as left: the next step could carry it out.
+        assert_eq!(judged(Dug { soil_kg: 4.0, has_left: true, ..digs }).1, Some(End::Left));
+        assert_eq!((task.action_names().len(), task.observed().len()), (4, 20));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How far long work is. On a terminal a bar with what is left is redrawn in place; elsewhere a short line comes every
 //! ten seconds, without control characters.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,6 +51,11 @@ impl Work {
         let bar = drawn(is_live(telling), Some(steps), STYLE).with_message(what.clone());
         bar.tick();
         Self { what, steps, telling, bar, done: Mutex::new(Done { steps: 0, said: Instant::now() }) }
+    }
+
+    /// Tells a line of what is done, above the bar.
+    pub(crate) fn note(&self, text: impl Display) {
+        self.bar.suspend(|| self.telling.note(text));
     }
 
     /// One more step is done; any thread may say so.

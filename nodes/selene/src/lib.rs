@@ -40,7 +40,7 @@ mod timing;
 mod traffic;
 mod wire;
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -59,13 +59,24 @@ pub fn command_line() -> ExitCode {
         Err(fault) => return fault.print(),
     };
     shipped::provide();
-    let typed = args::CommandLine::parse_from(words);
+    let typed = match args::CommandLine::try_parse_from(words) {
+        Ok(typed) => typed,
+        Err(answer) => return tell(&answer),
+    };
     let telling = Telling::from(&typed.telling);
     let backlog = log(telling);
     let done = commands::execute(typed.command, telling, &ros, backlog);
     match done.and(output::whole()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => fault.print(),
+    }
+}
+
+/// Prints help, the version, or why the arguments are refused.
+fn tell(answer: &clap::Error) -> ExitCode {
+    match answer.print().and_then(|()| output::flush()) {
+        Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => output::fault(&error).print(),
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(u8::MAX)),
     }
 }
 

@@ -21,6 +21,15 @@ pub(crate) fn print_line(text: impl Display) {
 
 /// Refuses output of which a part is lost.
 pub(crate) fn whole() -> Result<(), Fault> {
-    let failed = |error: &io::Error| Err(Fault::run(format!("standard output cannot be written: {error}")));
-    FAILED.get().map_or(Ok(()), failed)
+    FAILED.get().map_or(Ok(()), |error| Err(fault(error)))
+}
+
+/// Writes what is held back.
+pub(crate) fn flush() -> io::Result<()> {
+    io::stdout().flush()
+}
+
+/// That standard output cannot be written.
+pub(crate) fn fault(error: &io::Error) -> Fault {
+    Fault::run(format!("standard output cannot be written: {error}"))
 }

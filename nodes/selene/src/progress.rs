@@ -3,6 +3,7 @@
 //! topics are told to who asks for them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub(crate) struct Progress<'a> {
     pub(crate) meter: &'a Meter,
     /// How its rovers drive, where that is known.
     pub(crate) drive: Option<&'a RunReport>,
+    /// Where its first image is saved as soon as there is one, if it is.
+    pub(crate) first_image_to: Option<&'a Path>,
     /// For how long it is to go on after it began, where that is known.
     pub(crate) duration: Option<SimTime>,
     /// How much is told.
@@ -50,8 +53,10 @@ impl Progress<'_> {
         let template = if self.duration.is_some() { BAR } else { SPINNER };
         let bar = bar::drawn(live, self.duration.map(|_| BAR_STEPS), template);
         let (mut pace, mut rates, mut said) = (Pace::default(), Rates::default(), Instant::now());
+        let mut first_image_to = self.first_image_to;
         while !ended.load(Ordering::Relaxed) {
             std::thread::sleep(REDRAW);
+            first_image_to = first_image_to.filter(|folder| !self.saves_first(folder, &bar));
             let status = self.status(&mut pace);
             rates.update(self.meter);
             if live {
@@ -61,7 +66,19 @@ impl Progress<'_> {
                 self.telling.note(self.plain(&status, &rates));
             }
         }
+        // Of a run that is shorter than the time to look again.
+        first_image_to.into_iter().for_each(|folder| _ = self.saves_first(folder, &bar));
         bar.finish_and_clear();
+    }
+
+    /// Saves the first image in `folder`, and tells so; whether there was one.
+    fn saves_first(&self, folder: &Path, bar: &ProgressBar) -> bool {
+        let Some(saved) = self.drive.and_then(|drive| drive.save_first(folder)) else { return false };
+        bar.suspend(|| match saved {
+            Ok(picture) => self.telling.wrote(&picture),
+            Err(error) => tracing::warn!("{error}"),
+        });
+        true
     }
 
     fn status(&self, pace: &mut Pace) -> Status {
@@ -281,7 +298,13 @@ mod tests {
         assert_eq!(status.time(), "7.0 of 11 s simulated");
         assert!(status.share().is_some_and(|share| (share - 1.0 / 3.0).abs() < 1e-9));
         let meter = Meter::new(Arc::new(InProcess::new())).beginning_at(at(5.0));
-        let progress = Progress { meter: &meter, drive: None, duration: Some(at(6.0)), telling: Telling::Usual };
+        let progress = Progress {
+            meter: &meter,
+            drive: None,
+            first_image_to: None,
+            duration: Some(at(6.0)),
+            telling: Telling::Usual,
+        };
         let begun = progress.status(&mut Pace::default());
         assert_eq!((begun.time().as_str(), begun.factor), ("5.0 of 11 s simulated", None));
         // Rates are of what this run has sent, in its own time.

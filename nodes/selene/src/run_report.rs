@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nalgebra::Vector3;
 use selene_base::{SimTime, frames};
 use selene_coherence::{Links, edits_from_message, from_vector, pose, qos_of};
-use selene_pictures::PictureError;
 use selene_pictures::contact_sheet::{self, TILES, Tile};
 use selene_pictures::path::{PathPicture, Track};
 use selene_pictures::tile::{LidarRevolution, Still};
 use selene_pictures::wheels::{self, WheelTrack};
+use selene_pictures::{PictureError, save_png};
 use selene_ros::transport::{Subscription, TransportError, subscribe};
 use selene_ros::{Qos, nav_msgs, selene_msgs, sensor_msgs, std_msgs};
 use selene_sensors::{CameraSpec, DepthUnit, TruthImage};
@@ -30,6 +30,8 @@ const INSTANTS: usize = 16_384;
 const ROVERS_SHOWN: usize = 12;
 /// Slip says nothing of wheels that turn slower, rad/s.
 const TURNING_RAD_S: f64 = 0.02;
+/// The picture that is there while the run goes on.
+const FIRST_IMAGE: &str = "first_image.png";
 /// `sensor_msgs/PointField` FLOAT32.
 const FLOAT32: u8 = 7;
 
@@ -114,6 +116,15 @@ impl RunReport {
             }
         }
         Ok(Self { model: Arc::clone(model), kept: listener.kept, _subscriptions: subscriptions })
+    }
+
+    /// Saves the first image that came as a picture in `folder`, once there is one.
+    pub(crate) fn save_first(&self, folder: &Path) -> Option<Result<PathBuf, PictureError>> {
+        // Written without the lock: whoever tells of images does not wait for a disk.
+        let first = locked(&self.kept).rovers.iter().find_map(|rover| rover.stills.iter().next().cloned());
+        let picture = first?.coloured()?;
+        let path = folder.join(FIRST_IMAGE);
+        Some(save_png(&picture, &path).map(|()| path))
     }
 
     /// Draws the pictures into `folder`; each that cannot be written is told and

@@ -3,8 +3,10 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 
 use crate::args::TellingArgs;
+use crate::places;
 
 /// What `--verbose` and `--quiet` ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,11 @@ impl Telling {
             // A launcher that has ended reads no more; that must not end the work.
             let _ = writeln!(std::io::stderr(), "{text}");
         }
+    }
+
+    /// Tells where a file or a folder was written, from the root on.
+    pub(crate) fn wrote(self, path: &Path) {
+        self.note(places::whole(path).display());
     }
 
     /// What is logged where RUST_LOG says nothing. RustDDS reports peers' oddities as warnings, which are none for

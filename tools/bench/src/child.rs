@@ -88,7 +88,7 @@ fn listen(child: &mut Child, begun: Instant) -> Option<ChildRun> {
         match RunLine::parse(&text) {
             Some(RunLine::FirstImage) => first_image_s = Some(begun.elapsed().as_secs_f64()),
             Some(line @ RunLine::End { .. }) => end = Some(line),
-            None => {}
+            Some(RunLine::Wheels { .. }) | None => {}
         }
     }
     let RunLine::End { simulated_s, wall_s, peak_memory_bytes } = end? else { return None };

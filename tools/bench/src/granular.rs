@@ -1,4 +1,4 @@
-//! Granular soil: points a second of the solver alone, and VIPER with its four wheels on points.
+//! Granular soil: points a second of the solver alone, VIPER with its four wheels on points, and grains a second.
 
 use std::time::Instant;
 
@@ -7,6 +7,7 @@ use selene_base::SimTime;
 use selene_crm::{Body, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, Wall, step};
 use selene_sim::Start;
 use selene_soil::{SoilSpec, WindowSpec};
+use selene_spheres::SpheresSpec;
 use selene_terrain::Terrain;
 
 use crate::BenchError;
@@ -20,6 +21,19 @@ const FILLED_CELLS: u32 = 5;
 /// How long the bed is stepped, s of simulated time.
 const BED_S: f64 = 0.05;
 const LUNAR_GRAVITY_M_S2: f64 = 1.62;
+/// Grains of glass, softened, in a box 0.15 m wide: 3375 of 4 to 5 mm radius that have fallen together.
+const GRAINS: SpheresSpec = SpheresSpec {
+    density_kg_m3: 2500.0,
+    young_pa: 1e7,
+    poisson: 0.3,
+    restitution: 0.5,
+    friction: 0.5,
+    rolling_friction: 0.1,
+};
+const BOX_M: f64 = 0.15;
+const GRAINS_M: [f64; 2] = [0.004, 0.005];
+const FALL_S: f64 = 0.5;
+const GRAINS_S: f64 = 0.05;
 /// A strip of points under the wheels of each side of VIPER, and how far it drives on it.
 const WHEELS_Y_M: f64 = 0.61;
 const STRIP_M: [f64; 2] = [-0.95, 1.35];
@@ -54,6 +68,30 @@ pub(crate) fn points_per_s(setting: &Setting) -> Result<f64, BenchError> {
     let begun = Instant::now();
     let outcome = step(&model, &mut state, &[wheel], BED_S, &mut scratch).map_err(BenchError::new)?;
     Ok(state.points.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
+}
+
+/// Grains times substeps a second of wall time, in a bed that a ball is pressed into.
+pub(crate) fn grains_per_s() -> Result<f64, BenchError> {
+    let wall = Wall::Sliding { friction: GRAINS.friction };
+    let container = selene_spheres::Container { size_m: [BOX_M; 3], walls: [[wall; 2]; 3] };
+    let gravity_m_s2 = Vector3::new(0.0, 0.0, -LUNAR_GRAVITY_M_S2);
+    let model = selene_spheres::Model::new(&GRAINS, &container, gravity_m_s2).map_err(BenchError::new)?;
+    let (mut state, mut scratch) = (selene_spheres::State::default(), selene_spheres::Scratch::default());
+    let velocity_m_s = Vector3::zeros();
+    let filling =
+        selene_spheres::Filling { low_m: [0.0; 3], high_m: [BOX_M; 3], radius_m: GRAINS_M, velocity_m_s, seed: 1 };
+    state.fill(&model, &filling).map_err(BenchError::new)?;
+    selene_spheres::step(&model, &mut state, &[], FALL_S, &mut scratch).map_err(BenchError::new)?;
+    let ball = Body {
+        shape: Shape::Sphere { radius_m: 0.03 },
+        pose: Isometry3::translation(0.5 * BOX_M, 0.5 * BOX_M, 0.14),
+        velocity_m_s: Vector3::new(0.0, 0.0, -0.5),
+        angular_velocity_rad_s: Vector3::zeros(),
+        friction: 0.6,
+    };
+    let begun = Instant::now();
+    let outcome = selene_spheres::step(&model, &mut state, &[ball], GRAINS_S, &mut scratch).map_err(BenchError::new)?;
+    Ok(state.spheres.len() as f64 * f64::from(outcome.substeps) / begun.elapsed().as_secs_f64())
 }
 
 /// Wall time over simulated time of VIPER that drives straight ahead with its four wheels on points.

@@ -46,7 +46,7 @@ pub(crate) fn p99_s(setting: &Setting) -> Result<f64, BenchError> {
     let lost = IMAGES.saturating_sub(nanos.len());
     // Where nobody reads it, the figure is still measured.
     let _ = writeln!(io::stderr(), "  {lost} of {IMAGES} images lost");
-    Ok(percentile_s(nanos, IMAGES))
+    Ok(percentile_s(nanos, IMAGES, 99))
 }
 
 /// An image that was heard, in nanoseconds since the measurement's origin.
@@ -55,13 +55,13 @@ struct Arrival {
     latency: i64,
 }
 
-/// The 99th percentile, s, of latencies in nanoseconds; infinite when fewer than
+/// The percentile `percent`, s, of latencies in nanoseconds; infinite when fewer than
 /// `sent` arrived, so that a lossy run never passes for a fast one.
-fn percentile_s(mut nanos: Vec<i64>, sent: usize) -> f64 {
+pub(crate) fn percentile_s(mut nanos: Vec<i64>, sent: usize, percent: usize) -> f64 {
     nanos.sort_unstable();
-    let place = (nanos.len() * 99).div_ceil(100).saturating_sub(1);
-    let p99 = nanos.get(place).filter(|_| nanos.len() >= sent);
-    p99.map_or(f64::INFINITY, |p99| *p99 as f64 * 1e-9)
+    let place = (nanos.len() * percent).div_ceil(100).saturating_sub(1);
+    let nanos = nanos.get(place).filter(|_| nanos.len() >= sent);
+    nanos.map_or(f64::INFINITY, |nanos| *nanos as f64 * 1e-9)
 }
 
 /// Publishes until the first image arrives.
@@ -103,8 +103,10 @@ mod tests {
     #[test]
     fn one_lost_image_makes_the_figure_infinite() {
         let nanos: Vec<i64> = (1..=100).rev().map(|place| place * 1_000_000).collect();
-        assert!((percentile_s(nanos.clone(), 100) - 0.099).abs() < 1e-12);
-        assert_eq!(percentile_s(nanos[1..].to_vec(), 100), f64::INFINITY);
-        assert_eq!(percentile_s(Vec::new(), 100), f64::INFINITY);
+        for (percent, expected_s) in [(99, 0.099), (95, 0.095), (50, 0.050)] {
+            assert!((percentile_s(nanos.clone(), 100, percent) - expected_s).abs() < 1e-12, "{percent}");
+        }
+        assert_eq!(percentile_s(nanos[1..].to_vec(), 100, 99), f64::INFINITY);
+        assert_eq!(percentile_s(Vec::new(), 100, 99), f64::INFINITY);
     }
 }

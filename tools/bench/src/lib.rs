@@ -2,6 +2,7 @@
 //! names are wall over simulated time, the inverse of the real-time factor that the program tells.
 
 mod child;
+mod client;
 mod console;
 mod convoy;
 mod free;
@@ -14,6 +15,7 @@ mod land;
 mod latency;
 mod lidar;
 mod loops;
+mod page;
 mod physics;
 mod processes;
 mod rays;
@@ -29,6 +31,7 @@ use convoy::StateCosts;
 use free::Drift;
 use hour::Hour;
 use land::Drive;
+use page::Page;
 
 pub use run_line::RunLine;
 pub use setting::{OpenWire, Setting};
@@ -80,6 +83,9 @@ enum Name {
     BinaryBytes,
     PeakMemoryBytes,
     ConsoleTenClientsCost,
+    ConsoleKeyToWheelS,
+    ConsolePageBytes,
+    ConsoleFirstImageS,
     Image640x360P99S,
     CpuCamera640x360Fps,
     ImagePipelineOverTracing,
@@ -101,6 +107,7 @@ enum Name {
     Imu1khzCoreShare,
     CrmPointsPerS,
     CrmViperRtf,
+    DemGrainsPerS,
 }
 
 /// Name, unit and what is asked.
@@ -126,6 +133,9 @@ const FIGURES: &[(Name, &str, &str, Asked)] = &[
     (Name::BinaryBytes, "binary_bytes", "B", Asked::AtMost(60e6)),
     (Name::PeakMemoryBytes, "peak_memory_bytes", "B", Asked::AtMost(1e9)),
     (Name::ConsoleTenClientsCost, "console_ten_clients_cost", "", Asked::AtMost(0.05)),
+    (Name::ConsoleKeyToWheelS, "console_key_to_wheel_s", "s", Asked::AtMost(0.05)),
+    (Name::ConsolePageBytes, "console_page_bytes", "B", Asked::AtMost(1.5e6)),
+    (Name::ConsoleFirstImageS, "console_first_image_s", "s", Asked::AtMost(2.0)),
     (Name::Image640x360P99S, "image_640x360_p99_s", "s", Asked::AtMost(0.020)),
     (Name::CpuCamera640x360Fps, "cpu_camera_640x360_fps", "1/s", Asked::AtLeast(8.0)),
     (Name::ImagePipelineOverTracing, "image_pipeline_over_tracing", "", Asked::AtMost(1.0)),
@@ -147,6 +157,7 @@ const FIGURES: &[(Name, &str, &str, Asked)] = &[
     (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Asked::AtMost(0.01)),
     (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Asked::AtLeast(2e7)),
     (Name::CrmViperRtf, "crm_viper_rtf", "wall/simulated", Asked::AtMost(1.0)),
+    (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Asked::Nothing),
 ];
 
 /// Figures of the hour's drive.
@@ -187,6 +198,7 @@ struct Measured {
     child: Option<ChildRun>,
     hour: Option<Hour>,
     drive: Option<Drive>,
+    page: Option<Page>,
     state: Option<StateCosts>,
     free: Option<Drift>,
 }
@@ -254,6 +266,9 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::BinaryBytes => child::binary_bytes(setting)?,
         Name::PeakMemoryBytes => child::run_once(&mut measured.child, setting)?.peak_memory_bytes,
         Name::ConsoleTenClientsCost => child::console_cost(&mut measured.child, setting)?,
+        Name::ConsoleKeyToWheelS => measured.page(setting)?.key_to_wheel_s,
+        Name::ConsolePageBytes => measured.page(setting)?.bytes,
+        Name::ConsoleFirstImageS => measured.page(setting)?.first_image_s,
         Name::Image640x360P99S => latency::p99_s(setting)?,
         Name::CpuCamera640x360Fps => images::frames_per_s(setting)?,
         Name::ImagePipelineOverTracing => images::pipeline_over_tracing(setting)?,
@@ -275,6 +290,7 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
         Name::CrmPointsPerS => granular::points_per_s(setting)?,
         Name::CrmViperRtf => granular::viper_real_time_factor(setting)?,
+        Name::DemGrainsPerS => granular::grains_per_s()?,
     })
 }
 
@@ -284,6 +300,14 @@ impl Measured {
         match self.drive {
             Some(drive) => Ok(drive),
             None => Ok(*self.drive.insert(land::drive(setting)?)),
+        }
+    }
+
+    /// The run whose page three figures share.
+    fn page(&mut self, setting: &Setting) -> Result<Page, BenchError> {
+        match self.page {
+            Some(page) => Ok(page),
+            None => Ok(*self.page.insert(page::measure(setting)?)),
         }
     }
 

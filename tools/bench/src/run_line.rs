@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 pub enum RunLine {
     /// The first camera image is out.
     FirstImage,
+    /// What the wheels of the first rover do.
+    Wheels {
+        /// How fast the fastest turns, rad/s.
+        fastest_rad_s: f64,
+    },
     /// The run is over.
     End {
         /// Simulated time, s.
@@ -54,7 +59,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_back_and_other_text_is_none() {
-        for line in [RunLine::FirstImage, RunLine::end(10.0, 4.5)] {
+        for line in [RunLine::FirstImage, RunLine::Wheels { fastest_rad_s: 0.25 }, RunLine::end(10.0, 4.5)] {
             assert_eq!(RunLine::parse(&line.text()), Some(line));
         }
         assert_eq!(RunLine::parse("  scenario   polar"), None);

@@ -30,6 +30,11 @@ const COLUMN_CELLS: u32 = 10;
 const DROPS_M: [f64; 3] = [0.05, 0.1, 0.2];
 const BALL_CELLS: u32 = 8;
 const WALL_FRICTION: f64 = 0.3;
+const BLADE_FRICTION: f64 = 0.3;
+const BLADE_CELLS: u32 = 6;
+/// Sand under a drum, softer than Chrono's by ten for longer steps.
+const UNDER_DRUM: CrmSpec =
+    CrmSpec { density_kg_m3: 1700.0, young_pa: 1e5, friction_static: 0.7, friction_dynamic: 0.7, ..BEADS };
 const PLATE_M: f64 = 0.3;
 const MOON_M_S2: f64 = 1.62;
 const DEPTHS_M: [f64; 4] = [0.005, 0.01, 0.015, 0.02];
@@ -40,6 +45,8 @@ struct Measured {
     sand: Vec<Deposit>,
     silo: Compared,
     balls: Vec<Compared>,
+    blade: Compared,
+    drum_nm: f64,
     /// Sinkage, mm, and force, N: of points and of SCM.
     plates: [Vec<(f64, f64)>; 2],
 }
@@ -54,6 +61,8 @@ pub(super) fn compare(sources: &Sources) -> Result<Section, Failure> {
         sand: columns(&SAND)?,
         silo: rig::silo(&SAND, WALL_FRICTION)?,
         balls: drops.collect::<Result<_, _>>()?,
+        blade: rig::blade(&SAND, BLADE_FRICTION, BLADE_CELLS)?,
+        drum_nm: rig::drum_torque_nm(&UNDER_DRUM, MOON_M_S2)?,
         plates: plates(sources)?,
     };
     Ok(Section {
@@ -76,6 +85,11 @@ fn plates(sources: &Sources) -> Result<[Vec<(f64, f64)>; 2], Failure> {
 
 fn off(compared: Compared) -> f64 {
     compared.found / compared.law - 1.0
+}
+
+/// How many times too much or too little.
+fn times_off(compared: Compared) -> f64 {
+    (compared.found / compared.law).max(compared.law / compared.found)
 }
 
 fn figures(measured: &Measured) -> Vec<ComparedFigure> {
@@ -106,6 +120,14 @@ fn figures(measured: &Measured) -> Vec<ComparedFigure> {
             "depth of balls, Uehara et al.",
             Some(0.25),
         ),
+        figure("blade_draft", times_off(measured.blade) - 1.0, "draft of a blade, McKyes, either way", Some(1.0)),
+        ComparedFigure {
+            name: "drum_torque",
+            value: measured.drum_nm,
+            unit: "N m",
+            what: "torque on a slice of RASSOR's drum that digs 50 mm deep",
+            at_most: None,
+        },
         figure("plate_over_scm", last(points) / last(scm), "force on a plate 20 mm deep over that of SCM", None),
     ]
 }
@@ -153,7 +175,9 @@ diameter, silos of 8 a width, plates of 10 a side. Asked is what scatters in the
 Columns: `Δr/r₀ = 1.24 a` (Lube et al. 2004, a < 1.7), height a below 0.74 radii and 0.74 above (Lajeunesse et al. 2004). Beads \
 have μ(I) of Jop et al. (2006), sand μ = 0.6. The laws hold for both; a continuum of constant friction knows of it alone, so that \
 sand runs less far the more it rubs. Silo: Janssen (1895) with the ratio of stresses that the soil in it has. Balls: Uehara et al. \
-(2003), 2200 kg/m³ and 25 mm on soil of 1510 kg/m³ and μ 0.3, as in Chrono's demo.
+(2003), 2200 kg/m³ and 25 mm on soil of 1510 kg/m³ and μ 0.3, as in Chrono's demo. Blade: McKyes (1985), upright, 0.1 m deep in \
+sand, of 6 cells; models of blades disagree by a factor of two (Wilkinson and DeGennaro 2007), which is what is asked. Drum: set up \
+as Chrono's drum study, whose torques are not published as a table; soil of 1700 kg/m³ and μ 0.7 under 1.62 m/s², on cells of 30 mm.
 
 Plate: soil `lunar` under 0.3 × 0.3 m, as points and by SCM. Nothing is asked: points have no compaction, and so bear as soil \
 that cannot be pressed closer. SCM stays the law of wheels; points are for soil that is dug and moved.

@@ -3,6 +3,7 @@
 //! the two differ. `selene validate` writes them to docs/validation.md; the tests of
 //! tests/validation hold the same figures to their tolerances.
 
+mod bevameter;
 mod crm;
 mod data_law;
 mod granular;
@@ -53,11 +54,13 @@ pub enum Comparison {
     Continuum,
     /// Granular soil against published laws.
     Granular,
+    /// Discs and a ring on a peer's continuum soil.
+    Bevameter,
 }
 
 impl Comparison {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::PeerPlate,
         Self::PeerWheel,
         Self::MeasuredWheel,
@@ -65,6 +68,7 @@ impl Comparison {
         Self::Microrover,
         Self::Continuum,
         Self::Granular,
+        Self::Bevameter,
     ];
 
     /// What it is called.
@@ -78,6 +82,7 @@ impl Comparison {
             Self::Microrover => "A microrover on slopes",
             Self::Continuum => "Drawbar pull beside a continuum model",
             Self::Granular => "Granular soil against published laws",
+            Self::Bevameter => "A bevameter on Project Chrono's continuum soil",
         }
     }
 
@@ -94,6 +99,7 @@ impl Comparison {
             Self::Microrover => microrover::compare(sources),
             Self::Continuum => crm::compare(sources),
             Self::Granular => granular::compare(sources),
+            Self::Bevameter => bevameter::compare(sources),
         }
     }
 }

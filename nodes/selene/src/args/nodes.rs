@@ -23,7 +23,8 @@ pub(super) const RUN_EXAMPLES: &str = "Examples:
 
 A rover obeys cmd_vel (geometry_msgs/TwistStamped: linear.x and linear.y in m/s, angular.z in rad/s) the moment someone publishes \
 it and stops when it falls silent for 0.5 s; until then it follows the scenario's route. At the end a summary is \
-printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder. Ctrl-C ends cleanly; a second Ctrl-C \
+printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder; first_image.png lies there from the first \
+image on. Ctrl-C ends cleanly; a second Ctrl-C \
 a second later or more ends at once.
 
 A robot's computer in the loop: a scenario with `lockstep:` waits for its commands (config/scenario/sil.yaml); --clock-authority, \

@@ -84,13 +84,14 @@ const CONVOY_EXAMPLES: &str = "Examples:
   selene study convoy                                  four courses on rigid ground, hard and soft soil; under out/convoy
   selene study convoy --full                           the paper's 128 courses
   selene study convoy --courses 8 --terrain rigid
-  selene study convoy --weights out/follower.safetensors    followers that were trained
+  selene study convoy --weights out/follower.safetensors    followers that were trained, beside the plain controller
 
 A. Young et al., Enabling Artificial Intelligence Studies in Off-Road Mobility Through Physics-Based Simulation of \
 Multiagent Scenarios (2022): on each course of 100 × 100 m with 34 round obstacles a truck drives the shortest path that a particle \
 swarm finds, and three trucks follow, each knowing where the one ahead is, its own heading, the closing speed and, where it was \
-trained, an image of 80 × 45 pixels. Without --weights the followers are a plain controller. Written are convoy.csv (every truck \
-of every course), convoy.png, and each course with its scenario. tools/studies/convoy_follower/train.py trains a follower.";
+trained, an image of 80 × 45 pixels. Followers are a plain controller; with --weights each course is driven again by what was \
+learned, which has lines of its own in the table. Written are convoy.csv (every truck of every course), convoy.png, and each course \
+with its scenario. tools/studies/convoy_follower/train.py trains a follower.";
 
 /// `selene study convoy`.
 #[derive(Debug, Args)]
@@ -110,7 +111,7 @@ pub(crate) struct StudyConvoyArgs {
     /// Seed of the courses
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Weights of a trained follower [default: the plain controller]
+    /// Weights of a trained follower, to drive beside the plain controller [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
     /// Folder for table, chart and courses; made if missing

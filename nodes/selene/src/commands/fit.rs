@@ -13,6 +13,7 @@ use crate::args::FitArgs;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// A soil file that was fitted before: soils written by hand are not replaced.
 const SOIL: FileKind =
@@ -21,7 +22,7 @@ const SOIL: FileKind =
 const LINES_MAX: usize = 6;
 
 /// Fits, tells the coefficients, and leaves a soil file and a plot where asked to.
-pub(crate) fn fit(args: &FitArgs) -> Result<(), Fault> {
+pub(crate) fn fit(args: &FitArgs, telling: Telling) -> Result<(), Fault> {
     args.out.iter().try_for_each(|file| places::check_writable("--out", file, &SOIL))?;
     args.plot.iter().try_for_each(|file| places::check_writable("--plot", file, &PNG))?;
     let table = Table::load(&args.file).map_err(Fault::input)?;
@@ -36,9 +37,12 @@ pub(crate) fn fit(args: &FitArgs) -> Result<(), Fault> {
     tell(&fit);
     if let Some(plot) = &args.plot {
         chart(&fit, &runs, &source).save(plot).map_err(Fault::run)?;
+        telling.wrote(plot);
     }
     let Some(out) = &args.out else { return Ok(()) };
-    output::write_bytes(out, &SOIL, text.as_bytes()).map_err(Fault::run)
+    output::write_bytes(out, &SOIL, text.as_bytes()).map_err(Fault::run)?;
+    telling.wrote(out);
+    Ok(())
 }
 
 /// The data-driven law of the soil called `name`.

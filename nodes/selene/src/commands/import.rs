@@ -147,7 +147,8 @@ fn tell(model: &RoverModel, text: &str, rover: &Path, picture: &Path) {
         model.spec().held.len(),
     ));
     let guesses = text.lines().filter(|line| line.contains("# check")).count();
-    print_line(format_args!("wrote {} ({guesses} lines to check) and {}", rover.display(), picture.display()));
+    let (whole, picture) = (places::whole(rover), places::whole(picture));
+    print_line(format_args!("wrote {} ({guesses} lines to check) and {}", whole.display(), picture.display()));
     print_line(format_args!("next: selene rig slope {} --soil lunar", rover.display()));
 }
 

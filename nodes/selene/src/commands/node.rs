@@ -75,7 +75,7 @@ pub(crate) fn simulation(args: &SimulationArgs, telling: Telling, ros: &RosArgs,
     tracing::info!("run {run} of {} begins", scenario.name);
 
     let ended = AtomicBool::new(false);
-    let progress = Progress { meter: &meter, drive: None, duration: options.duration, telling };
+    let progress = Progress { meter: &meter, drive: None, first_image_to: None, duration: options.duration, telling };
     let outcome = thread::scope(|scope| {
         let _ended = SetOnDrop::new(&ended);
         scope.spawn(|| progress.show(&ended));

@@ -18,7 +18,7 @@ use crate::telling::Telling;
 /// Runs the rig asked for.
 pub(crate) fn rig(command: &RigCommand, telling: Telling) -> Result<(), Fault> {
     match command {
-        RigCommand::Wheel(args) => wheel::wheel(args),
+        RigCommand::Wheel(args) => wheel::wheel(args, telling),
         RigCommand::Plate(args) => plate::plate(args),
         RigCommand::Slope(args) => slope::slope(args, telling),
     }
@@ -53,9 +53,11 @@ fn finite(name: &str, value: f64) -> Result<f64, Fault> {
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
 }
 
-/// Writes a table to `file`.
-fn write_csv(file: &Path, text: &str) -> Result<(), Fault> {
-    output::write_bytes(file, &CSV, text.as_bytes()).map_err(Fault::run)
+/// Writes a table to `file`, and tells so.
+fn write_csv(file: &Path, text: &str, telling: Telling) -> Result<(), Fault> {
+    output::write_bytes(file, &CSV, text.as_bytes()).map_err(Fault::run)?;
+    telling.wrote(file);
+    Ok(())
 }
 
 #[cfg(test)]

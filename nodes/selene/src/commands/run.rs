@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     let name = devices.usual().name();
     let wire = open_wire(wire, &args.link, &timeline)?;
     let neighbours = InProcess::new();
-    let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario)).transpose()?;
+    let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario, args)).transpose()?;
     let options =
         node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep(sensing(args)));
     let run = args.run.run.clone().unwrap_or_else(RunId::random);
@@ -93,7 +93,8 @@ pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog)
     // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
     let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, telling);
     let console = door.map(watch).transpose()?;
-    let progress = Progress { meter: &meter, drive: Some(&report), duration: options.duration, telling };
+    let (drive, first_image_to) = (Some(&report), (!args.no_pictures).then_some(args.out.as_path()));
+    let progress = Progress { meter: &meter, drive, first_image_to, duration: options.duration, telling };
     let sensing = sensing(args);
     let drive =
         Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, sensing, stop: &stop };

@@ -14,18 +14,20 @@ use crate::args::{SchemaArgs, SchemaKind};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// A schema that was written before.
 const SCHEMA: FileKind = FileKind { name: "JSON Schema", is: is_schema };
 
 /// Prints schemas, or writes them.
-pub(crate) fn schema(args: &SchemaArgs) -> Result<(), Fault> {
+pub(crate) fn schema(args: &SchemaArgs, telling: Telling) -> Result<(), Fault> {
     let kinds = args.kind.as_ref().map_or(&SchemaKind::ALL[..], std::slice::from_ref);
     if let Some(folder) = &args.out {
         places::check_folder("--out", folder)?;
         for kind in kinds {
             let file = folder.join(format!("{}.json", kind.name()));
             output::write_bytes(&file, &SCHEMA, text(*kind)?.as_bytes()).map_err(Fault::run)?;
+            telling.wrote(&file);
         }
         return Ok(());
     }
@@ -112,6 +114,32 @@ mod tests {
                 for key in keys.filter_map(|line| line.split_once(':')) {
                     assert!(known.iter().any(|known| known == key.0), "{}: {}", file.display(), key.0);
                 }
+            }
+        }
+    }
+
+    /// The YAML files of a folder and of those in it.
+    fn yaml_files(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+        let files = |path: PathBuf| match path.is_dir() {
+            true => yaml_files(&path),
+            false => Vec::from_iter(path.extension().is_some_and(|ending| ending == "yaml").then_some(path.clone())),
+        };
+        entries.flat_map(files).collect()
+    }
+
+    #[test]
+    fn every_shipped_file_names_its_schema_for_editors() {
+        for kind in SchemaKind::ALL {
+            let schema =
+                config().join("schema").join(format!("{}.json", kind.name())).canonicalize().expect("a schema");
+            let files = yaml_files(&config().join(kind.name()));
+            assert!(files.len() > 5, "{files:?}");
+            for file in files {
+                let text = std::fs::read_to_string(&file).expect("text");
+                let named = text.lines().last().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
+                let named = named.and_then(|name| file.parent()?.join(name).canonicalize().ok());
+                assert_eq!(named.as_ref(), Some(&schema), "{}: its last line", file.display());
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::args::{CommandLine, CompletionsArgs, ManArgs};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// The program as it is typed.
 const PROGRAM: &str = "selene";
@@ -23,7 +24,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Fault> {
 }
 
 /// Prints the manual page, or writes those of all commands.
-pub(crate) fn man(args: &ManArgs) -> Result<(), Fault> {
+pub(crate) fn man(args: &ManArgs, telling: Telling) -> Result<(), Fault> {
     let mut commands = CommandLine::command().disable_help_subcommand(true);
     commands.build();
     let Some(folder) = &args.out else {
@@ -35,6 +36,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<(), Fault> {
         let (name, bytes) = page(command)?;
         output::write_bytes(&folder.join(name), &PAGE, &bytes).map_err(Fault::run)?;
     }
+    telling.wrote(folder);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use selene_studies::Failure;
 use selene_studies::heading::{self, DATASETS, Dataset, Labelled, Loop, Network, Study, Training};
 
 use crate::args::{Method, StudyCommand, StudyHeadingArgs};
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::telling::Telling;
@@ -29,8 +30,8 @@ pub(crate) fn study(command: &StudyCommand, telling: Telling) -> Result<(), Faul
             Some(folder) => make_training_images(args, folder, telling),
             None => study_heading(args, telling),
         },
-        StudyCommand::Convoy(args) => convoy::study(args),
-        StudyCommand::Scaling(args) => scaling::study(args),
+        StudyCommand::Convoy(args) => convoy::study(args, telling),
+        StudyCommand::Scaling(args) => scaling::study(args, telling),
     }
 }
 
@@ -55,18 +56,21 @@ fn study_heading(args: &StudyHeadingArgs, telling: Telling) -> Result<(), Fault>
         network,
         device: device::open(args.device.device)?.usual().clone(),
     };
-    let drive = |dataset| drive(&study, dataset, telling);
-    let loops = datasets(args)?.into_iter().map(drive).collect::<Result<Vec<_>, _>>()?;
+    let datasets = datasets(args)?;
+    let work = Work::begin(telling, "loops", datasets.len() as u64);
+    let drive = |dataset| drive(&study, dataset, &work).inspect(|_| work.step());
+    let loops = datasets.into_iter().map(drive).collect::<Result<Vec<_>, _>>()?;
+    drop(work);
     print_line(heading::table(&loops));
     output::write_bytes(&table, &CSV, heading::csv(&loops).as_bytes()).map_err(Fault::run)?;
     if looks_too {
         print_line(heading::network_table(&loops));
         let rows = heading::network_csv(&loops);
         output::write_bytes(&network_table, &CSV, rows.as_bytes()).map_err(Fault::run)?;
-        telling.note(network_table.display());
+        telling.wrote(&network_table);
     }
     heading::chart(&loops).save(&chart).map_err(Fault::run)?;
-    telling.note(format_args!("{} and {}", table.display(), chart.display()));
+    [table, chart].iter().for_each(|file| telling.wrote(file));
     Ok(())
 }
 
@@ -111,7 +115,7 @@ fn make_training_images(args: &StudyHeadingArgs, folder: &Path, telling: Telling
     };
     training.make(keep).map_err(Fault::run)?;
     output::write_bytes(&table, &CSV, heading::labels(&all).as_bytes()).map_err(Fault::run)?;
-    telling.note(format_args!("{}: {} images", table.display(), all.len()));
+    telling.note(format_args!("{}: {} images", places::whole(&table).display(), all.len()));
     Ok(())
 }
 
@@ -134,9 +138,9 @@ fn datasets(args: &StudyHeadingArgs) -> Result<Vec<Dataset>, Fault> {
     args.sun.iter().map(dataset).collect()
 }
 
-fn drive(study: &Study, dataset: Dataset, telling: Telling) -> Result<Loop, Fault> {
-    telling.note(format_args!("Sun at {}° …", dataset.sun_elevation_deg));
+fn drive(study: &Study, dataset: Dataset, work: &Work) -> Result<Loop, Fault> {
+    work.note(format_args!("Sun at {}° …", dataset.sun_elevation_deg));
     let driven = study.drive(dataset).map_err(Fault::run)?;
-    telling.note(format_args!("  from {}: {} images", driven.utc, driven.images));
+    work.note(format_args!("  from {}: {} images", driven.utc, driven.images));
     Ok(driven)
 }

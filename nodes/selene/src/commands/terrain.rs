@@ -26,7 +26,7 @@ pub(crate) fn terrain(command: &TerrainCommand, telling: Telling) -> Result<(), 
         TerrainCommand::Sample(args) => sample(args),
         TerrainCommand::Crop(args) => crop(args),
         TerrainCommand::Preview(args) => preview(args),
-        TerrainCommand::Export(args) => export::export(args),
+        TerrainCommand::Export(args) => export::export(args, telling),
     }
 }
 
@@ -191,7 +191,7 @@ fn crop(args: &CropArgs) -> Result<(), Fault> {
     let gaps = dem.no_data_count();
     print_line(format_args!(
         "{}: {} columns × {} rows, {gaps} posts without data",
-        args.out.display(),
+        places::whole(&args.out).display(),
         dem.columns(),
         dem.rows()
     ));
@@ -206,7 +206,7 @@ fn preview(args: &PreviewArgs) -> Result<(), Fault> {
     save_png(&picture, &args.out).map_err(Fault::run)?;
     print_line(format_args!(
         "{}: {} × {} px, heights × {exaggeration:.1}",
-        args.out.display(),
+        places::whole(&args.out).display(),
         dem.columns(),
         dem.rows()
     ));

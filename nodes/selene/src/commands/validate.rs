@@ -94,3 +94,26 @@ fn tell((comparison, section): &(Comparison, Section)) {
         print_line(format_args!("  {name:<26} {value:>10.4} {unit:<4} {asked}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::all_met;
+    use selene_validation::{ComparedFigure, Comparison, Sources};
+    use std::path::Path;
+
+    #[test]
+    fn one_figure_that_is_not_met_fails_the_command() {
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config");
+        let sources = Sources { config, data: None, reference: None };
+        let mut section = Comparison::DataLaw.make(&sources).expect("a comparison");
+        let figure =
+            ComparedFigure { name: "good", value: 1.0, unit: "", what: "as much as it may", at_most: Some(1.0) };
+        section.figures = vec![figure.clone()];
+        let mut made = [(Comparison::DataLaw, section)];
+        assert!(all_met(&made).is_ok());
+        made[0].1.figures.push(ComparedFigure { name: "bad", value: 1.1, ..figure.clone() });
+        made[0].1.figures.push(ComparedFigure { name: "worse", value: f64::NAN, ..figure });
+        let told = all_met(&made).expect_err("two figures are not met").to_string();
+        assert!(told.contains("bad") && told.contains("worse") && !told.contains("good"), "{told}");
+    }
+}

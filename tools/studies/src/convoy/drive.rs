@@ -44,6 +44,20 @@ pub enum Follower {
     Learned(Box<Policy>),
 }
 
+impl Follower {
+    /// What they are called, in the order of tables.
+    pub const NAMES: [&str; 2] = ["plain", "learned"];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Plain => Self::NAMES[0],
+            Self::Learned(_) => Self::NAMES[1],
+        }
+    }
+}
+
 /// What came of a convoy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Driven {

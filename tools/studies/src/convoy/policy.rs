@@ -170,6 +170,30 @@ mod tests {
         assert!((action.accelerate - (0.001 * 1.5 + 0.3_f64).tanh()).abs() < 1e-6, "{action:?}");
     }
 
+    /// The layers that `tools/studies/convoy_follower/train.py` writes.
+    #[test]
+    fn the_layers_of_the_training_are_taken() {
+        let weights: [(&str, &[usize]); 8] = [
+            ("image.0", &[8, 3, 3, 3]),
+            ("image.1", &[16, 8, 3, 3]),
+            ("image.2", &[16, 16, 3, 3]),
+            ("state.0", &[16, 4]),
+            ("joint.0", &[64, 16 * 6 * 10 + 16]),
+            ("joint.1", &[64, 64]),
+            ("joint.2", &[64, 64]),
+            ("joint.3", &[2, 64]),
+        ];
+        let names = weights.map(|(layer, _)| [format!("{layer}.weight"), format!("{layer}.bias")]);
+        let arrays = names.iter().zip(&weights).flat_map(|([weight, bias], (_, shape))| {
+            [(weight.as_str(), *shape, 0.01, 0.01), (bias.as_str(), &shape[..1], 0.0, 0.0)]
+        });
+        let policy = Policy::parse(&file(&arrays.collect::<Vec<_>>())).expect("a policy");
+        let image = RgbImage::from_pixel(IMAGE_PX[0], IMAGE_PX[1], Rgb([90, 80, 70]));
+        let seen = Seen { ahead_m: [10.0, 2.0], heading_rad: 0.3, closing_m_s: 0.1 };
+        let action = policy.act(&image, &seen).expect("an action");
+        assert!(action.steer > 0.0 && action.steer < 1.0 && action.steer == action.accelerate, "{action:?}");
+    }
+
     #[test]
     fn layers_that_do_not_fit_are_refused() {
         let told = Policy::parse(&small(7)).expect_err("refused");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use selene_pictures::chart::{Chart, Line, Mark, Panel};
 
-use super::drive::Driven;
+use super::drive::{Driven, Follower};
 use super::metrics::{Deviations, deviations};
 use super::{FOLLOWERS, Terrain};
 
@@ -29,6 +29,8 @@ pub struct Judged {
     pub course: u64,
     /// What was driven on.
     pub terrain: Terrain,
+    /// Who drove the followers, by name.
+    pub driver: &'static str,
     /// Its place behind the leader; 0 is the leader.
     pub truck: usize,
     /// Whether the leader came to the end.
@@ -41,10 +43,11 @@ pub struct Judged {
 
 /// Judges all trucks of a convoy.
 #[must_use]
-pub fn judge(course: u64, terrain: Terrain, driven: &Driven) -> Vec<Judged> {
+pub fn judge(course: u64, terrain: Terrain, follower: &Follower, driven: &Driven) -> Vec<Judged> {
     let of = |(truck, track)| Judged {
         course,
         terrain,
+        driver: follower.name(),
         truck,
         is_done: driven.is_done,
         hits: driven.hits[truck],
@@ -54,6 +57,10 @@ pub fn judge(course: u64, terrain: Terrain, driven: &Driven) -> Vec<Judged> {
 }
 
 impl Judged {
+    fn is_of(&self, terrain: Terrain, driver: &str) -> bool {
+        self.terrain == terrain && self.driver == driver
+    }
+
     fn metrics(&self) -> Option<[f64; 6]> {
         let Deviations { path_m, speed_m_s, relative, .. } = self.deviations?;
         Some([path_m[0], path_m[1], speed_m_s[0], speed_m_s[1], relative[0], relative[1]])
@@ -64,35 +71,35 @@ impl Judged {
 #[must_use]
 pub fn csv(judged: &[Judged]) -> String {
     let names = METRICS.map(|(name, _)| name).join(",");
-    let mut text = format!("course,terrain,truck,leader_done,hits,{names},compared_m\n");
+    let mut text = format!("course,terrain,driver,truck,leader_done,hits,{names},compared_m\n");
     for of in judged {
         let metrics =
             of.metrics().map_or_else(|| [""; 6].map(str::to_owned), |all| all.map(|value| format!("{value:.6}")));
         let compared = of.deviations.map_or_else(String::new, |of| format!("{:.3}", of.compared_m));
-        let Judged { course, truck, hits, .. } = of;
+        let Judged { course, driver, truck, hits, .. } = of;
         let (terrain, done, metrics) = (of.terrain.name(), u8::from(of.is_done), metrics.join(","));
         // A text takes all that is written to it, here and below.
-        let _ = writeln!(text, "{course},{terrain},{truck},{done},{hits},{metrics},{compared}");
+        let _ = writeln!(text, "{course},{terrain},{driver},{truck},{done},{hits},{metrics},{compared}");
     }
     text
 }
 
-/// A line for each terrain and follower: the median of each metric between its quartiles, and obstacles hit.
+/// A line for each terrain, driver and follower: the median of each metric between its quartiles, and obstacles hit.
 #[must_use]
 pub fn table(judged: &[Judged]) -> String {
-    let mut text = String::from("terrain  follower  courses  hits");
+    let mut text = String::from("terrain  driver   follower  courses  hits");
     for (name, _) in METRICS {
         let _ = write!(text, "  {name:>22}");
     }
     text.push('\n');
-    for terrain in Terrain::ALL {
+    for (terrain, driver) in kinds() {
         for truck in 1..=FOLLOWERS {
-            let of: Vec<&Judged> = judged.iter().filter(|of| of.terrain == terrain && of.truck == truck).collect();
+            let of: Vec<&Judged> = judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck == truck).collect();
             if of.is_empty() {
                 continue;
             }
             let hits: usize = of.iter().map(|of| of.hits).sum();
-            let _ = write!(text, "{:<8} {truck:>8} {:>8} {hits:>5}", terrain.name(), of.len());
+            let _ = write!(text, "{:<8} {driver:<8} {truck:>8} {:>8} {hits:>5}", terrain.name(), of.len());
             for metric in 0..METRICS.len() {
                 let [low, middle, high] = quantiles(&values(&of, metric));
                 let _ = write!(text, "  {:>22}", format!("{low:.3} [{middle:.3}] {high:.3}"));
@@ -103,7 +110,7 @@ pub fn table(judged: &[Judged]) -> String {
     let leaders: Vec<&Judged> = judged.iter().filter(|of| of.truck == 0).collect();
     let done = leaders.iter().filter(|of| of.is_done).count();
     let hits: usize = leaders.iter().map(|of| of.hits).sum();
-    let _ = write!(text, "paper's example, rigid, 3       ");
+    let _ = write!(text, "paper's example, rigid, 3                ");
     for value in PAPER {
         let _ = write!(text, "  {value:>22.3}");
     }
@@ -133,11 +140,7 @@ pub fn chart(judged: &[Judged]) -> Chart {
     let panels = METRICS.iter().enumerate().map(|(metric, (_, y))| Panel {
         x: "follower".to_owned(),
         y: (*y).to_owned(),
-        lines: Terrain::ALL
-            .iter()
-            .enumerate()
-            .flat_map(|(colour, terrain)| lines(judged, *terrain, colour, metric))
-            .collect(),
+        lines: kinds().enumerate().flat_map(|(colour, kind)| lines(judged, kind, colour, metric)).collect(),
     });
     Chart {
         title: "Convoys: deviation of followers from their leader".to_owned(),
@@ -146,25 +149,36 @@ pub fn chart(judged: &[Judged]) -> Chart {
     }
 }
 
-fn lines(judged: &[Judged], terrain: Terrain, colour: usize, metric: usize) -> [Line; 2] {
-    // Terrains stand beside one another.
-    let x = |truck: usize| truck as f64 + 0.2 * (colour as f64 - 1.0);
-    let of_terrain = || judged.iter().filter(|of| of.terrain == terrain && of.truck > 0);
-    let dots = of_terrain().filter_map(|of| Some((x(of.truck), of.metrics()?[metric]))).collect();
+/// Every driver on every terrain.
+fn kinds() -> impl Iterator<Item = (Terrain, &'static str)> {
+    Follower::NAMES.into_iter().flat_map(|driver| Terrain::ALL.map(|terrain| (terrain, driver)))
+}
+
+/// Dots and medians of a driver on a terrain; nothing where it did not drive.
+fn lines(judged: &[Judged], (terrain, driver): (Terrain, &str), colour: usize, metric: usize) -> Vec<Line> {
+    // Terrains stand beside one another, drivers beside one another on each.
+    let beside = 0.2 * (colour % Terrain::ALL.len()) as f64 + 0.08 * (colour / Terrain::ALL.len()) as f64 - 0.2;
+    let x = |truck: usize| truck as f64 + beside;
+    let of_kind = || judged.iter().filter(|of| of.is_of(terrain, driver) && of.truck > 0);
+    if of_kind().next().is_none() {
+        return Vec::new();
+    }
+    let dots = of_kind().filter_map(|of| Some((x(of.truck), of.metrics()?[metric]))).collect();
     let median = |truck| {
-        let of: Vec<&Judged> = of_terrain().filter(|of| of.truck == truck).collect();
+        let of: Vec<&Judged> = of_kind().filter(|of| of.truck == truck).collect();
         (x(truck), quantiles(&values(&of, metric))[1])
     };
     let medians = (1..=FOLLOWERS).map(median).collect();
-    [
-        Line { name: terrain.name().to_owned(), colour, mark: Mark::Rings, points: dots },
-        Line { name: format!("{}, median", terrain.name()), colour, mark: Mark::Line, points: medians },
+    let name = format!("{}, {driver}", terrain.name());
+    vec![
+        Line { name: format!("{name}, median"), colour, mark: Mark::Line, points: medians },
+        Line { name, colour, mark: Mark::Rings, points: dots },
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Judged, csv, quantiles, table};
+    use super::{Judged, chart, csv, quantiles, table};
     use crate::convoy::{Deviations, Terrain};
 
     #[test]
@@ -184,10 +198,11 @@ mod tests {
                 compared_m: 120.0,
             })
         };
-        let judged: Vec<Judged> = (0..6)
+        let mut judged: Vec<Judged> = (0..6)
             .map(|i| Judged {
                 course: i,
                 terrain: Terrain::Hard,
+                driver: "plain",
                 truck: (i % 2) as usize,
                 is_done: true,
                 hits: i as usize,
@@ -197,10 +212,18 @@ mod tests {
         let rows = csv(&judged);
         assert_eq!(rows.lines().count(), 7);
         assert!(
-            rows.contains("\n3,hard,1,1,3,3.000000,6.000000,0.300000") && rows.contains("\n2,hard,0,1,2,,,,,,,\n"),
+            rows.contains("\n3,hard,plain,1,1,3,3.000000,6.000000,0.300000")
+                && rows.contains("\n2,hard,plain,0,1,2,,,,,,,\n"),
             "{rows}"
         );
         let text = table(&judged);
         assert!(text.contains("2.000 [3.000] 4.000") && text.contains("3 of 3 came to the end and hit 6"), "{text}");
+        // A learned follower is a line of its own, and leaves the plain one's as it is.
+        judged.push(Judged { driver: "learned", deviations: deviations(9.0), ..judged[1] });
+        let (before, text) = (text, table(&judged));
+        let line = |text: &str, driver: &str| text.lines().find(|line| line.contains(driver)).map(str::to_owned);
+        assert_eq!(line(&text, "plain"), line(&before, "plain"), "{text}");
+        assert!(line(&text, "learned").is_some_and(|line| line.contains("9.000 [9.000] 9.000")), "{text}");
+        assert_eq!(chart(&judged).panels[0].lines.len(), 4);
     }
 }

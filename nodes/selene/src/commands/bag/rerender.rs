@@ -88,7 +88,7 @@ impl Drive<'_> {
     ) -> Result<Retold, Fault> {
         let (context, ended) = (self.context, AtomicBool::new(false));
         let until = contents.span_ns().and_then(|(_, last_ns)| i64::try_from(last_ns).ok()).map(SimTime::from_nanos);
-        let progress = Progress { meter, drive: None, duration: until, telling: self.telling };
+        let progress = Progress { meter, drive: None, first_image_to: None, duration: until, telling: self.telling };
         thread::scope(|scope| {
             let _ended = SetOnDrop::new(&ended);
             scope.spawn(|| progress.show(&ended));

@@ -40,8 +40,11 @@ pub(super) fn slope(args: &SlopeArgs, telling: Telling) -> Result<(), Fault> {
         print_line(csv(&climbs).trim_end());
         return Ok(());
     };
-    write_csv(&folder.join(TABLE), &csv(&climbs))?;
-    chart(args, &rig, &climbs).save(&folder.join(PLOT)).map_err(Fault::run)
+    write_csv(&folder.join(TABLE), &csv(&climbs), telling)?;
+    let plot = folder.join(PLOT);
+    chart(args, &rig, &climbs).save(&plot).map_err(Fault::run)?;
+    telling.wrote(&plot);
+    Ok(())
 }
 
 /// Slopes from the flattest to the first on which the rover stalls. All are driven at

@@ -12,9 +12,11 @@ use serde::Serialize;
 
 use super::{fault, finite, soil, write_csv};
 use crate::args::WheelArgs;
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// Runs of one call at most.
 const RUNS_MAX: usize = 100_000;
@@ -46,19 +48,20 @@ const AXES: [(&str, &str); 5] = [
     ("gravity, m/s²", "m/s²"),
 ];
 
-pub(super) fn wheel(args: &WheelArgs) -> Result<(), Fault> {
+pub(super) fn wheel(args: &WheelArgs, telling: Telling) -> Result<(), Fault> {
     if let Some(height_m) = args.grouser_height.filter(|height_m| *height_m >= args.radius) {
         return Err(Fault::input(format!("--grouser-height {height_m}: must be below --radius {}", args.radius)));
     }
     let laws = args.soil.0.iter().map(|name| soil(name, args.bulldozing)).collect::<Result<Vec<_>, _>>()?;
     let cases = cases(args)?;
     let [table, plot] = files(args)?;
-    let states = run(args, &laws, &cases)?;
+    let states = run(args, &laws, &cases, telling)?;
     if let Some(plot) = &plot {
         chart(args, &cases, &states).save(plot).map_err(Fault::run)?;
+        telling.wrote(plot);
     }
     match (&table, &states[..]) {
-        (Some(file), _) => write_csv(file, &csv(args, &cases, &states)),
+        (Some(file), _) => write_csv(file, &csv(args, &cases, &states), telling),
         (None, [state]) => print_json(state),
         (None, _) if plot.is_some() => Ok(()),
         (None, _) => {
@@ -126,7 +129,8 @@ fn shape(args: &WheelArgs) -> WheelShape {
 }
 
 /// Runs all cases on all cores; results in the order of the cases.
-fn run(args: &WheelArgs, laws: &[Law], cases: &[Case]) -> Result<Vec<SteadyState>, Fault> {
+fn run(args: &WheelArgs, laws: &[Law], cases: &[Case], telling: Telling) -> Result<Vec<SteadyState>, Fault> {
+    let work = Work::begin(telling, "wheels", cases.len() as u64);
     let run_one = |case: &Case| {
         let [slip, load_n, angle_deg, omega_rad_s, gravity_m_s2] = case.values;
         let rig = WheelRig {
@@ -136,7 +140,9 @@ fn run(args: &WheelArgs, laws: &[Law], cases: &[Case]) -> Result<Vec<SteadyState
             grid_m: args.grid,
             ..WheelRig::new(laws[case.soil].clone(), shape(args), load_n, slip)
         };
-        rig::wheel(&rig).map_err(|error| fault(&told(args, case, cases.len()), &error)).and_then(all_finite)
+        let state = rig::wheel(&rig);
+        work.step();
+        state.map_err(|error| fault(&told(args, case, cases.len()), &error)).and_then(all_finite)
     };
     let results: Vec<_> = cases.par_iter().map(run_one).collect();
     results.into_iter().collect()

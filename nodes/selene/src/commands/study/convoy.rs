@@ -7,46 +7,53 @@ use selene_studies::convoy::{
 };
 
 use crate::args::{StudyConvoyArgs, TerrainArg};
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// Drives the convoys; tells the figures and leaves table and chart.
-pub(super) fn study(args: &StudyConvoyArgs) -> Result<(), Fault> {
+pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
     let [rows, picture] = ["convoy.csv", "convoy.png"].map(|name| args.out.join(name));
     places::check_writable("--out", &rows, &CSV)?;
     places::check_writable("--out", &picture, &PNG)?;
     let learned = |file: &std::path::PathBuf| Policy::load(file).map(|policy| Follower::Learned(Box::new(policy)));
-    let follower = args.weights.as_ref().map_or(Ok(Follower::Plain), learned).map_err(Fault::input)?;
+    let learned = args.weights.as_ref().map(learned).transpose().map_err(Fault::input)?;
+    let followers: Vec<Follower> = std::iter::once(Follower::Plain).chain(learned).collect();
     let options = LoadOptions { configuration: places::config_dirs(), ..LoadOptions::default() };
     let count = if args.full { COURSES } else { args.courses };
+    let each = if args.courses_only { 1 } else { followers.len() };
+    let work = Work::begin(telling, "convoys", count * (terrains(args).len() * each) as u64);
     let mut judged: Vec<Judged> = Vec::new();
     for number in args.first..args.first + count {
         let course = Course::draw(args.seed, number).map_err(Fault::run)?;
-        eprintln!(
-            "course {number}: a path of {:.1} m between {} obstacles",
-            course.path.length_m(),
-            course.obstacles.len()
-        );
+        let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
+        work.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
         for terrain in terrains(args) {
             if args.courses_only {
                 let file = scenario(&course, terrain, true, &args.out, &options).map_err(Fault::run)?;
-                eprintln!("  {}", file.display());
+                work.note(places::whole(&file).display());
+                work.step();
                 continue;
             }
-            let driven = drive(&course, terrain, &follower, &args.out, &options).map_err(Fault::run)?;
-            judged.extend(judge(number, terrain, &driven));
-            eprintln!("  {}: hash {:016x}", terrain.name(), driven.state_hash);
+            for follower in &followers {
+                let driven = drive(&course, terrain, follower, &args.out, &options).map_err(Fault::run)?;
+                judged.extend(judge(number, terrain, follower, &driven));
+                work.note(format_args!("  {}, {}: hash {:016x}", terrain.name(), follower.name(), driven.state_hash));
+                work.step();
+            }
         }
     }
+    drop(work);
     if args.courses_only {
         return Ok(());
     }
     print_line(table(&judged));
     output::write_bytes(&rows, &CSV, csv(&judged).as_bytes()).map_err(Fault::run)?;
     chart(&judged).save(&picture).map_err(Fault::run)?;
-    eprintln!("{} and {}", rows.display(), picture.display());
+    [rows, picture].iter().for_each(|file| telling.wrote(file));
     Ok(())
 }
 

@@ -4,26 +4,31 @@ use selene_base::output::{self, CSV};
 use selene_studies::scaling::{Ground, Scaling, csv, table};
 
 use crate::args::StudyScalingArgs;
+use crate::bar::Work;
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// Runs the world with more and more processes; tells the table and leaves it.
-pub(super) fn study(args: &StudyScalingArgs) -> Result<(), Fault> {
+pub(super) fn study(args: &StudyScalingArgs, telling: Telling) -> Result<(), Fault> {
     places::check_folder("--out", &args.out)?;
     let rows = args.out.join("scaling.csv");
     places::check_writable("--out", &rows, &CSV)?;
     let program = std::env::current_exe().map_err(|e| Fault::run(format!("this program is not found: {e}")))?;
     let scaling = Scaling { program, folder: args.out.clone(), duration: args.duration };
+    let work = Work::begin(telling, "runs", (Ground::ALL.len() * args.processes.len()) as u64);
     let mut all = Vec::new();
     for ground in Ground::ALL {
         for processes in &args.processes {
-            eprintln!("{} processes on {} …", processes, ground.soil());
+            work.note(format_args!("{} processes on {} …", processes, ground.soil()));
             all.push(scaling.run(ground, *processes as usize).map_err(Fault::run)?);
+            work.step();
         }
     }
+    drop(work);
     print_line(table(&all));
     output::write_bytes(&rows, &CSV, csv(&all).as_bytes()).map_err(Fault::run)?;
-    eprintln!("{}", rows.display());
+    telling.wrote(&rows);
     Ok(())
 }

@@ -11,16 +11,18 @@ use selene_terrain::{Clipmap, Mosaic, MosaicLayer, SiteSpec, Terrain};
 
 use super::fault;
 use crate::args::{ExportArgs, HeightArg, LayerArg};
+use crate::bar::Work;
 use crate::commands::check::{Kind, kind_of};
 use crate::fault::Fault;
 use crate::output::print_line;
 use crate::places;
+use crate::telling::Telling;
 
 /// Seed of a site's ground where neither ruts nor the command line say another.
 const SEED: u64 = 1;
 
 /// Writes the square.
-pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
+pub(super) fn export(args: &ExportArgs, telling: Telling) -> Result<(), Fault> {
     places::check_writable("--out", &args.out, &TIFF)?;
     if args.height == HeightArg::Sphere && args.layer != LayerArg::Elevation {
         return Err(Fault::input("--height sphere: only --layer elevation has heights"));
@@ -35,6 +37,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
         .map_err(|error| Fault::input(format!("--{error}")))?;
     let head = head(args, &site, &mosaic);
     let frame = MapFrame::new(site.latitude_deg, site.longitude_deg, site.datum_m);
+    let work = Work::begin(telling, "rows of posts", head.shape[1] as u64);
     let mut gaps = 0;
     let row = |row: usize, values: &mut [f32]| {
         mosaic.row(row, values);
@@ -42,13 +45,15 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Fault> {
             raise(&frame, &mosaic, row, values);
         }
         gaps += values.iter().filter(|value| value.is_nan()).count();
+        work.step();
     };
     write_geotiff_rows(&head, &args.out, row).map_err(fault)?;
+    drop(work);
     let [columns, rows] = head.shape;
     let spacing_m = head.transform.spacing()[0];
     print_line(format_args!(
         "{}: {columns} columns × {rows} rows, {spacing_m} m apart, {gaps} posts without data; {}",
-        args.out.display(),
+        places::whole(&args.out).display(),
         head.description.unwrap_or_default()
     ));
     Ok(())

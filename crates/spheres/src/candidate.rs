@@ -1,0 +1,154 @@
+//! Pairs that may touch before they are listed anew: of spheres, and of a sphere and a wall or body.
+
+use nalgebra::Vector3;
+use selene_crm::Body;
+
+use crate::container::Container;
+use crate::law::{Load, Meeting, Memory, Pairing};
+use crate::model::Model;
+use crate::state::{Contact, Partner, Sphere};
+
+/// Everything that contacts are between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) spheres: &'a [Sphere],
+    pub(crate) bodies: &'a [Body],
+}
+
+/// A pair that may touch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Place of the sphere in the list; of two, the lower one.
+    pub(crate) low: u32,
+    /// Its partner, a sphere by its place in the list.
+    pub(crate) partner: Partner,
+    pairing: Pairing,
+    pub(crate) memory: Memory,
+    /// What the contact does in this substep; none where they are apart.
+    pub(crate) action: Option<Action>,
+}
+
+/// Force and moments of a contact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Action {
+    /// On the sphere, N; the partner gets the opposite.
+    pub(crate) force_n: Vector3<f64>,
+    /// On the sphere about its centre, N m.
+    pub(crate) moment_n_m: Vector3<f64>,
+    /// On the partner about its centre or origin, N m.
+    pub(crate) partner_moment_n_m: Vector3<f64>,
+}
+
+impl Candidate {
+    pub(crate) fn new(low: u32, partner: Partner, pairing: Pairing) -> Self {
+        Self { low, partner, pairing, memory: Memory::default(), action: None }
+    }
+
+    /// Numbers of sphere and partner, which do not change when others come or go.
+    pub(crate) fn key(&self, spheres: &[Sphere]) -> (u32, Partner) {
+        let partner = match self.partner {
+            Partner::Sphere(other) => Partner::Sphere(spheres[other as usize].id),
+            fixed => fixed,
+        };
+        (spheres[self.low as usize].id, partner)
+    }
+
+    /// The contact, where they touch.
+    pub(crate) fn contact(&self, spheres: &[Sphere]) -> Option<Contact> {
+        self.action?;
+        let (sphere, partner) = self.key(spheres);
+        Some(Contact { sphere, partner, memory: self.memory })
+    }
+
+    /// Overlap that is too deep, and what is allowed, m.
+    pub(crate) fn too_deep(&self) -> Option<(f64, f64)> {
+        self.action.and_then(|_| self.pairing.too_deep(&self.memory))
+    }
+
+    /// Lets the two meet for a substep. What parts forgets.
+    pub(crate) fn meet(&mut self, scene: &Scene, substep_s: f64) {
+        self.action = self.meeting(scene).map(|meeting| {
+            let Load { force_n, rolling_n_m } = self.pairing.respond(&meeting, &mut self.memory, substep_s);
+            Action {
+                force_n,
+                moment_n_m: meeting.arm_m.cross(&force_n) + rolling_n_m,
+                partner_moment_n_m: -meeting.partner_arm_m.cross(&force_n) - rolling_n_m,
+            }
+        });
+        if self.action.is_none() {
+            self.memory = Memory::default();
+        }
+    }
+
+    fn meeting(&self, scene: &Scene) -> Option<Meeting> {
+        let sphere = &scene.spheres[self.low as usize];
+        match self.partner {
+            Partner::Sphere(other) => of_spheres(sphere, &scene.spheres[other as usize]),
+            Partner::Wall(face) => with_wall(sphere, scene.model.container(), face),
+            Partner::Body(body) => with_body(sphere, &scene.bodies[body as usize]),
+        }
+    }
+}
+
+/// The contact is half way in the overlap.
+fn of_spheres(sphere: &Sphere, other: &Sphere) -> Option<Meeting> {
+    let between_m = sphere.position_m - other.position_m;
+    let overlap_m = sphere.radius_m + other.radius_m - between_m.norm();
+    if overlap_m <= 0.0 {
+        return None;
+    }
+    let normal = between_m.try_normalize(0.0).unwrap_or_else(Vector3::z);
+    let arm_m = normal * (0.5 * overlap_m - sphere.radius_m);
+    let partner_arm_m = normal * (other.radius_m - 0.5 * overlap_m);
+    Some(Meeting {
+        overlap_m,
+        normal,
+        velocity_m_s: sphere.velocity_at(&arm_m) - other.velocity_at(&partner_arm_m),
+        turn_rad_s: sphere.angular_velocity_rad_s - other.angular_velocity_rad_s,
+        arm_m,
+        partner_arm_m,
+    })
+}
+
+fn with_wall(sphere: &Sphere, container: &Container, face: u8) -> Option<Meeting> {
+    let axis = usize::from(face / 2);
+    let (distance_m, inwards) = container.depth(face, sphere.position_m[axis]);
+    let mut normal = Vector3::zeros();
+    normal[axis] = inwards;
+    let arm_m = -normal * distance_m;
+    (distance_m < sphere.radius_m).then(|| Meeting {
+        overlap_m: sphere.radius_m - distance_m,
+        normal,
+        velocity_m_s: sphere.velocity_at(&arm_m),
+        turn_rad_s: sphere.angular_velocity_rad_s,
+        arm_m,
+        partner_arm_m: Vector3::zeros(),
+    })
+}
+
+/// The contact is on the body's surface.
+fn with_body(sphere: &Sphere, body: &Body) -> Option<Meeting> {
+    let (distance_m, normal) = distance(sphere, body)?;
+    if distance_m >= sphere.radius_m {
+        return None;
+    }
+    let arm_m = -normal * distance_m;
+    let partner_arm_m = sphere.position_m + arm_m - body.pose.translation.vector;
+    let surface_m_s = body.velocity_m_s + body.angular_velocity_rad_s.cross(&partner_arm_m);
+    Some(Meeting {
+        overlap_m: sphere.radius_m - distance_m,
+        normal,
+        velocity_m_s: sphere.velocity_at(&arm_m) - surface_m_s,
+        turn_rad_s: sphere.angular_velocity_rad_s - body.angular_velocity_rad_s,
+        arm_m,
+        partner_arm_m,
+    })
+}
+
+/// Distance of a sphere's centre from the surface of a body, m, and the normal there; none of a shell.
+pub(crate) fn distance(sphere: &Sphere, body: &Body) -> Option<(f64, Vector3<f64>)> {
+    let from_origin = sphere.position_m - body.pose.translation.vector;
+    let (distance_m, normal) = body.shape.distance(&body.pose.rotation.inverse_transform_vector(&from_origin))?;
+    Some((distance_m, body.pose.rotation * normal))
+}

@@ -1,0 +1,133 @@
+//! Test rigs: experiments with a few thousand grains, and the same beside the continuum of `selene_crm`. Each gives
+//! what it finds; how far that may be from a law or from the continuum is for the caller to say.
+
+use nalgebra::Vector3;
+use selene_crm::rig::{collapse_s, collapsed_column};
+use selene_crm::{CrmSpec, Wall};
+
+use crate::container::Container;
+use crate::error::SpheresError;
+use crate::model::Model;
+use crate::scratch::Scratch;
+use crate::spec::SpheresSpec;
+use crate::state::{Filling, State};
+use crate::step::step;
+
+const SMOOTH: Wall = Wall::Sliding { friction: 0.0 };
+const MIRRORS: [Wall; 2] = [SMOOTH; 2];
+const FLOOR: [Wall; 2] = [Wall::Rough, Wall::Open];
+const EARTH_M_S2: f64 = 9.81;
+/// Radius of a column, m, and its cells a radius as a continuum.
+const COLUMN_M: f64 = 0.1;
+const COLUMN_CELLS: u32 = 10;
+/// Grains of a column and of a heap, m, and how long they fall together, s.
+const COLUMN_GRAINS_M: [f64; 2] = [0.004, 0.005];
+const HEAP_GRAINS_M: [f64; 2] = [0.008, 0.01];
+const SETTLING_S: f64 = 0.4;
+/// A lattice of grains is so much higher than the bed that it falls together to.
+const LOOSE: f64 = 1.9;
+/// Of a heap, over the greatest diameter: its height and length before the wall is gone, its width, and the floor.
+const HEAP: [f64; 4] = [10.0, 12.0, 5.0, 50.0];
+
+/// Where matter lies that was a column, over the column's radius.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Distance from the axis that all but a fiftieth of the mass is within.
+    pub front: f64,
+    /// Mean distance of mass from the axis; ⅔ of a column.
+    pub distance: f64,
+    /// Mean height of mass; half of a column's height.
+    pub height: f64,
+}
+
+/// The same experiment with grains and with a continuum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Both {
+    /// By this crate.
+    pub grains: Spread,
+    /// By `selene_crm`.
+    pub continuum: Spread,
+}
+
+/// Lets a cylinder go that is `aspect` radii high, a quarter of it between two mirrors on a rough floor, of 0.1 m radius:
+/// as grains of 4 to 5 mm radius, and as soil of 10 cells a radius. What they are made of is for the caller to match.
+///
+/// # Errors
+/// When grains or soil cannot be, or they leave the rig, which is four radii long.
+pub fn column(grains: &SpheresSpec, soil: &CrmSpec, aspect: f64) -> Result<Both, SpheresError> {
+    let (_, points) = collapsed_column(soil, aspect, COLUMN_CELLS)?;
+    let points = points.points.iter().map(|point| (point.position_m, point.mass_kg()));
+    let (model, state) = collapsed_grains(grains, aspect)?;
+    let spheres = state.spheres.iter().map(|sphere| (sphere.position_m, model.mass_kg(sphere.radius_m)));
+    Ok(Both { grains: spread(spheres), continuum: spread(points) })
+}
+
+fn collapsed_grains(grains: &SpheresSpec, aspect: f64) -> Result<(Model, State), SpheresError> {
+    let (height_m, wide_m) = (aspect * COLUMN_M, COLUMN_M + 2.0 * COLUMN_GRAINS_M[1]);
+    let mut state = settled(grains, [wide_m, wide_m, height_m], COLUMN_GRAINS_M)?;
+    state.retain(|sphere| sphere.position_m.xy().norm() < COLUMN_M && sphere.position_m.z < height_m);
+    let size_m = [4.0 * COLUMN_M, 4.0 * COLUMN_M, height_m + 4.0 * COLUMN_M];
+    let model = earth(grains, &Container { size_m, walls: [MIRRORS, MIRRORS, FLOOR] })?;
+    step(&model, &mut state, &[], collapse_s(height_m), &mut Scratch::default())?;
+    Ok((model, state))
+}
+
+/// Of parts with their masses, kg, about the axis z.
+fn spread(parts: impl Iterator<Item = (Vector3<f64>, f64)>) -> Spread {
+    let mut parts: Vec<(f64, f64, f64)> = parts.map(|(at, mass_kg)| (at.xy().norm(), at.z, mass_kg)).collect();
+    parts.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let all_kg: f64 = parts.iter().map(|part| part.2).sum();
+    let mean =
+        |of: fn(&(f64, f64, f64)) -> f64| parts.iter().map(|part| of(part) * part.2).sum::<f64>() / all_kg / COLUMN_M;
+    let mut within_kg = 0.0;
+    let front = parts.iter().find(|part| {
+        within_kg += part.2;
+        within_kg >= 0.98 * all_kg
+    });
+    Spread {
+        front: front.map_or(0.0, |part| part.0) / COLUMN_M,
+        distance: mean(|part| part.0),
+        height: mean(|part| part.1),
+    }
+}
+
+/// Slope, rad, of the heap that a bed 10 diameters high and 12 long leaves against a smooth wall, on a rough floor and
+/// between mirrors, after the wall before it is gone. A heap whose section is a triangle has the tangent
+/// `mean height / mean distance from the wall`; that is what is given of any.
+///
+/// # Errors
+/// When the grains cannot be, or leave the rig.
+pub fn heap(grains: &SpheresSpec) -> Result<f64, SpheresError> {
+    let [height_m, length_m, width_m, floor_m] = HEAP.map(|diameters| 2.0 * HEAP_GRAINS_M[1] * diameters);
+    let mut state = settled(grains, [length_m, width_m, height_m], HEAP_GRAINS_M)?;
+    state.retain(|sphere| sphere.position_m.z < height_m);
+    let size_m = [floor_m, width_m, 2.0 * height_m];
+    let model = earth(grains, &Container { size_m, walls: [MIRRORS, MIRRORS, FLOOR] })?;
+    step(&model, &mut state, &[], collapse_s(height_m), &mut Scratch::default())?;
+    let moments = state.spheres.iter().map(|sphere| sphere.position_m * model.mass_kg(sphere.radius_m));
+    let sum: Vector3<f64> = moments.sum();
+    Ok(sum.z.atan2(sum.x))
+}
+
+/// A bed at rest, at least as high as `size_m` has it, between mirrors on a rough floor.
+fn settled(grains: &SpheresSpec, size_m: [f64; 3], radius_m: [f64; 2]) -> Result<State, SpheresError> {
+    let [x, y, height_m] = size_m;
+    // A grain more, so that the bed is not lower than asked.
+    let high_m = LOOSE * height_m + 4.0 * radius_m[1];
+    let container = Container { size_m: [x, y, high_m], walls: [MIRRORS, MIRRORS, FLOOR] };
+    let model = earth(grains, &container)?;
+    let mut state = State::default();
+    let filling =
+        Filling { low_m: [0.0; 3], high_m: [x, y, high_m], radius_m, velocity_m_s: Vector3::zeros(), seed: 1 };
+    state.fill(&model, &filling)?;
+    step(&model, &mut state, &[], SETTLING_S, &mut Scratch::default())?;
+    let top_m = state.spheres.iter().map(|sphere| sphere.position_m.z).fold(0.0, f64::max);
+    if top_m < height_m - radius_m[1] {
+        return Err(SpheresError::Filling(format!("fell together to {top_m} m: {height_m} m are needed")));
+    }
+    Ok(state)
+}
+
+fn earth(grains: &SpheresSpec, container: &Container) -> Result<Model, SpheresError> {
+    Model::new(grains, container, Vector3::new(0.0, 0.0, -EARTH_M_S2))
+}

@@ -1,0 +1,226 @@
+//! A step: list who may touch, then substeps. A substep computes each pair's force once and moves every sphere by the sum
+//! of its own (symplectic Euler). It is at most a fifth of the Rayleigh time of the smallest sphere, and short enough
+//! for nothing to move a tenth of that sphere's radius at the speed it has.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+use selene_crm::{Body, Reaction, Shape};
+
+use crate::candidate::Scene;
+use crate::error::SpheresError;
+use crate::model::Model;
+use crate::scratch::{Pairs, Scratch};
+use crate::state::{Contact, Partner, State, check_spheres};
+
+/// The most substeps of a step.
+const SUBSTEPS_MAX: u32 = 1_000_000;
+/// The way in a substep, and between two lists of who may touch, over the smallest radius.
+const WAY_RADII: f64 = 0.1;
+const SKIN_RADII: f64 = 0.4;
+/// Spheres and pairs that a thread takes at least.
+const SPHERES_A_TASK: usize = 64;
+const PAIRS_A_TASK: usize = 256;
+
+/// What a step did beside moving the grains.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How many substeps it took.
+    pub substeps: u32,
+    /// What grains gave to each body. Grains lost the same, up to the rounding of f64.
+    pub reactions: Vec<Reaction>,
+    /// Impulse that grains gave to the low and the high wall of each axis, N s.
+    pub walls_n_s: [[Vector3<f64>; 2]; 3],
+}
+
+/// Moves grains by `duration_s`, while each of `bodies` moves along its twist.
+///
+/// # Errors
+/// When the duration, a body, a grain or the order of the state cannot be, when more than 1 000 000 substeps are needed,
+/// when a grain leaves through an open face, overlaps too deeply or becomes too fast. `state` is then as it was.
+pub fn step(
+    model: &Model,
+    state: &mut State,
+    bodies: &[Body],
+    duration_s: f64,
+    scratch: &mut Scratch,
+) -> Result<Outcome, SpheresError> {
+    if !(duration_s > 0.0 && duration_s.is_finite()) {
+        return Err(SpheresError::Duration(duration_s));
+    }
+    bodies.iter().enumerate().try_for_each(|(index, body)| check_body(index, body))?;
+    state.check(model)?;
+    scratch.spheres.clone_from(&state.spheres);
+    let mut stepping = Stepping::new(model, bodies, duration_s, scratch);
+    stepping.list(&state.contacts);
+    while stepping.elapsed_s < duration_s {
+        stepping.substep()?;
+    }
+    let outcome = stepping.outcome;
+    check_spheres(model, &scratch.spheres)?;
+    check_overlaps(scratch)?;
+    state.contacts = scratch.contacts();
+    state.spheres.clone_from(&scratch.spheres);
+    Ok(outcome)
+}
+
+/// A step under way.
+struct Stepping<'a> {
+    model: &'a Model,
+    bodies: &'a [Body],
+    duration_s: f64,
+    scratch: &'a mut Scratch,
+    elapsed_s: f64,
+    /// The smallest radius, m; infinite without spheres.
+    smallest_m: f64,
+    /// The fastest sphere, m/s.
+    speed_m_s: f64,
+    /// The fastest place of a body, m/s.
+    body_speed_m_s: f64,
+    /// The most that two can have come nearer since they were listed, m.
+    way_m: f64,
+    outcome: Outcome,
+}
+
+impl<'a> Stepping<'a> {
+    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch) -> Self {
+        let speeds = scratch.spheres.iter().map(|sphere| sphere.velocity_m_s.norm());
+        let speed_m_s = speeds.fold(0.0, f64::max);
+        let smallest_m = scratch.spheres.iter().map(|sphere| sphere.radius_m).fold(f64::INFINITY, f64::min);
+        let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
+        let outcome = Outcome { reactions: vec![Reaction::default(); bodies.len()], ..Outcome::default() };
+        Self {
+            model,
+            bodies,
+            duration_s,
+            scratch,
+            elapsed_s: 0.0,
+            smallest_m,
+            speed_m_s,
+            body_speed_m_s,
+            way_m: 0.0,
+            outcome,
+        }
+    }
+
+    /// Lists who may touch.
+    fn list(&mut self, contacts: &[Contact]) {
+        let spheres = std::mem::take(&mut self.scratch.spheres);
+        let bodies = self.moved_bodies();
+        let scene = Scene { model: self.model, spheres: &spheres, bodies: &bodies };
+        self.scratch.list(&scene, contacts, SKIN_RADII * self.smallest_m);
+        self.scratch.spheres = spheres;
+        self.way_m = 0.0;
+    }
+
+    fn moved_bodies(&self) -> Vec<Body> {
+        self.bodies.iter().map(|body| body.moved(self.elapsed_s)).collect()
+    }
+
+    fn substep(&mut self) -> Result<(), SpheresError> {
+        if self.way_m > SKIN_RADII * self.smallest_m {
+            self.list(&self.scratch.contacts());
+        }
+        let (substep_s, is_last) = self.next_substep()?;
+        self.meet(substep_s);
+        self.react(substep_s);
+        self.speed_m_s = move_spheres(self.model, self.scratch, substep_s);
+        self.outcome.substeps += 1;
+        self.way_m += (2.0 * self.speed_m_s + self.body_speed_m_s) * substep_s;
+        self.elapsed_s = if is_last { self.duration_s } else { self.elapsed_s + substep_s };
+        if self.scratch.spheres.is_empty() || self.speed_m_s * substep_s <= self.smallest_m {
+            return Ok(());
+        }
+        Err(SpheresError::Unstable { speed_m_s: self.speed_m_s, substep_s })
+    }
+
+    /// Length of the next substep, s, and whether it is the last: what remains is shared out evenly.
+    fn next_substep(&self) -> Result<(f64, bool), SpheresError> {
+        let fastest_m_s = self.speed_m_s.max(self.body_speed_m_s);
+        let limit_s = self.model.substep_max_s(self.smallest_m).min(WAY_RADII * self.smallest_m / fastest_m_s);
+        let remaining_s = self.duration_s - self.elapsed_s;
+        let needed = (remaining_s / limit_s * (1.0 - 1e-9)).ceil().max(1.0);
+        let allowed = SUBSTEPS_MAX - self.outcome.substeps;
+        if needed > f64::from(allowed) {
+            return Err(SpheresError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
+        }
+        Ok((remaining_s / needed, needed <= 1.0))
+    }
+
+    /// Computes what each contact does.
+    fn meet(&mut self, substep_s: f64) {
+        let bodies = self.moved_bodies();
+        let Scratch { spheres, candidates, .. } = &mut *self.scratch;
+        let scene = Scene { model: self.model, spheres, bodies: &bodies };
+        let pairs = candidates.par_iter_mut().with_min_len(PAIRS_A_TASK);
+        pairs.for_each(|candidate| candidate.meet(&scene, substep_s));
+    }
+
+    /// Adds up what bodies and walls get, in the order of the list.
+    fn react(&mut self, substep_s: f64) {
+        for place in &self.scratch.with_rigid {
+            let candidate = &self.scratch.candidates[*place as usize];
+            let Some(action) = &candidate.action else { continue };
+            match candidate.partner {
+                Partner::Sphere(_) => {}
+                Partner::Wall(face) => {
+                    let wall_n_s = &mut self.outcome.walls_n_s[usize::from(face / 2)][usize::from(face % 2)];
+                    *wall_n_s -= action.force_n * substep_s;
+                }
+                Partner::Body(index) => {
+                    let reaction = &mut self.outcome.reactions[index as usize];
+                    reaction.impulse_n_s -= action.force_n * substep_s;
+                    reaction.angular_impulse_n_m_s += action.partner_moment_n_m * substep_s;
+                }
+            }
+        }
+    }
+}
+
+/// Moves every sphere by what its contacts and gravity do, and gives the speed of the fastest, m/s.
+fn move_spheres(model: &Model, scratch: &mut Scratch, substep_s: f64) -> f64 {
+    let (spheres, pairs) = Pairs::split(scratch);
+    let numbered = spheres.par_iter_mut().enumerate().with_min_len(SPHERES_A_TASK);
+    let squares = numbered.map(|(place, sphere)| {
+        let (force_n, moment_n_m) = sums(&pairs, place);
+        let pushed = force_n / model.mass_kg(sphere.radius_m) + model.gravity_m_s2();
+        sphere.velocity_m_s += pushed * substep_s;
+        sphere.angular_velocity_rad_s += moment_n_m * (substep_s / model.inertia_kg_m2(sphere.radius_m));
+        sphere.position_m += sphere.velocity_m_s * substep_s;
+        sphere.velocity_m_s.norm_squared()
+    });
+    squares.reduce(|| 0.0, f64::max).sqrt()
+}
+
+/// Force, N, and moment, N m, of all contacts of the sphere at `place`.
+fn sums(pairs: &Pairs, place: usize) -> (Vector3<f64>, Vector3<f64>) {
+    let (mut force_n, mut moment_n_m) = (Vector3::zeros(), Vector3::zeros());
+    for candidate in pairs.of(place) {
+        let Some(action) = &candidate.action else { continue };
+        if candidate.low as usize == place {
+            force_n += action.force_n;
+            moment_n_m += action.moment_n_m;
+        } else {
+            force_n -= action.force_n;
+            moment_n_m += action.partner_moment_n_m;
+        }
+    }
+    (force_n, moment_n_m)
+}
+
+fn check_body(index: usize, body: &Body) -> Result<(), SpheresError> {
+    body.check(index)?;
+    match body.shape {
+        Shape::Drum(_) => Err(SpheresError::Shell { index }),
+        Shape::Sphere { .. } | Shape::Cuboid { .. } | Shape::Cylinder { .. } => Ok(()),
+    }
+}
+
+fn check_overlaps(scratch: &Scratch) -> Result<(), SpheresError> {
+    let deep = scratch.candidates.iter().find_map(|candidate| Some((candidate, candidate.too_deep()?)));
+    match deep {
+        None => Ok(()),
+        Some((candidate, (overlap_m, limit_m))) => {
+            Err(SpheresError::Overlap { id: scratch.spheres[candidate.low as usize].id, overlap_m, limit_m })
+        }
+    }
+}

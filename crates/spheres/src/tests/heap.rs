@@ -1,0 +1,49 @@
+//! Many grains: heaps, and a column beside the continuum.
+
+use selene_crm::CrmSpec;
+
+use super::GLASS;
+use crate::SpheresSpec;
+use crate::rig::{column, heap};
+
+/// Zhou et al. (2001): angles of repose grow with sliding and with rolling friction. Smooth grains flow apart.
+#[test]
+fn heaps_are_steeper_the_more_grains_resist_sliding_and_rolling() {
+    let slope_deg = |friction, rolling_friction| {
+        heap(&SpheresSpec { friction, rolling_friction, ..GLASS }).expect("a heap").to_degrees()
+    };
+    let [smooth, sliding, rolling] = [slope_deg(0.0, 0.0), slope_deg(0.5, 0.0), slope_deg(0.5, 0.3)];
+    println!("{smooth:.1}°, {sliding:.1}° with friction, {rolling:.1}° with rolling friction too");
+    assert!(smooth < 10.0 && smooth + 3.0 < sliding && sliding + 3.0 < rolling, "{smooth} {sliding} {rolling}");
+    assert!((18.0..40.0).contains(&rolling), "{rolling}° is no heap of grains that do not roll");
+}
+
+/// Glass beads of Jop, Forterre and Pouliquen (2006) as a continuum: μs 0.38, μ2 0.64, I₀ 0.279.
+const BEADS: CrmSpec = CrmSpec {
+    density_kg_m3: 1500.0,
+    young_pa: 1.5e5,
+    poisson: 0.3,
+    friction_static: 0.38,
+    friction_dynamic: 0.64,
+    inertial_number: 0.279,
+    grain_m: 0.009,
+    grain_density_kg_m3: 2500.0,
+    cohesion_pa: 0.0,
+};
+
+/// Both are coarse, with 10 cells and 11 grains a radius: 25 %, as columns of the continuum are held to their law.
+/// Grains of friction 0.5 are what μs 0.38 is known of; they are kept from rolling away one by one.
+#[test]
+fn a_column_of_grains_spreads_as_far_as_one_of_the_continuum() {
+    let both = column(&SpheresSpec { rolling_friction: 0.3, ..GLASS }, &BEADS, 1.0).expect("columns");
+    println!("{both:?}");
+    let pairs = [
+        ("front", both.grains.front, both.continuum.front),
+        ("distance", both.grains.distance, both.continuum.distance),
+        ("height", both.grains.height, both.continuum.height),
+    ];
+    for (what, grains, continuum) in pairs {
+        assert!((grains / continuum - 1.0).abs() < 0.25, "{what}: {grains} of grains, {continuum} of the continuum");
+    }
+    assert!(both.grains.front > 1.2 && both.grains.height < 0.45, "the column still stands");
+}

@@ -1,0 +1,79 @@
+//! Cameras of one rover on two devices: what each sees is of one world at one time.
+
+use std::sync::Mutex;
+
+use selene_base::SimTime;
+use selene_gpu::GpuTracer;
+use selene_observe::{CameraSample, Cameras, Device, Devices, Feed};
+use selene_sensors::{OwnStages, SensorSpec};
+use selene_sim::Scenario;
+use selene_tests::{model, scenario, skip_peer, world};
+
+/// The default world moves at 10 ms a heartbeat; three images of either camera.
+const HEARTBEATS: usize = 220;
+/// Steps of 8-bit images by which what differs in a last digit may be rounded.
+const ROUNDED: u8 = 1;
+/// Share of pixels on silhouettes and shadow edges; see `main`.
+const EDGE_SHARE: f64 = 0.005;
+
+/// A device of which each scene gets a tracer.
+fn device_of(gpu: GpuTracer) -> Device {
+    let gpu = Mutex::new(gpu);
+    Device::new(move || Box::new(gpu.lock().expect("lock").for_another_scene()))
+}
+
+/// The default scenario, its left camera on the CPU and the right one on the usual device.
+fn left_on_cpu() -> Scenario {
+    let mut scenario = scenario("polar", None);
+    let sensors = &mut scenario.rovers[0].sensors;
+    let left = sensors.iter_mut().find(|sensor| sensor.spec.header().name == "navcam_left").expect("a camera");
+    let SensorSpec::Camera(left) = &mut left.spec else { panic!("no camera") };
+    left.device = Some("cpu".to_owned());
+    scenario
+}
+
+/// The images of both cameras.
+fn images(usual: Device) -> Vec<CameraSample> {
+    let mut world = world(&model(left_on_cpu()));
+    let mut feed = Feed::begin(&mut world).expect("begins");
+    let mut cameras = Cameras::new(Devices::from(usual), OwnStages::new());
+    let heartbeats = (0..HEARTBEATS).flat_map(|_| {
+        let interval = feed.heartbeat(&mut world).expect("a heartbeat");
+        cameras.take(&interval).expect("seen")
+    });
+    heartbeats.collect()
+}
+
+fn of<'a>(all: &'a [CameraSample], name: &str) -> Vec<&'a CameraSample> {
+    all.iter().filter(|image| image.sensor.name == name).collect()
+}
+
+/// What an image shows but for a last digit.
+fn agrees(ours: &CameraSample, theirs: &CameraSample) -> bool {
+    let pairs = ours.image.data.iter().zip(&theirs.image.data);
+    let others = pairs.filter(|(a, b)| a.abs_diff(**b) > ROUNDED).count();
+    others as f64 <= EDGE_SHARE * ours.image.data.len() as f64
+}
+
+#[test]
+fn two_cameras_on_two_devices_see_one_moving_world_at_the_same_instants() {
+    let gpu = match GpuTracer::open(true) {
+        Ok(Some(gpu)) => gpu,
+        Ok(None) => return skip_peer("no Vulkan device"),
+        Err(error) => panic!("{error}"),
+    };
+    let (spread, on_cpu) = (images(device_of(gpu)), images(Device::cpu()));
+    let stamps = |of: &[&CameraSample]| of.iter().map(|image| image.stamp).collect::<Vec<SimTime>>();
+    let [left, right] = ["navcam_left", "navcam_right"].map(|name| of(&spread, name));
+    assert!(left.len() >= 3, "{} images", left.len());
+    assert_eq!(stamps(&left), stamps(&right), "both cameras have one rate");
+    for (name, spread) in [("navcam_left", &left), ("navcam_right", &right)] {
+        let alone = of(&on_cpu, name);
+        assert_eq!(stamps(spread), stamps(&alone), "{name}");
+        assert!(!agrees(alone[0], alone[alone.len() - 1]), "{name} sees another thing as the rover drives");
+        for (ours, theirs) in spread.iter().zip(&alone) {
+            let same = if name == "navcam_left" { ours.image == theirs.image } else { agrees(ours, theirs) };
+            assert!(same, "{name} at {} is not what the CPU sees then", ours.stamp);
+        }
+    }
+}
