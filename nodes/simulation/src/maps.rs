@@ -8,6 +8,7 @@ mod messages;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use selene_coherence::NodeError;
 use selene_observe::{GroundTruth, Interval};
@@ -17,6 +18,9 @@ use selene_sim::{EntityId, RoverKind, Snapshot};
 
 pub(crate) use desk::RequestCounts;
 use desk::{Desk, Work};
+
+/// How often one who waits looks whether the thread is still at work.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The thread that makes maps.
 pub(crate) struct Maps {
@@ -75,6 +79,13 @@ impl Maps {
         }
         self.desk.follow(interval);
         Ok(())
+    }
+
+    /// Waits until all that was handed on is followed: nothing of before is told after this.
+    pub(crate) fn catch_up(&self) {
+        // A thread that has failed follows nothing any more.
+        let is_at_work = || self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        while is_at_work() && !self.desk.await_followed(LOOK_EVERY) {}
     }
 
     /// Requests that wait and that were refused.

@@ -37,6 +37,8 @@ pub(crate) struct RequestCounts {
 pub(super) struct Desk {
     pile: Mutex<Pile>,
     come: Condvar,
+    /// The thread has dealt with what it took.
+    dealt: Condvar,
 }
 
 #[derive(Default)]
@@ -46,6 +48,8 @@ struct Pile {
     requests: VecDeque<(EntityId, VecDeque<MapRequest>)>,
     refused: u64,
     logged: Option<Instant>,
+    /// The thread deals with an interval.
+    is_following: bool,
     is_closed: bool,
 }
 
@@ -85,15 +89,24 @@ impl Desk {
         self.come.notify_one();
     }
 
-    /// Waits for the next work.
+    /// Waits for the next work; what was taken before is dealt with.
     pub(super) fn next(&self) -> Work {
         let mut pile = self.pile();
+        pile.is_following = false;
+        self.dealt.notify_all();
         loop {
             if let Some(work) = pile.take() {
                 return work;
             }
             pile = self.come.wait(pile).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Waits at most so long until all intervals are dealt with; whether they are.
+    pub(super) fn await_followed(&self, patience: Duration) -> bool {
+        let is_behind = |pile: &mut Pile| pile.is_following || !pile.intervals.is_empty();
+        let waited = self.dealt.wait_timeout_while(self.pile(), patience, is_behind);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     pub(super) fn counts(&self) -> RequestCounts {
@@ -124,6 +137,7 @@ impl Pile {
 
     fn take(&mut self) -> Option<Work> {
         if let Some(interval) = self.intervals.pop_front() {
+            self.is_following = true;
             return Some(Work::Follow(interval));
         }
         if let Some((rover, mut waiting)) = self.requests.pop_front() {
@@ -189,6 +203,15 @@ mod tests {
         desk.ask(FIRST, request(2.0));
         assert!(matches!(desk.next(), Work::End));
         assert_eq!(desk.counts(), RequestCounts::default());
+    }
+
+    #[test]
+    fn a_map_that_is_made_keeps_nobody_waiting_who_waits_for_the_world() {
+        let desk = Desk::default();
+        assert!(desk.await_followed(Duration::ZERO));
+        desk.ask(FIRST, request(1.0));
+        assert!(matches!(desk.next(), Work::Answer(..)));
+        assert!(desk.await_followed(Duration::ZERO));
     }
 
     #[test]

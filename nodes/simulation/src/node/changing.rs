@@ -172,7 +172,9 @@ impl Node {
         let recent = self.recent.as_ref().filter(|_| scope == ResetScope::ALL).map(|recent| recent.of_epoch(epoch));
         let (feed, recorder) = begin_feed(&mut self.world, recent.as_ref(), Some(&mut self.maps))?;
         self.feed = feed;
+        // Maps and rocks of before are told before the clock goes back.
         self.maps.take(self.feed.standing(&self.world))?;
+        self.maps.catch_up();
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.begin_anew(&self.world, recorder);
         }
