@@ -31,6 +31,7 @@ mod shells;
 mod spec;
 mod state;
 mod step;
+mod substep;
 mod surface;
 mod transfer;
 
@@ -44,3 +45,4 @@ pub use shape::Shape;
 pub use spec::{CrmSpec, Preset};
 pub use state::{Filling, Point, State};
 pub use step::{Outcome, step};
+pub use substep::next_substep;

@@ -24,6 +24,20 @@ const EARTH_M_S2: f64 = 9.81;
 const COLUMN_M: f64 = 0.1;
 const SILO_SAMPLES: u32 = 20;
 
+/// Glass beads of Jop, Forterre and Pouliquen (2006): μs 0.38, μ2 0.64, I₀ 0.279. They are softer than glass, for longer
+/// steps; their density is that of a loose bed.
+pub const BEADS: CrmSpec = CrmSpec {
+    density_kg_m3: 1500.0,
+    young_pa: 1.5e5,
+    poisson: 0.3,
+    friction_static: 0.38,
+    friction_dynamic: 0.64,
+    inertial_number: 0.279,
+    grain_m: 0.001,
+    grain_density_kg_m3: 2500.0,
+    cohesion_pa: 0.0,
+};
+
 /// What a rig found and what its law says, in the same unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {

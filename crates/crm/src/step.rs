@@ -13,6 +13,7 @@ use crate::scratch::{Scratch, slots_around};
 use crate::shape::Shape;
 use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
+use crate::substep::next_substep;
 use crate::transfer::{Beside, tile_of, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
@@ -106,18 +107,15 @@ impl<'a> Stepping<'a> {
         Err(CrmError::Unstable { speed_m_s: self.speed_m_s, substep_s })
     }
 
-    /// Length of the next substep, s, and whether it is the last: what remains is shared out evenly.
+    /// Length of the next substep, s, and whether it is the last.
     fn next_substep(&self) -> Result<(f64, bool), CrmError> {
         let way_m = WAY_CELLS * self.model.grid().cell_m;
         let speed_m_s = self.speed_m_s.max(self.body_speed_m_s);
         let limit_s = self.model.substep_max_s().min(way_m / speed_m_s);
         let remaining_s = self.duration_s - self.elapsed_s;
-        let needed = (remaining_s / limit_s * (1.0 - 1e-9)).ceil().max(1.0);
         let allowed = SUBSTEPS_MAX - self.outcome.substeps;
-        if needed > f64::from(allowed) {
-            return Err(CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
-        }
-        Ok((remaining_s / needed, needed <= 1.0))
+        let too_many = |needed| CrmError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
+        next_substep(remaining_s, limit_s, allowed).map_err(too_many)
     }
 
     fn move_soil(&mut self, substep_s: f64, end_s: f64) {

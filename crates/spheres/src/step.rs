@@ -4,7 +4,7 @@
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_crm::{Body, Reaction, Shape};
+use selene_crm::{Body, Reaction, Shape, next_substep};
 
 use crate::candidate::Scene;
 use crate::error::SpheresError;
@@ -133,17 +133,14 @@ impl<'a> Stepping<'a> {
         Err(SpheresError::Unstable { speed_m_s: self.speed_m_s, substep_s })
     }
 
-    /// Length of the next substep, s, and whether it is the last: what remains is shared out evenly.
+    /// Length of the next substep, s, and whether it is the last.
     fn next_substep(&self) -> Result<(f64, bool), SpheresError> {
         let fastest_m_s = self.speed_m_s.max(self.body_speed_m_s);
         let limit_s = self.model.substep_max_s(self.smallest_m).min(WAY_RADII * self.smallest_m / fastest_m_s);
         let remaining_s = self.duration_s - self.elapsed_s;
-        let needed = (remaining_s / limit_s * (1.0 - 1e-9)).ceil().max(1.0);
         let allowed = SUBSTEPS_MAX - self.outcome.substeps;
-        if needed > f64::from(allowed) {
-            return Err(SpheresError::Substeps { duration_s: remaining_s, needed, limit_s, allowed });
-        }
-        Ok((remaining_s / needed, needed <= 1.0))
+        let too_many = |needed| SpheresError::Substeps { duration_s: remaining_s, needed, limit_s, allowed };
+        next_substep(remaining_s, limit_s, allowed).map_err(too_many)
     }
 
     /// Computes what each contact does.

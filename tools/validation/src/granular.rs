@@ -1,6 +1,6 @@
 //! Granular soil (`selene_crm`) against published laws, and pressed by a plate beside our SCM.
 
-use selene_crm::rig::{self, Compared, Deposit};
+use selene_crm::rig::{self, BEADS, Compared, Deposit};
 use selene_crm::{CrmError, CrmSpec};
 use selene_pictures::chart::{Chart, Mark, Panel};
 use selene_soil::Law;
@@ -8,18 +8,6 @@ use selene_soil::rig::{PlateRig, plate};
 
 use super::{ComparedFigure, Failure, Section, Sources, line, worst};
 
-/// Glass beads of Jop, Forterre and Pouliquen (2006).
-const BEADS: CrmSpec = CrmSpec {
-    density_kg_m3: 1500.0,
-    young_pa: 1.5e5,
-    poisson: 0.3,
-    friction_static: 0.38,
-    friction_dynamic: 0.64,
-    inertial_number: 0.279,
-    grain_m: 0.001,
-    grain_density_kg_m3: 2500.0,
-    cohesion_pa: 0.0,
-};
 /// Sand whose slopes stand at 31°.
 const SAND: CrmSpec = CrmSpec { density_kg_m3: 1600.0, friction_static: 0.6, friction_dynamic: 0.6, ..BEADS };
 /// What Chrono's ball drop falls into.

@@ -1,6 +1,7 @@
 //! Many grains: heaps, and a column beside the continuum.
 
 use selene_crm::CrmSpec;
+use selene_crm::rig::BEADS;
 
 use super::GLASS;
 use crate::SpheresSpec;
@@ -18,24 +19,12 @@ fn heaps_are_steeper_the_more_grains_resist_sliding_and_rolling() {
     assert!((18.0..40.0).contains(&rolling), "{rolling}° is no heap of grains that do not roll");
 }
 
-/// Glass beads of Jop, Forterre and Pouliquen (2006) as a continuum: μs 0.38, μ2 0.64, I₀ 0.279.
-const BEADS: CrmSpec = CrmSpec {
-    density_kg_m3: 1500.0,
-    young_pa: 1.5e5,
-    poisson: 0.3,
-    friction_static: 0.38,
-    friction_dynamic: 0.64,
-    inertial_number: 0.279,
-    grain_m: 0.009,
-    grain_density_kg_m3: 2500.0,
-    cohesion_pa: 0.0,
-};
-
 /// Both are coarse, with 10 cells and 11 grains a radius: 25 %, as columns of the continuum are held to their law.
 /// Grains of friction 0.5 are what μs 0.38 is known of; they are kept from rolling away one by one.
 #[test]
 fn a_column_of_grains_spreads_as_far_as_one_of_the_continuum() {
-    let both = column(&SpheresSpec { rolling_friction: 0.3, ..GLASS }, &BEADS, 1.0).expect("columns");
+    let both = column(&SpheresSpec { rolling_friction: 0.3, ..GLASS }, &CrmSpec { grain_m: 0.009, ..BEADS }, 1.0)
+        .expect("columns");
     println!("{both:?}");
     let pairs = [
         ("front", both.grains.front, both.continuum.front),
