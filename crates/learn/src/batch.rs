@@ -32,12 +32,12 @@ pub struct Batch {
     course: Arc<Course>,
     autoreset: Autoreset,
     pool: Option<ThreadPool>,
-    places: Vec<Place>,
+    slots: Vec<Slot>,
 }
 
-/// One environment in its place.
+/// One environment of a batch.
 #[derive(Debug)]
-struct Place {
+struct Slot {
     environment: Environment,
     /// What it observed last.
     observed: Observed,
@@ -87,10 +87,10 @@ impl Batch {
     ) -> Result<Self, LearnError> {
         let pool = threads.map(|count| ThreadPoolBuilder::new().num_threads(count).build()).transpose()?;
         course.model().terrain().expect_viewers(count.saturating_mul(course.learners().len()));
-        let place = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).and_then(Place::new);
-        let places = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(place).collect::<Vec<_>>());
-        let places = places.into_iter().collect::<Result<_, _>>()?;
-        Ok(Self { course, autoreset, pool, places })
+        let slot = |i: u64| Environment::new(Arc::clone(&course), seed.wrapping_add(i)).and_then(Slot::new);
+        let slots = on(pool.as_ref(), || (0..count as u64).into_par_iter().map(slot).collect::<Vec<_>>());
+        let slots = slots.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { course, autoreset, pool, slots })
     }
 
     /// The course.
@@ -102,13 +102,13 @@ impl Batch {
     /// How many environments there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
     /// An environment, by its number.
     #[must_use]
     pub fn environment(&self, index: usize) -> Option<&Environment> {
-        self.places.get(index).map(|place| &place.environment)
+        self.slots.get(index).map(|slot| &slot.environment)
     }
 
     /// Begins anew where `chosen` says: with a seed its first episode, without one the next.
@@ -117,30 +117,30 @@ impl Batch {
     /// When there are not as many seeds or choices as environments, or a drawn world cannot begin.
     pub fn reset(&mut self, seeds: &[Option<u64>], chosen: &[bool]) -> Result<(), LearnError> {
         for (what, count) in [("seeds", seeds.len()), ("choices of environments", chosen.len())] {
-            check_count(what, count, self.places.len())?;
+            check_count(what, count, self.slots.len())?;
         }
-        let Self { places, pool, .. } = self;
-        let reset = |((place, seed), chosen): ((&mut Place, &Option<u64>), &bool)| match (chosen, seed) {
+        let Self { slots, pool, .. } = self;
+        let reset = |((slot, seed), chosen): ((&mut Slot, &Option<u64>), &bool)| match (chosen, seed) {
             (false, _) => Ok(()),
-            (true, Some(seed)) => place.environment.reseed(*seed).and_then(|()| place.begin()),
-            (true, None) => place.environment.next_episode().and_then(|()| place.begin()),
+            (true, Some(seed)) => slot.environment.reseed(*seed).and_then(|()| slot.begin()),
+            (true, None) => slot.environment.next_episode().and_then(|()| slot.begin()),
         };
-        let all = || places.par_iter_mut().zip(seeds).zip(chosen).map(reset).collect::<Vec<_>>();
+        let all = || slots.par_iter_mut().zip(seeds).zip(chosen).map(reset).collect::<Vec<_>>();
         on(pool.as_ref(), all).into_iter().collect()
     }
 
     /// What is observed now, row by row.
     #[must_use]
     pub fn observations(&self) -> Vec<f32> {
-        self.places.iter().flat_map(|place| &place.observed.values).copied().collect()
+        self.slots.iter().flat_map(|slot| &slot.observed.values).copied().collect()
     }
 
     /// Images that are observed now, one after the other, of `Course::image_shape`.
     #[must_use]
     pub fn images(&self) -> Vec<u8> {
-        let bytes = self.places.iter().map(|place| place.observed.images.len()).sum();
+        let bytes = self.slots.iter().map(|slot| slot.observed.images.len()).sum();
         let mut all = Vec::with_capacity(bytes);
-        self.places.iter().for_each(|place| all.extend_from_slice(&place.observed.images));
+        self.slots.iter().for_each(|slot| all.extend_from_slice(&slot.observed.images));
         all
     }
 
@@ -151,16 +151,16 @@ impl Batch {
     /// is stepped then), or a world cannot go on: the first such environment is told.
     pub fn step(&mut self, actions: &[f32]) -> Result<Step, LearnError> {
         let width = self.course.action_width() * self.course.learners().len();
-        check_count("numbers of actions", actions.len(), width * self.places.len())?;
+        check_count("numbers of actions", actions.len(), width * self.slots.len())?;
         check_actions(actions, self.course.spec().task.action_names())?;
-        let ended = self.places.iter().position(|place| place.ended);
+        let ended = self.slots.iter().position(|slot| slot.ended);
         if let Some(index) = ended.filter(|_| self.autoreset == Autoreset::Disabled) {
             return Err(LearnError::Ended { index });
         }
         let autoreset = self.autoreset;
-        let Self { places, pool, .. } = self;
-        let step = |(place, actions): (&mut Place, &[f32])| place.step(actions, autoreset);
-        let all = || places.par_iter_mut().zip(actions.par_chunks(width)).map(step).collect::<Vec<_>>();
+        let Self { slots, pool, .. } = self;
+        let step = |(slot, actions): (&mut Slot, &[f32])| slot.step(actions, autoreset);
+        let all = || slots.par_iter_mut().zip(actions.par_chunks(width)).map(step).collect::<Vec<_>>();
         let parts = on(pool.as_ref(), all).into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(self.joined(parts))
     }
@@ -181,16 +181,16 @@ impl Batch {
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mut hasher = Xxh3::new();
-        self.places.iter().for_each(|place| hasher.update(&place.environment.state().hash().to_le_bytes()));
+        self.slots.iter().for_each(|slot| hasher.update(&slot.environment.state().hash().to_le_bytes()));
         hasher.digest()
     }
 }
 
-impl Place {
+impl Slot {
     fn new(environment: Environment) -> Result<Self, LearnError> {
-        let mut place = Self { environment, observed: Observed::default(), ended: false };
-        place.begin()?;
-        Ok(place)
+        let mut slot = Self { environment, observed: Observed::default(), ended: false };
+        slot.begin()?;
+        Ok(slot)
     }
 
     fn begin(&mut self) -> Result<(), LearnError> {
@@ -489,6 +489,24 @@ mod tests {
             }
         }
         panic!("the drum did not fill: {paid}");
+    }
+
+    #[test]
+    fn soil_about_a_drum_in_the_ground_does_not_count_when_time_is_over() {
+        let short = Arc::new(changed("dig", "episode_s: 20", "episode_s: 4").expect("good"));
+        let (soil, mut batch) = (soil_in(&short), batch(&short, 1, Autoreset::Disabled, 1));
+        let mut paid = 0.0;
+        for _ in 0..100 {
+            // The drum digs and is never lifted.
+            let step = batch.step(&[0.1, 0.0, -1.0, 0.9]).expect("goes on");
+            paid += step.rewards[0];
+            if step.truncated[0] {
+                println!("{} kg in the cylinder, paid {paid}", step.observations[soil]);
+                assert!(step.observations[soil] > 0.0 && paid < 0.0, "{paid}");
+                return;
+            }
+        }
+        panic!("time did not run out");
     }
 
     /// Beyond the window nothing carries soil, and a world with such a drum cannot go on: the episode ends before.
