@@ -1,5 +1,5 @@
 //! What each topic carries, told once a second of wall time in `/diagnostics`, with a warning before a limited link
-//! is full.
+//! is full; and as soon as a topic carries something for the first time, for viewers learn from it which there are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,14 +43,20 @@ impl Traffic {
     fn try_tell(&self, links: &Links, ended: &AtomicBool) -> Result<(), NodeError> {
         let topic = DiagnosticsTopic::open(links)?;
         let (mut before, mut since, mut was_nearly_full) = (self.meter.counts(), Instant::now(), false);
+        let mut carrying = 0;
         while !ended.load(Ordering::Relaxed) {
             std::thread::sleep(POLL);
-            if since.elapsed() < TELL_EVERY {
+            let (counts, passed) = (self.meter.counts(), since.elapsed());
+            let carry = counts.values().filter(|count| count.bytes > 0).count();
+            if passed < TELL_EVERY && carry == carrying {
                 continue;
             }
-            let counts = self.meter.counts();
-            let rates = Rates::between(&before, &counts, since.elapsed().as_secs_f64());
-            (before, since) = (counts, Instant::now());
+            carrying = carry;
+            // Before a second has passed, what was carried in it so far: a burst is no rate.
+            let rates = Rates::between(&before, &counts, passed.max(TELL_EVERY).as_secs_f64());
+            if passed >= TELL_EVERY {
+                (before, since) = (counts, Instant::now());
+            }
             let is_nearly_full = self.limit_bytes_s.is_some_and(|limit| rates.total() > NEARLY_FULL * limit);
             if is_nearly_full && !was_nearly_full {
                 tracing::warn!("the wire is nearly full: {:.0} bytes/s are offered", rates.total());
