@@ -67,7 +67,28 @@ impl std::fmt::Debug for Device {
 }
 
 /// Opens the device of a name; else says which there are.
-type OpenNamed = dyn Fn(&str) -> Result<Device, String> + Send + Sync;
+type OpenNamed = dyn Fn(&str) -> Result<Device, DeviceError> + Send + Sync;
+
+/// Why the device that a sensor names cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// There is none of this name.
+    #[error("device: value '{name}' is not allowed: there are {}", .known.join(", "))]
+    Unknown {
+        /// As the sensor's file has it.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// It is there and cannot be opened.
+    #[error("device: '{name}' cannot be used: {why}")]
+    Unusable {
+        /// As the sensor's file has it.
+        name: String,
+        /// What the device's driver says.
+        why: String,
+    },
+}
 
 /// The devices of a process: the one on which all trace whose files name none, and those that files name. A device
 /// is opened once, when it is first asked for. Copies are of the same ones.
@@ -81,7 +102,7 @@ pub struct Devices {
 impl Devices {
     /// The usual device, and what opens one by its name.
     #[must_use]
-    pub fn new(usual: Device, open: impl Fn(&str) -> Result<Device, String> + Send + Sync + 'static) -> Self {
+    pub fn new(usual: Device, open: impl Fn(&str) -> Result<Device, DeviceError> + Send + Sync + 'static) -> Self {
         Self { usual, open: Arc::new(open), opened: Arc::default() }
     }
 
@@ -95,7 +116,7 @@ impl Devices {
     ///
     /// # Errors
     /// When there is no such device: which there are.
-    pub fn named(&self, name: Option<&str>) -> Result<Device, String> {
+    pub fn named(&self, name: Option<&str>) -> Result<Device, DeviceError> {
         let Some(name) = name else { return Ok(self.usual.clone()) };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = opened.get(name) {
@@ -112,7 +133,7 @@ impl From<Device> for Devices {
     fn from(usual: Device) -> Self {
         Self::new(usual, |name| match name {
             "cpu" => Ok(Device::cpu()),
-            _ => Err(format!("device: value '{name}' is not allowed: this program has cpu")),
+            _ => Err(DeviceError::Unknown { name: name.to_owned(), known: vec!["cpu".to_owned()] }),
         })
     }
 }
@@ -191,7 +212,7 @@ impl SteadyTracer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Device, Devices, Tracers};
+    use super::{Device, DeviceError, Devices, Tracers};
     use nalgebra::Vector3;
     use selene_scene::{Beam, BeamReturn, CameraFrame, CameraView, Scene, Sun, TraceError, Tracer, TruthFrame};
     use selene_terrain::Clipmap;
@@ -260,7 +281,7 @@ mod tests {
                 count.fetch_add(1, Ordering::Relaxed);
                 Ok(Device::new(|| Box::new(Broken(|| TraceError::View(String::new())))))
             }
-            _ => Err(format!("device: value '{name}' is not allowed: there are cpu, gpu")),
+            _ => Err(DeviceError::Unknown { name: name.to_owned(), known: ["cpu", "gpu"].map(str::to_owned).into() }),
         });
         let mut tracers = Tracers::default();
         let add = |tracers: &mut Tracers, name| tracers.add(&devices, "camera", name);

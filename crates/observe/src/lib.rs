@@ -39,7 +39,7 @@ mod values;
 
 pub use augment::{Augmented, augment};
 pub use camera::{Cameras, RoverCameras};
-pub use device::{Device, Devices};
+pub use device::{Device, DeviceError, Devices};
 pub use encoders::Encoders;
 pub use feed::Feed;
 pub use ground_truth::{GroundLayers, GroundTruth, MAP_CELLS_MAX, MapWindow, OccupancyLimits, RocksAround};

@@ -34,6 +34,22 @@ pub struct SensorMemory {
     pub numbers: Vec<f64>,
 }
 
+/// Why a rover has not what a sensor of its body needs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// A name is no joint that moves.
+    #[error("joints: '{name}' is no joint of the rover that moves; it has {}", .known.join(", "))]
+    Joint {
+        /// As the sensor's file has it.
+        name: String,
+        /// The joints that move.
+        known: Vec<String>,
+    },
+    /// Its wheels leave a motion of the rover undetermined.
+    #[error("odometry: the rover's wheels do not tell its motion; two or more are needed, at different sides")]
+    Wheels,
+}
+
 /// What sensors must know of a rover's build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyPlan {
@@ -50,16 +66,13 @@ impl BodyPlan {
     ///
     /// # Errors
     /// When a name is no joint that moves: the name and those that there are.
-    pub fn places(&self, names: &[String]) -> Result<Vec<usize>, String> {
+    pub fn places(&self, names: &[String]) -> Result<Vec<usize>, BodyError> {
         if names.is_empty() {
             return Ok(self.wheels.iter().map(|wheel| wheel.drive).collect());
         }
         let place = |name: &String| {
             let known = self.joints.iter().position(|joint| joint == name);
-            known.ok_or_else(|| {
-                let known = self.joints.join(", ");
-                format!("joints: '{name}' is no joint of the rover that moves; it has {known}")
-            })
+            known.ok_or_else(|| BodyError::Joint { name: name.clone(), known: self.joints.clone() })
         };
         names.iter().map(place).collect()
     }
@@ -173,7 +186,7 @@ impl BodySensor {
     ///
     /// # Errors
     /// When the rover has not what the sensor needs: what, and what there is.
-    pub fn new(spec: &SensorSpec, link: usize, plan: &BodyPlan, seed: u64) -> Result<Option<Self>, String> {
+    pub fn new(spec: &SensorSpec, link: usize, plan: &BodyPlan, seed: u64) -> Result<Option<Self>, BodyError> {
         let kind = match spec {
             SensorSpec::Encoders(spec) => Kind::Encoders(Encoders::new(spec.clone(), plan, seed)?),
             SensorSpec::Odometry(spec) => Kind::Odometry(Odometer::new(spec.clone(), plan, seed)?),

@@ -43,7 +43,7 @@ pub use body::encoder::EncoderSpec;
 pub use body::odometry::{OdometryReading, OdometrySpec, OdometryWheel, UncertaintySpec};
 pub use body::temperature::TemperatureSpec;
 pub use body::torque::TorqueSpec;
-pub use body::{Beat, BodyPlan, BodyReading, BodySensor, JointAngles, Posture, Read, SensorMemory};
+pub use body::{Beat, BodyError, BodyPlan, BodyReading, BodySensor, JointAngles, Posture, Read, SensorMemory};
 pub use camera::{CameraSpec, Intrinsics, LightSpec};
 pub use contact::{Contact, ContactSpec};
 pub use develop::{DevelopedImage, Encoding, OwnStages, Pipeline, Plate, Quantity, Shot, SunSight};

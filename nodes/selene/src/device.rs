@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use selene_gpu::GpuTracer;
-use selene_observe::{Device, Devices};
+use selene_observe::{Device, DeviceError, Devices};
 use selene_sim::Model;
 
 use crate::args;
@@ -31,13 +31,13 @@ impl Gpus {
     }
 
     /// The device that a sensor names.
-    fn named(&self, name: &str) -> Result<Device, String> {
+    fn named(&self, name: &str) -> Result<Device, DeviceError> {
         if name == "cpu" {
             return Ok(Device::cpu());
         }
         let adapters: Vec<String> = GpuTracer::adapters().into_iter().map(|(name, _)| name).collect();
         let number = number_of(name, &adapters).ok_or_else(|| refusal(name, &adapters))?;
-        self.open(number).map_err(|why| format!("device: '{name}' cannot be used: {why}"))
+        self.open(number).map_err(|why| DeviceError::Unusable { name: name.to_owned(), why })
     }
 }
 
@@ -52,10 +52,9 @@ fn number_of(name: &str, adapters: &[String]) -> Option<usize> {
     (number < adapters.len()).then_some(number)
 }
 
-fn refusal(name: &str, adapters: &[String]) -> String {
+fn refusal(name: &str, adapters: &[String]) -> DeviceError {
     let numbered = adapters.iter().enumerate().map(|(number, adapter)| format!("gpu:{number} ({adapter})"));
-    let there: Vec<String> = std::iter::once("cpu".to_owned()).chain(numbered).collect();
-    format!("device: value '{name}' is not allowed: there are {}", there.join(", "))
+    DeviceError::Unknown { name: name.to_owned(), known: std::iter::once("cpu".to_owned()).chain(numbered).collect() }
 }
 
 /// Opens the device asked for; those that sensors name are opened when they are first asked for. The choice `auto`
@@ -145,7 +144,7 @@ mod tests {
         let number = |name: &str| number_of(name, &adapters);
         assert_eq!(["gpu", "gpu:1", "h100", "LLVM"].map(number), [Some(0), Some(1), Some(0), Some(1)]);
         assert_eq!(["gpu:2", "gpu:x", "gpu:", "radeon"].map(number), [None; 4]);
-        let told = refusal("radeon", &adapters);
+        let told = refusal("radeon", &adapters).to_string();
         assert!(["'radeon'", "cpu, gpu:0 (NVIDIA", "gpu:1 (llvmpipe"].iter().all(|part| told.contains(part)), "{told}");
     }
 }

@@ -14,7 +14,7 @@ use selene_base::input::within;
 use selene_base::random::{Stream, stream_at};
 use serde::Deserialize;
 
-use super::{Beat, BodyPlan, BodyReading, JointAngles, Read};
+use super::{Beat, BodyError, BodyPlan, BodyReading, JointAngles, Read};
 use crate::augment::{Augments, Datum, fits};
 use crate::spec::{count_within, lag, rate, ros_name};
 use crate::{Sample, SensorQos};
@@ -145,7 +145,7 @@ struct Memory {
 }
 
 impl Encoders {
-    pub(super) fn new(spec: EncoderSpec, plan: &BodyPlan, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(spec: EncoderSpec, plan: &BodyPlan, seed: u64) -> Result<Self, BodyError> {
         let joints = plan.places(&spec.joints)?;
         let names = joints.iter().filter_map(|&joint| plan.joints.get(joint).cloned()).collect();
         Ok(Self { spec, joints, names, seed })
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn a_joint_that_is_not_there_is_told_with_those_that_are() {
         let plan = BodyPlan { joints: vec!["left".into(), "right".into()], wheels: Vec::new(), motors: Vec::new() };
-        let refusal = plan.places(&["middle".into()]).expect_err("refused");
+        let refusal = plan.places(&["middle".into()]).expect_err("refused").to_string();
         assert!(refusal.contains("'middle'") && refusal.contains("left, right"), "{refusal}");
     }
 }

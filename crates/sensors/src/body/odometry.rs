@@ -25,7 +25,7 @@ use selene_base::{Pose, SimTime};
 use serde::Deserialize;
 
 use super::encoder::{Counter, ticks};
-use super::{Beat, BodyPlan, BodyReading, Read};
+use super::{Beat, BodyError, BodyPlan, BodyReading, Read};
 use crate::augment::{Augments, Datum, fits};
 use crate::spec::{lag, rate, ros_name};
 use crate::{Sample, SensorQos};
@@ -158,15 +158,13 @@ struct Memory {
 }
 
 impl Odometer {
-    pub(super) fn new(spec: OdometrySpec, plan: &BodyPlan, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(spec: OdometrySpec, plan: &BodyPlan, seed: u64) -> Result<Self, BodyError> {
         let is_steered = plan.wheels.iter().any(|wheel| wheel.steer.is_some());
         let odometer = Self { spec, wheels: plan.wheels.clone(), is_steered, seed };
         let straight = vec![0.0; plan.wheels.len()];
         let (normal, _) = odometer.equations(&straight, &straight);
         if normal.determinant() < DETERMINANT_MIN {
-            let what =
-                "odometry: the rover's wheels do not tell its motion; two or more are needed, at different sides";
-            return Err(what.to_owned());
+            return Err(BodyError::Wheels);
         }
         Ok(odometer)
     }

@@ -153,6 +153,6 @@ fn missed_ticks_shorten_the_way_by_their_share() {
 fn wheels_in_one_line_tell_no_turn_and_are_refused() {
     let mut plan = plan(false);
     plan.wheels.iter_mut().for_each(|wheel| wheel.centre_m[1] = 0.0);
-    let refusal = Odometer::new(spec(), &plan, 1).expect_err("refused");
+    let refusal = Odometer::new(spec(), &plan, 1).expect_err("refused").to_string();
     assert!(refusal.contains("different sides"), "{refusal}");
 }

@@ -7,7 +7,7 @@ use selene_base::input::{finite, non_negative, positive};
 use selene_base::random::stream_at;
 use serde::Deserialize;
 
-use super::{Beat, BodyPlan, BodyReading, Read};
+use super::{Beat, BodyError, BodyPlan, BodyReading, Read};
 use crate::augment::{Augments, Datum, fits};
 use crate::noise::gaussian;
 use crate::spec::{lag, rate, ros_name};
@@ -70,7 +70,7 @@ pub(super) struct TorqueSensor {
 }
 
 impl TorqueSensor {
-    pub(super) fn new(spec: TorqueSpec, plan: &BodyPlan, seed: u64) -> Result<Self, String> {
+    pub(super) fn new(spec: TorqueSpec, plan: &BodyPlan, seed: u64) -> Result<Self, BodyError> {
         let joints = plan.places(&spec.joints)?;
         let names = joints.iter().filter_map(|&joint| plan.joints.get(joint).cloned()).collect();
         Ok(Self { spec, joints, names, seed })

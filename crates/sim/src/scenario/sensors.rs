@@ -88,7 +88,8 @@ fn load_one(path: &Path, rover: &mut RoverModel) -> Result<MountedSensor, InputE
         SensorSpec::ForceTorque(spec) => between(&spec.frame(), link, rover, path)?,
         _ => mount(&mut sensor, link, rover, path)?,
     };
-    BodySensor::new(&sensor, link, &body_plan(rover), 0).map_err(|what| InputError::content(path, what))?;
+    BodySensor::new(&sensor, link, &body_plan(rover), 0)
+        .map_err(|error| InputError::content(path, error.to_string()))?;
     Ok(MountedSensor { spec: sensor, link })
 }
 
