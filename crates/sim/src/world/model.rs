@@ -7,7 +7,8 @@ use std::sync::Arc;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use selene_base::{Pose, SimTime};
 use selene_sensors::{BodySensor, ForceTorqueSpec};
-use selene_soil::{Conditions, Soils, WheelMemory, WheelShape, Window};
+use selene_soil::rig::coarsest_grid_m;
+use selene_soil::{Conditions, Law, Soils, WheelMemory, WheelShape, Window};
 use selene_terrain::{GroundPatch, ReflectanceSpec, Ruts, Terrain};
 use selene_vehicle::contact::{ContactShapes, FloorMemory, Obstacle, RockInertia, RockSolids};
 use selene_vehicle::{Bounds, Link, ObjectModel, Rover, RoverModel, VehicleError, Wheel};
@@ -180,7 +181,22 @@ impl Model {
     /// What is to be said of this world once, when it begins.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
-        self.windows.iter().filter_map(|window| window.remark()).collect()
+        let windows = self.windows.iter().filter_map(|window| window.remark());
+        windows.chain(self.rovers.values().filter_map(|kind| self.grid_remark(kind))).collect()
+    }
+
+    /// What is to be said of a rover whose wheels a rig would refuse on a grid as coarse as the ground's.
+    fn grid_remark(&self, kind: &RoverKind) -> Option<String> {
+        let (start, spacing_m) = (kind.setup.start, self.terrain.spacing_m());
+        let is_scm = matches!(self.soils(kind).at(start.x_m, start.y_m), Law::Scm(_));
+        let most_m = kind.wheel_shapes.iter().map(coarsest_grid_m).fold(f64::INFINITY, f64::min);
+        (is_scm && spacing_m > most_m).then(|| {
+            format!(
+                "rover '{}': the ground's posts are {spacing_m} m apart, its wheels ask for {most_m:.3} m or less: \
+                 it slips less than on finer ground",
+                kind.setup.name
+            )
+        })
     }
 
     /// The rover of this name.

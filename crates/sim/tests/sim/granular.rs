@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
+use crate::state::{is_leaf, kind_of, parts};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::{Rover, drive, parsed, world, yard};
@@ -160,16 +162,19 @@ fn every_part_of_granular_soil_is_hashed_and_what_does_not_fit_is_refused() {
     drive(&mut world, 2);
     let (state, hash) = (world.state(), world.hash());
     let tree = serde_json::to_value(soil(state)).unwrap();
-    let of_point = ["mass_mg", "id", "volume_ratio"].map(|name| format!("/flowing/points/points/7/{name}"));
-    let of_times = ["/flowing/still_s", "/flowing/unshown_s"];
-    let of_window = ["/posts_mg/3", "/total_mg", "/flowing/tops_m/5", "/flowing/told_m/9"];
-    let places = of_window.iter().chain(&of_times).map(|name| (*name).to_owned()).chain(of_point);
-    for place in &places.collect::<Vec<_>>() {
+    // One of each kind: of all points, a field of one.
+    let leaves = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part));
+    let kinds: BTreeMap<String, String> = leaves.map(|(place, _)| (kind_of(&place), place)).collect();
+    let of_point = ["position_m", "velocity_m_s", "affine_s", "stress_pa", "volume_ratio", "mass_mg", "id"];
+    let has = |name: &str| kinds.keys().any(|kind| kind.starts_with(&format!("/flowing/points/points/*/{name}")));
+    assert!(of_point.iter().all(|name| has(name)) && kinds.len() > 12, "{:?}", kinds.keys());
+    for place in kinds.values() {
         let mut other = tree.clone();
         let leaf = other.pointer_mut(place).unwrap_or_else(|| panic!("{place} is not there"));
-        *leaf = match leaf.as_u64() {
-            Some(whole) => (whole + 1).into(),
-            None => (leaf.as_f64().unwrap() + 0.5).into(),
+        *leaf = match (leaf.as_bool(), leaf.as_u64()) {
+            (Some(is), _) => (!is).into(),
+            (None, Some(whole)) => (whole + 1).into(),
+            (None, None) => (leaf.as_f64().unwrap() + 0.5).into(),
         };
         let changed: WindowState = serde_json::from_value(other).unwrap();
         let balances = world.model().windows()[0].balance(&changed).is_ok();

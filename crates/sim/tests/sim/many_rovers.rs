@@ -286,3 +286,12 @@ fn a_command_for_nobody_is_refused() {
     let told = world.drive(EntityId(99), Command::Body(BodyTwist::REST)).unwrap_err().to_string();
     assert!(told.contains("no rover 99"), "{told}");
 }
+
+#[test]
+fn a_world_says_whose_wheels_are_small_for_its_grid() {
+    let rovers = ["viper", "ex1"].map(|file| Rover { name: file, file, start: [0.0, 0.0, 0.0], waypoints_m: &[] });
+    let coarse = |rover| yard("lunar", &[rover], "").replace("test_yard", "learning_hill");
+    let remarks = rovers.map(|rover| world(&coarse(rover)).model().remarks());
+    assert!(remarks[0].is_empty(), "{remarks:?}");
+    assert!(matches!(&remarks[1][..], [told] if told.contains("'ex1'") && told.contains("0.025 m")), "{remarks:?}");
+}

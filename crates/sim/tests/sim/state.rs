@@ -134,7 +134,7 @@ fn small(state: State) -> State {
 }
 
 /// Every part of a tree with its place (a JSON pointer), the whole first.
-fn parts<'a>(whole: &'a Value, at: &str) -> Vec<(String, &'a Value)> {
+pub(crate) fn parts<'a>(whole: &'a Value, at: &str) -> Vec<(String, &'a Value)> {
     let within: Vec<(String, &Value)> = match whole {
         Value::Object(map) => map.iter().flat_map(|(key, value)| parts(value, &format!("{at}/{key}"))).collect(),
         Value::Array(list) => {
@@ -154,12 +154,16 @@ fn is_empty(part: &Value) -> bool {
     }
 }
 
+pub(crate) fn is_leaf(part: &Value) -> bool {
+    !(part.is_object() || part.is_array() || part.is_null())
+}
+
 fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
 }
 
 /// A place without its numbers: the same for all things of a kind.
-fn kind_of(place: &str) -> String {
+pub(crate) fn kind_of(place: &str) -> String {
     let names: Vec<_> = place.split('/').map(|name| if is_number(name) { "*" } else { name }).collect();
     names.join("/")
 }
@@ -196,7 +200,6 @@ fn a_change_of_any_part_of_the_state_changes_its_hash() {
     let state = small(full());
     let (hash, tree) = (state.hash(), serde_json::to_value(&state).unwrap());
     assert_eq!(hash_of(tree.clone(), "nothing"), hash);
-    let is_leaf = |part: &Value| !(part.is_object() || part.is_array() || part.is_null());
     let leaves: Vec<_> = parts(&tree, "").into_iter().filter(|(_, part)| is_leaf(part)).collect();
     for (place, leaf) in &leaves {
         let mut other = tree.clone();
