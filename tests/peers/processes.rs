@@ -1,18 +1,35 @@
 //! The nodes as separate processes over DDS: in lockstep they leave the state that one
 //! process leaves, and a sensor that was killed and started again sees the ruts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
-use selene_sim::{AllowedFolders, Checkpoint, Fingerprint, World};
+use selene_ros::bag::BagReader;
+use selene_ros::dds::{Dds, DdsOptions, Discovery, ServiceMapping};
+use selene_ros::service::Client;
+use selene_ros::simulation_interfaces::srv;
+use selene_ros::transport::subscribe;
+use selene_ros::{Qos, sensor_msgs};
+use selene_sim::{AllowedFolders, Checkpoint, DrivenGround, Fingerprint, Model, World};
+use selene_terrain::TileIndex;
+use selene_tests::asker::{PATIENCE, at, spawning, well};
 use selene_tests::{model, scenario};
 
-use crate::program::{Running, alone, folder, selene, succeeded};
+use crate::program::{Running, alone, folder, selene, succeeded, text};
 
 const SCENARIO: &str = "config/scenario/polar.yaml";
 const CONVOY: &str = "config/scenario/convoy.yaml";
 const SIMULATED_S: &str = "2";
+/// EX1 has crossed VIPER's way by then.
+const CROSSED_S: &str = "16";
+/// How far the ground of two processes may be from that of one, where no rover touches another.
+const GROUND_TOLERANCE_M: f64 = 1e-6;
+/// Topics that tell of the process and not of the world, or are told to every newcomer.
+const OF_THE_RUN: [&str; 7] =
+    ["/selene/", "/diagnostics", "/tf_static", "robot_description", "ground_truth/rocks", "/clock", "/rosout"];
 
 fn node(name: &str, domain: &str) -> Command {
     node_of(SCENARIO, name, domain)
@@ -145,6 +162,46 @@ fn a_simulation_killed_in_mid_run_goes_on_from_its_last_checkpoint_to_the_same_s
     std::fs::remove_dir_all(out).expect("clean");
 }
 
+/// What a bag holds of the world: the bytes of all messages, by topic.
+fn messages(bag: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
+    let mut held: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
+    for message in BagReader::open(bag).expect("a bag").messages() {
+        let message = message.expect("a message");
+        if OF_THE_RUN.iter().all(|name| !message.topic.name.contains(name)) {
+            held.entry(message.topic.name.clone()).or_default().push(message.encoded.bytes().to_vec());
+        }
+    }
+    held
+}
+
+#[test]
+fn a_run_that_a_new_process_resumes_after_ten_seconds_records_what_a_run_of_twenty_records() {
+    let _turn = alone();
+    let out = folder("halves");
+    let run = |name: &str, options: &[&str]| {
+        let bag = out.join(name);
+        let mut run = selene();
+        run.args(["run", SCENARIO, "--no-dds", "--no-pictures", "--device", "cpu", "--pace", "fast"]).args(options);
+        let said = succeeded("selene run", &run.arg("--record").arg(&bag).output().expect("run"));
+        (hash_in(&said).to_owned(), messages(&bag))
+    };
+    let states = out.join("states");
+    let (whole_hash, whole) = run("whole", &["--for", "20"]);
+    let (_, mut halves) =
+        run("first", &["--for", "10", "--checkpoint-every", "10", "--checkpoint-dir", &text(&states)]);
+    let (hash, second) = run("second", &["--for", "10", "--resume", &text(&states.join("000010.000s.state"))]);
+    assert_eq!(hash, whole_hash);
+    for (topic, messages) in second {
+        halves.entry(topic).or_default().extend(messages);
+    }
+    assert!(halves.keys().eq(whole.keys()), "{:?}, {:?}", halves.keys(), whole.keys());
+    let counts: Vec<_> = whole.iter().map(|(topic, messages)| (topic, messages.len(), halves[topic].len())).collect();
+    let differ: Vec<_> = whole.keys().filter(|topic| whole[*topic] != halves[*topic]).collect();
+    assert!(differ.is_empty(), "{differ:?} of {counts:?}");
+    assert!(counts.iter().filter(|(_, count, _)| *count >= 40).count() > 10, "{counts:?}");
+    std::fs::remove_dir_all(out).expect("clean");
+}
+
 /// The files of a folder with this ending, by name.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
@@ -210,6 +267,38 @@ fn two_runs_on_one_domain_do_not_meet_and_a_node_of_another_world_says_what_diff
     assert!(told.contains("run two is of another world") && told.contains("seed: here 3, there 2"), "{told}");
 }
 
+#[test]
+fn a_camera_process_sees_from_a_rover_that_is_spawned_while_it_runs() {
+    let _turn = alone();
+    let domain = 95;
+    let _camera = Running(node("camera", &domain.to_string()).spawn().expect("camera"));
+    let endless = ["--pace", "real-time", "--for", "600"];
+    let mut simulation = node("simulation", &domain.to_string());
+    let mut simulation = Running(simulation.args(endless).stdout(Stdio::null()).spawn().expect("simulation"));
+    let dds = Dds::open(DdsOptions {
+        domain_id: domain,
+        node_name: "spawner".to_owned(),
+        namespace: "/".to_owned(),
+        discovery: Discovery::default(),
+        service_mapping: ServiceMapping::default(),
+    });
+    let dds = dds.expect("DDS");
+    let (to_images, images) = channel();
+    let hear = move |info: sensor_msgs::CameraInfo| _ = to_images.send(info);
+    let _heard = subscribe(&dds, "/second/sorato_front/camera_info", Qos::sensor_data(), hear).expect("a topic");
+    let spawn = Client::<srv::SpawnEntity>::new(&dds, "/selene_simulation/spawn_entity").expect("a client");
+    let begun = Instant::now();
+    while !spawn.is_served() {
+        assert!(begun.elapsed() < PATIENCE, "nobody serves");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let second = spawning("second", "rover/sorato.yaml?sensors=sorato_front", at(3.0, 5.0));
+    well(&spawn.call(&second).expect("sent").recv_timeout(PATIENCE).expect("answered").result);
+    let info = images.recv_timeout(PATIENCE).expect("an image from the new rover");
+    assert_eq!((info.width, info.height), (640, 360));
+    assert!(simulation.0.try_wait().expect("state").is_none(), "the simulation ended by itself");
+}
+
 /// A process of a world that several share, which saves its ground.
 fn sharing(own: &str, pace: &str, simulated_s: &str, ruts: &Path) -> Command {
     let mut command = selene();
@@ -219,24 +308,46 @@ fn sharing(own: &str, pace: &str, simulated_s: &str, ruts: &Path) -> Command {
     command
 }
 
+/// Heights of the nodes that a process saved.
+fn heights(saved: &Path, model: &Model) -> BTreeMap<(TileIndex, u16), f32> {
+    let own = Fingerprint::of_ground(&model.scenario().site, model.scenario().seed, model.terrain());
+    let driven = DrivenGround::load(saved, &own).expect("saved");
+    driven.ruts.edits().map(|edit| ((edit.tile_index(), edit.node), edit.height_m)).collect()
+}
+
 #[test]
-fn two_simulation_processes_share_a_world_and_leave_the_same_ground_in_every_run() {
+fn two_simulation_processes_share_a_world_and_leave_the_ground_of_one_process_in_every_run() {
     let _turn = alone();
     let out = folder("shared");
     let run = |i: usize| {
         let halves = ["viper", "ex1,sorato"].map(|own| {
             let ruts = out.join(format!("{i}-{own}.ruts"));
-            (sharing(own, "fast", "4", &ruts).spawn().expect("simulation"), ruts)
+            (sharing(own, "fast", CROSSED_S, &ruts).spawn().expect("simulation"), ruts)
         });
         halves.map(|(child, ruts)| {
             let said = succeeded("selene simulation", &child.wait_with_output().expect("ends"));
-            assert!(said.contains("simulated         4.000 s"), "{said}");
-            (hash_in(&said).to_owned(), std::fs::read(ruts).expect("saved"))
+            assert!(said.contains(&format!("simulated         {CROSSED_S}.000 s")), "{said}");
+            (hash_in(&said).to_owned(), ruts)
         })
     };
     let (first, second) = (run(1), run(2));
-    assert!(first[0].1 == first[1].1, "one ground in both");
-    assert!(first == second, "the same in two runs");
+    let bytes =
+        |halves: &[(String, PathBuf); 2]| halves.each_ref().map(|(_, ruts)| std::fs::read(ruts).expect("saved"));
+    let [ours, theirs] = bytes(&first);
+    assert!(ours == theirs, "one ground in both");
+    assert!(bytes(&second) == [ours, theirs], "the same in two runs");
+    let hashes = [&first, &second].map(|halves| halves.each_ref().map(|(hash, _)| hash));
+    assert_eq!(hashes[0], hashes[1]);
+    let whole = out.join("whole.ruts");
+    let mut alone = node_of(CONVOY, "simulation", "93");
+    alone.args(["--pace", "fast", "--for", CROSSED_S, "--save-ruts"]).arg(&whole);
+    succeeded("selene simulation", &alone.output().expect("simulation"));
+    let model = model(scenario("convoy", None));
+    let [shared, whole] = [&first[0].1, &whole].map(|saved| heights(saved, &model));
+    assert!(shared.keys().eq(whole.keys()) && shared.len() > 1000, "{} nodes and {}", shared.len(), whole.len());
+    let off_m = shared.iter().map(|(at, height_m)| f64::from((height_m - whole[at]).abs())).fold(0.0, f64::max);
+    println!("{off_m} m off in {} nodes", shared.len());
+    assert!(off_m < GROUND_TOLERANCE_M, "{off_m} m");
     std::fs::remove_dir_all(out).expect("clean");
 }
 
