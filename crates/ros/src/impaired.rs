@@ -10,8 +10,8 @@
 //!
 //! Messages that are still on their way when the transport is dropped are lost. Services are left as they are.
 
-mod course;
 mod delay;
+mod effects;
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ use std::time::Duration;
 use regex_lite::Regex;
 use selene_base::SimTime;
 
-use self::course::Course;
 use self::delay::{DelayLine, Job};
+use self::effects::LinkEffects;
 use crate::bag::is_internal;
 use crate::cdr::Encoded;
 use crate::layer::Layer;
@@ -127,24 +127,24 @@ impl Impaired {
     /// What one direction of a topic goes through; none where no rule is about it.
     fn link(&self, topic: &Topic, direction: &str) -> Option<Link> {
         let rule = self.rules.iter().find(|rule| rule.is_about(&topic.name))?;
-        let course = Course::new(rule.effect, &format!("impaired {direction} {}", topic.name));
-        Some(Link { course: Mutex::new(course), line: self.line.clone() })
+        let effects = LinkEffects::new(rule.effect, &format!("impaired {direction} {}", topic.name));
+        Some(Link { effects: Mutex::new(effects), line: self.line.clone() })
     }
 }
 
 /// One direction of a topic.
 struct Link {
-    course: Mutex<Course>,
+    effects: Mutex<LinkEffects>,
     line: DelayLine,
 }
 
 impl Link {
     /// Has `job` done when the message comes out at the other end; never, if it is lost.
     fn pass(&self, job: Job) {
-        let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
         // Under the lock: messages that are sent at the same time stay in the order of their numbers.
-        if let Some(delay) = course.next() {
-            let due = course.in_order(self.line.now() + delay);
+        if let Some(delay) = effects.next() {
+            let due = effects.in_order(self.line.now() + delay);
             self.line.put(due, job);
         }
     }

@@ -1,9 +1,9 @@
 //! The ground as it truly is, for those who build maps of it: a grid map and an occupancy grid
 //! on request, with ruts, and the list of rocks around each rover. They are made in a thread of their own: no
-//! heartbeat waits for them. A few requests wait for it (`desk`), more are refused.
+//! heartbeat waits for them. A few requests wait for it (`queue`), more are refused.
 
-mod desk;
 mod messages;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use selene_ros::transport::{Publisher, Subscription, Transport, subscribe};
 use selene_ros::{Qos, grid_map_msgs, nav_msgs, selene_msgs};
 use selene_sim::{EntityId, RoverKind, Snapshot};
 
-pub(crate) use desk::RequestCounts;
-use desk::{Desk, Work};
+pub(crate) use queue::RequestCounts;
+use queue::{MapQueue, Work};
 
 /// How often one who waits looks whether the thread is still at work.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -25,14 +25,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The thread that makes maps.
 pub(crate) struct Maps {
     transport: Arc<dyn Transport>,
-    desk: Arc<Desk>,
+    queue: Arc<MapQueue>,
     thread: Option<JoinHandle<Result<(), NodeError>>>,
 }
 
 /// What the thread works with.
 struct MapMaker {
     transport: Arc<dyn Transport>,
-    desk: Arc<Desk>,
+    queue: Arc<MapQueue>,
     truth: GroundTruth,
     topics: BTreeMap<EntityId, MapTopics>,
 }
@@ -52,16 +52,16 @@ struct MapTopics {
 impl Maps {
     /// Starts the thread.
     pub(crate) fn start(transport: &Arc<dyn Transport>) -> Result<Self, NodeError> {
-        let desk = Arc::new(Desk::default());
+        let queue = Arc::new(MapQueue::default());
         let mut maker = MapMaker {
             transport: Arc::clone(transport),
-            desk: Arc::clone(&desk),
+            queue: Arc::clone(&queue),
             truth: GroundTruth::default(),
             topics: BTreeMap::new(),
         };
         let thread = Builder::new().name("maps".into()).spawn(move || maker.work());
         let thread = thread.map_err(|error| NodeError::Thread { what: "maps", error })?;
-        Ok(Self { transport: Arc::clone(transport), desk, thread: Some(thread) })
+        Ok(Self { transport: Arc::clone(transport), queue, thread: Some(thread) })
     }
 
     /// Closes all topics, and knows of no world any more.
@@ -77,7 +77,7 @@ impl Maps {
         if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             return self.end();
         }
-        self.desk.follow(interval);
+        self.queue.follow(interval);
         Ok(())
     }
 
@@ -85,17 +85,17 @@ impl Maps {
     pub(crate) fn catch_up(&self) {
         // A thread that has failed follows nothing any more.
         let is_at_work = || self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
-        while is_at_work() && !self.desk.await_followed(LOOK_EVERY) {}
+        while is_at_work() && !self.queue.await_followed(LOOK_EVERY) {}
     }
 
     /// Requests that wait and that were refused.
     pub(crate) fn requests(&self) -> RequestCounts {
-        self.desk.counts()
+        self.queue.counts()
     }
 
     /// Waits until all intervals are dealt with; maps that are not begun are not made any more.
     pub(crate) fn end(&mut self) -> Result<(), NodeError> {
-        self.desk.close();
+        self.queue.close();
         // One that panicked has said so.
         self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
     }
@@ -104,7 +104,7 @@ impl Maps {
 impl Drop for Maps {
     /// However the node ends, its thread ends too.
     fn drop(&mut self) {
-        self.desk.close();
+        self.queue.close();
     }
 }
 
@@ -112,7 +112,7 @@ impl MapMaker {
     fn work(&mut self) -> Result<(), NodeError> {
         let mut latest: Option<Arc<Snapshot>> = None;
         loop {
-            match self.desk.next() {
+            match self.queue.next() {
                 Work::Follow(interval) => {
                     self.take(&interval)?;
                     latest = Some(interval.next);
@@ -136,7 +136,7 @@ impl MapMaker {
         for rover in &interval.next.rovers {
             let kind = interval.model.rovers().get(&rover.id).filter(|_| !self.topics.contains_key(&rover.id));
             if let Some(kind) = kind {
-                let topics = MapTopics::open(self.transport.as_ref(), rover.id, kind, &self.desk)?;
+                let topics = MapTopics::open(self.transport.as_ref(), rover.id, kind, &self.queue)?;
                 self.topics.insert(rover.id, topics);
             }
         }
@@ -156,7 +156,7 @@ impl MapMaker {
         let (window, limits) = match asked {
             Ok(asked) => asked,
             Err(what) => {
-                self.desk.refuse(&what);
+                self.queue.refuse(&what);
                 return Ok(());
             }
         };
@@ -174,12 +174,12 @@ impl MapTopics {
         transport: &dyn Transport,
         rover: EntityId,
         kind: &Arc<RoverKind>,
-        desk: &Arc<Desk>,
+        queue: &Arc<MapQueue>,
     ) -> Result<Self, NodeError> {
         let setup = kind.setup();
         let topic = |name: &str| setup.topic(&format!("ground_truth/{name}"));
-        let desk = Arc::clone(desk);
-        let take = move |request| desk.ask(rover, request);
+        let queue = Arc::clone(queue);
+        let take = move |request| queue.ask(rover, request);
         Ok(Self {
             maps: Publisher::new(transport, &topic("map"), Qos::latched())?,
             occupancy: Publisher::new(transport, &topic("occupancy"), Qos::latched())?,

@@ -21,12 +21,12 @@ const BINARY: u8 = 2;
 
 /// Where a console is, and the token that gives control, where it has some.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ConsoleAddress {
     pub(crate) address: String,
     pub(crate) token: Option<String>,
 }
 
-impl Place {
+impl ConsoleAddress {
     /// The place that a line of a run tells, if it tells one.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let url = line.strip_prefix(TOLD)?.split_whitespace().next()?;
@@ -118,16 +118,16 @@ fn header(opcode: u8, frame: &[u8]) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::ConsoleAddress;
 
     #[test]
     fn a_run_s_line_tells_where_its_console_is() {
         let place = |address: &str, token: Option<&str>| {
-            Some(Place { address: address.to_owned(), token: token.map(str::to_owned) })
+            Some(ConsoleAddress { address: address.to_owned(), token: token.map(str::to_owned) })
         };
         let controlled = "console: http://127.0.0.1:8470/#token=0a1b (this address gives control: keep it)";
-        assert_eq!(Place::parse(controlled), place("127.0.0.1:8470", Some("0a1b")));
-        assert_eq!(Place::parse("console: http://127.0.0.1:8470/"), place("127.0.0.1:8470", None));
-        assert_eq!(Place::parse("polar: viper at polar"), None);
+        assert_eq!(ConsoleAddress::parse(controlled), place("127.0.0.1:8470", Some("0a1b")));
+        assert_eq!(ConsoleAddress::parse("console: http://127.0.0.1:8470/"), place("127.0.0.1:8470", None));
+        assert_eq!(ConsoleAddress::parse("polar: viper at polar"), None);
     }
 }

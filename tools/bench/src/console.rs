@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{Client, Place};
+use crate::client::{Client, ConsoleAddress};
 
 /// Pages.
 const CLIENTS: usize = 10;
@@ -23,7 +23,7 @@ pub(crate) fn watch(errors: ChildStderr) -> JoinHandle<u64> {
         let pictures = Arc::new(AtomicU64::new(0));
         let mut clients = Vec::new();
         for line in BufReader::new(errors).lines().map_while(Result::ok) {
-            match Place::parse(&line) {
+            match ConsoleAddress::parse(&line) {
                 Some(place) => clients.extend((0..CLIENTS).map(|_| client(place.address.clone(), &pictures))),
                 // Where nobody reads it, the figure is still measured.
                 None => _ = writeln!(io::stderr(), "{line}"),

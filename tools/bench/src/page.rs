@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::BenchError;
-use crate::client::{CAMERA, Client, Place};
+use crate::client::{CAMERA, Client, ConsoleAddress};
 use crate::latency::percentile_s;
 use crate::run_line::RunLine;
 use crate::setting::Setting;
@@ -69,7 +69,7 @@ pub(crate) fn measure(setting: &Setting) -> Result<Page, BenchError> {
 struct Run {
     child: Child,
     /// Where its console is.
-    places: Receiver<Place>,
+    places: Receiver<ConsoleAddress>,
     wheels: Receiver<Turn>,
 }
 
@@ -105,9 +105,9 @@ impl Drop for Run {
     }
 }
 
-fn hear_places(errors: impl Read, places: &Sender<Place>) {
+fn hear_places(errors: impl Read, places: &Sender<ConsoleAddress>) {
     for line in BufReader::new(errors).lines().map_while(Result::ok) {
-        match Place::parse(&line) {
+        match ConsoleAddress::parse(&line) {
             // Whoever waits for it may have given up.
             Some(place) => _ = places.send(place),
             // Where nobody reads it, the figure is still measured.
@@ -152,7 +152,7 @@ fn refused(told: &Value) -> io::Error {
 }
 
 /// Shows the token; the name of the first rover.
-fn take_control(client: &mut Client, place: &Place) -> io::Result<String> {
+fn take_control(client: &mut Client, place: &ConsoleAddress) -> io::Result<String> {
     client.ask(&json!({ "do": "token", "token": place.token }))?;
     client.ask_state(&json!(0))?;
     let (mut rover, mut has_control) = (None, false);

@@ -17,12 +17,12 @@ mod policy;
 mod polyline;
 mod report;
 
-pub use course::{Course, Obstacle};
+pub use course::{ConvoyCourse, Obstacle};
 pub use drive::{Driven, Follower, drive, scenario};
 pub use follower::{Action, Seen};
 pub use metrics::{Deviations, Track, deviations};
 pub use policy::{IMAGE_PX, Policy};
-pub use polyline::{Place, Polyline};
+pub use polyline::{PathPoint, Polyline};
 pub use report::{Judged, chart, csv, judge, table};
 
 /// Trucks behind the leader.

@@ -2,7 +2,7 @@
 //! the point stands for. They are functions of (seed, window, point), so that a point keeps its own wherever it goes.
 //!
 //! A point's height counts from the ground under it, as each grain's does from the ground under itself: grains follow
-//! relief that is finer than points. Points of a bed end up to a cell below the height field that they are shown as: the
+//! relief that is finer than points. Points of a window end up to a cell below the height field that they are shown as: the
 //! highest of a column are raised, so that their cubes end at the ground. What the ground hides is left out, and far from the rover that looks there are
 //! fewer, until the height field alone is seen.
 
@@ -22,14 +22,14 @@ pub(super) struct Shown {
 }
 
 /// A window whose grains are made.
-struct Bed<'a> {
+struct GrainWindow<'a> {
     window: &'a Window,
     spec: &'a GrainsSpec,
     clipmap: &'a Clipmap,
     /// Where the rover is that looks, m.
     viewer_m: Vector3<f64>,
     seed: u64,
-    /// Of its chance.
+    /// Name of its random stream.
     name: String,
 }
 
@@ -39,8 +39,8 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, to
     let heap = |soil: &LooseSoil| {
         let window = model.windows().get(soil.window as usize)?;
         let (spec, name) = (window.grains()?, format!("grains/{}", window.name()));
-        let bed = Bed { window, spec, clipmap, viewer_m, seed: model.scenario().seed, name };
-        let grains: Vec<Grain> = soil.points.par_iter().flat_map_iter(|point| bed.grains_of(point)).collect();
+        let grained = GrainWindow { window, spec, clipmap, viewer_m, seed: model.scenario().seed, name };
+        let grains: Vec<Grain> = soil.points.par_iter().flat_map_iter(|point| grained.grains_of(point)).collect();
         if grains.is_empty() {
             return None;
         }
@@ -50,7 +50,7 @@ pub(super) fn heaps(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>, to
     told.loose_soil.iter().filter_map(heap).collect()
 }
 
-impl Bed<'_> {
+impl GrainWindow<'_> {
     /// The grains of a point that can be seen, from the window's corner.
     fn grains_of(&self, point: &LoosePoint) -> Vec<Grain> {
         let middle_m = self.window.place_m(point);

@@ -1,4 +1,4 @@
-use super::course::Course;
+use super::effects::LinkEffects;
 use super::{Effect, Impaired, Impairment};
 use crate::in_process::InProcess;
 use crate::qos::Qos;
@@ -13,31 +13,31 @@ fn rule(text: &str) -> Impairment {
 }
 
 /// What becomes of the first messages of a link.
-fn course(text: &str, name: &str, count: usize) -> Vec<Option<Duration>> {
-    let mut course = Course::new(rule(text).effect, name);
-    (0..count).map(|_| course.next()).collect()
+fn effects(text: &str, name: &str, count: usize) -> Vec<Option<Duration>> {
+    let mut effects = LinkEffects::new(rule(text).effect, name);
+    (0..count).map(|_| effects.next()).collect()
 }
 
 #[test]
 fn the_share_of_losses_is_exact_in_every_stretch_of_whole_periods() {
     for (loss, of) in [(0.01, 100), (0.1, 10), (0.25, 4), (0.5, 2), (1.0, 1)] {
-        let fates = course(&format!(".:loss={loss}"), "link", 20 * of);
+        let fates = effects(&format!(".:loss={loss}"), "link", 20 * of);
         for stretch in fates.chunks(of) {
             assert_eq!(stretch.iter().filter(|fate| fate.is_none()).count(), 1, "{loss}");
         }
     }
-    let fates = course(".:loss=0.9", "link", 1000);
+    let fates = effects(".:loss=0.9", "link", 1000);
     assert_eq!(fates.iter().filter(|fate| fate.is_none()).count(), 900);
-    assert!(course(".:delay_ms=1", "link", 1000).iter().all(Option::is_some));
+    assert!(effects(".:delay_ms=1", "link", 1000).iter().all(Option::is_some));
 }
 
 #[test]
 fn what_happens_follows_from_seed_link_and_number() {
     let text = ".:delay_ms=30,jitter_ms=10,loss=0.2,seed=4";
-    let fates = course(text, "out /cmd_vel", 200);
-    assert_eq!(fates, course(text, "out /cmd_vel", 200));
-    assert_ne!(fates, course(text, "in /cmd_vel", 200));
-    assert_ne!(fates, course(".:delay_ms=30,jitter_ms=10,loss=0.2,seed=5", "out /cmd_vel", 200));
+    let fates = effects(text, "out /cmd_vel", 200);
+    assert_eq!(fates, effects(text, "out /cmd_vel", 200));
+    assert_ne!(fates, effects(text, "in /cmd_vel", 200));
+    assert_ne!(fates, effects(".:delay_ms=30,jitter_ms=10,loss=0.2,seed=5", "out /cmd_vel", 200));
     let late: Vec<Duration> = fates.into_iter().flatten().collect();
     let bounds = Duration::from_millis(30)..Duration::from_millis(40);
     assert!(late.iter().all(|delay| bounds.contains(delay)), "{late:?}");
@@ -47,9 +47,9 @@ fn what_happens_follows_from_seed_link_and_number() {
 
 #[test]
 fn a_message_never_comes_out_before_the_one_before_it() {
-    let mut course = Course::new(Effect::default(), "link");
+    let mut effects = LinkEffects::new(Effect::default(), "link");
     let at = [30, 10, 20, 45].map(Duration::from_millis);
-    assert_eq!(at.map(|due| course.in_order(due)), [30, 30, 30, 45].map(Duration::from_millis));
+    assert_eq!(at.map(|due| effects.in_order(due)), [30, 30, 30, 45].map(Duration::from_millis));
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn messages_come_late_in_order_and_whole_on_both_ways() {
 
 #[test]
 fn lost_messages_do_not_arrive_and_the_others_do() {
-    let seed = (0..).find(|seed| course(&format!(".:loss=0.05,seed={seed}"), "impaired out /depth", 20)[19].is_some());
+    let seed = (0..).find(|seed| effects(&format!(".:loss=0.05,seed={seed}"), "impaired out /depth", 20)[19].is_some());
     let text = format!("/depth:loss=0.05,seed={}", seed.expect("a seed"));
     let heard = carried(&[text.as_str()], "/depth", true);
     assert_eq!(heard.len(), 19);
-    let lost = course(&text, "impaired out /depth", 20).iter().position(Option::is_none).expect("one is lost") as f64;
+    let lost = effects(&text, "impaired out /depth", 20).iter().position(Option::is_none).expect("one is lost") as f64;
     assert!(!heard.contains(&lost) && heard.is_sorted(), "{lost} of {heard:?}");
 }

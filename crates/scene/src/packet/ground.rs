@@ -183,12 +183,12 @@ fn march<S: Simd>(
 ) -> Floats<S> {
     simd.vectorize(
         #[inline(always)]
-        || steps(&Course::new(simd, records, level, grid_rays(level, rays), until), from, starts, active),
+        || steps(&GridWalk::new(simd, records, level, grid_rays(level, rays), until), from, starts, active),
     )
 }
 
 /// What stays the same while rays step through a level.
-struct Course<'a, S: Simd> {
+struct GridWalk<'a, S: Simd> {
     simd: S,
     records: &'a Records<'a>,
     level: &'a LevelRecord,
@@ -227,34 +227,34 @@ struct Exits<S: Simd> {
 }
 
 #[inline(always)]
-fn steps<S: Simd>(course: &Course<'_, S>, from: Floats<S>, starts: Starts<S>, mut active: Mask<S>) -> Floats<S> {
-    let simd = course.simd;
+fn steps<S: Simd>(walk: &GridWalk<'_, S>, from: Floats<S>, starts: Starts<S>, mut active: Mask<S>) -> Floats<S> {
+    let simd = walk.simd;
     let none = Ints::splat(simd, 0);
     let mut hit = all(simd, FAR);
-    let mut places = course.enter(from, starts);
+    let mut places = walk.enter(from, starts);
     loop {
-        let exits = course.exits(&places);
-        let lowest = course.rays.z + course.rays.dz * course.falls.select(exits.t, places.t);
+        let exits = walk.exits(&places);
+        let lowest = walk.rays.z + walk.rays.dz * walk.falls.select(exits.t, places.t);
         let in_cell = places.mip.simd_eq(none);
-        let descends = course.descends(&places, lowest, active & !in_cell);
+        let descends = walk.descends(&places, lowest, active & !in_cell);
         let cells = active & in_cell;
         if cells.any_true() {
             let Places { t, x, y, .. } = places;
-            let met = hit_cells(course.records, course.level, &course.rays, [x, y], [t, exits.t], lowest, cells);
+            let met = hit_cells(walk.records, walk.level, &walk.rays, [x, y], [t, exits.t], lowest, cells);
             let found = cells & met.simd_lt(FAR);
             hit = found.select(met, hit);
             active &= !found;
         }
         let moves = active & !descends;
-        active &= !(moves & course.until.at_most(exits.t));
-        active &= !course.leave(&mut places, &exits, descends, moves & active);
+        active &= !(moves & walk.until.at_most(exits.t));
+        active &= !walk.leave(&mut places, &exits, descends, moves & active);
         if active.all_false() {
             return hit;
         }
     }
 }
 
-impl<'a, S: Simd> Course<'a, S> {
+impl<'a, S: Simd> GridWalk<'a, S> {
     #[inline(always)]
     fn new(simd: S, records: &'a Records<'a>, level: &'a LevelRecord, rays: GridRays<S>, until: Floats<S>) -> Self {
         let zero = all(simd, 0.0);

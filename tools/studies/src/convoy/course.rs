@@ -51,7 +51,7 @@ pub struct Obstacle {
 
 /// A course and the leader's path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct ConvoyCourse {
     /// Its number.
     pub number: u64,
     /// Obstacles as they stand.
@@ -60,7 +60,7 @@ pub struct Course {
     pub path: Polyline,
 }
 
-impl Course {
+impl ConvoyCourse {
     /// The course of a number, of those of a seed.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ fn overlap_is_allowed(a: &Obstacle, b: &Obstacle) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{BESIDE_M, Course, ENDS_M, HALF_SIDE_M, field, overlap_is_allowed};
+    use super::{BESIDE_M, ConvoyCourse, ENDS_M, HALF_SIDE_M, field, overlap_is_allowed};
     use crate::convoy::polyline::apart_m;
     use selene_base::random::stream;
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_path_leads_from_end_to_end_with_room_for_a_vehicle() {
-        let course = Course::draw(1, 0).expect("a course");
+        let course = ConvoyCourse::draw(1, 0).expect("a course");
         let points = course.path.points_m();
         assert_eq!([points[0], points[points.len() - 1]], ENDS_M);
         let straight_m = apart_m(ENDS_M[0], ENDS_M[1]);
@@ -178,6 +178,6 @@ mod tests {
         }
         let inside = |at: &[f64; 2]| at.iter().all(|x| x.abs() <= HALF_SIDE_M + 1e-9);
         assert!(points.iter().all(inside));
-        assert_eq!(course, Course::draw(1, 0).expect("the same"));
+        assert_eq!(course, ConvoyCourse::draw(1, 0).expect("the same"));
     }
 }

@@ -9,7 +9,7 @@ use selene_observe::Feed;
 use selene_sim::{Command, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, World};
 use serde_json::{Value, json};
 
-use super::course::{Course, Obstacle};
+use super::course::{ConvoyCourse, Obstacle};
 use super::eyes::Eyes;
 use super::follower::{Action, GAP_M, LEADER_MAX_M_S, Leader, Seen, Throttle, plain};
 use super::metrics::Track;
@@ -76,7 +76,7 @@ pub struct Driven {
 /// # Errors
 /// When the world cannot be made or cannot go on, or an image cannot be traced.
 pub fn drive(
-    course: &Course,
+    course: &ConvoyCourse,
     terrain: Terrain,
     follower: &Follower,
     folder: &Path,
@@ -102,7 +102,7 @@ pub fn drive(
 /// # Errors
 /// When something cannot be written.
 pub fn scenario(
-    course: &Course,
+    course: &ConvoyCourse,
     terrain: Terrain,
     with_cameras: bool,
     folder: &Path,
@@ -127,7 +127,7 @@ pub fn scenario(
 }
 
 /// Entries of the trucks.
-fn trucks(course: &Course, rover: &Path, sensors: &[PathBuf]) -> Vec<Value> {
+fn trucks(course: &ConvoyCourse, rover: &Path, sensors: &[PathBuf]) -> Vec<Value> {
     let heading_rad = course.path.first_heading_rad();
     let [x, y] = course.path.at_m(0.0);
     let points = course.path.points_m();
@@ -157,7 +157,7 @@ struct Convoy<'a> {
     throttles: Vec<Throttle>,
     follower: &'a Follower,
     eyes: Eyes,
-    course: &'a Course,
+    course: &'a ConvoyCourse,
     /// The last distance of each follower from the one ahead, m.
     apart_m: Vec<Option<f64>>,
     tracks: Vec<Track>,
@@ -166,7 +166,7 @@ struct Convoy<'a> {
 }
 
 impl<'a> Convoy<'a> {
-    fn begin(model: &Arc<Model>, course: &'a Course, follower: &'a Follower) -> Result<Self, Failure> {
+    fn begin(model: &Arc<Model>, course: &'a ConvoyCourse, follower: &'a Follower) -> Result<Self, Failure> {
         let mut world = World::begin(Arc::clone(model), None)?;
         let feed = Feed::begin(&mut world)?;
         let trucks: Vec<EntityId> = model.rovers().keys().copied().collect();
@@ -282,7 +282,7 @@ fn touches(obstacle: &Obstacle, [x, y]: [f64; 2], heading_rad: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Follower, Obstacle, drive, touches};
-    use crate::convoy::{Course, Terrain};
+    use crate::convoy::{ConvoyCourse, Terrain};
     use selene_sim::LoadOptions;
     use std::path::Path;
 
@@ -300,7 +300,7 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("made");
         let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config").canonicalize().expect("there");
         let options = LoadOptions { configuration: vec![config], ..LoadOptions::default() };
-        let course = Course::draw(1, 0).expect("a course");
+        let course = ConvoyCourse::draw(1, 0).expect("a course");
         let drive = || drive(&course, Terrain::Rigid, &Follower::Plain, &folder, &options).expect("driven");
         let driven = drive();
         assert!(driven.is_done, "the leader came to {:?}", driven.tracks[0].points_m.last());

@@ -8,9 +8,9 @@ pub struct Polyline {
     along_m: Vec<f64>,
 }
 
-/// A place on a path.
+/// A point on a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct PathPoint {
     /// The line that it is on, by its first point.
     pub line: usize,
     /// How far along that line, 0 to 1.
@@ -69,11 +69,11 @@ impl Polyline {
 
     /// The place nearest to a point; none on a path without a line.
     #[must_use]
-    pub fn nearest(&self, to_m: [f64; 2]) -> Option<Place> {
+    pub fn nearest(&self, to_m: [f64; 2]) -> Option<PathPoint> {
         let lines = self.points_m.windows(2).enumerate().map(|(line, pair)| {
             let (share, at_m) = nearest_on([pair[0], pair[1]], to_m);
             let along_m = self.along_m[line] + share * (self.along_m[line + 1] - self.along_m[line]);
-            Place { line, share, along_m, at_m, apart_m: apart_m(at_m, to_m) }
+            PathPoint { line, share, along_m, at_m, apart_m: apart_m(at_m, to_m) }
         });
         // The first of those that are as near.
         lines.reduce(|best, next| if next.apart_m < best.apart_m { next } else { best })

@@ -3,7 +3,7 @@
 use selene_base::output::{self, CSV, PNG};
 use selene_sim::LoadOptions;
 use selene_studies::convoy::{
-    COURSES, Course, Follower, Judged, Policy, Terrain, chart, csv, drive, judge, scenario, table,
+    COURSES, ConvoyCourse, Follower, Judged, Policy, Terrain, chart, csv, drive, judge, scenario, table,
 };
 
 use crate::args::{StudyConvoyArgs, TerrainArg};
@@ -28,7 +28,7 @@ pub(super) fn study(args: &StudyConvoyArgs, telling: Telling) -> Result<(), Faul
     let work = Work::begin(telling, "convoys", count * (terrains(args).len() * each) as u64);
     let mut judged: Vec<Judged> = Vec::new();
     for number in args.first..args.first + count {
-        let course = Course::draw(args.seed, number).map_err(Fault::run)?;
+        let course = ConvoyCourse::draw(args.seed, number).map_err(Fault::run)?;
         let (length_m, obstacles) = (course.path.length_m(), course.obstacles.len());
         work.note(format_args!("course {number}: a path of {length_m:.1} m between {obstacles} obstacles"));
         for terrain in terrains(args) {

@@ -7,7 +7,7 @@ use selene_base::random::{RngExt, stream_at};
 use super::Effect;
 
 /// The messages of one link, in order.
-pub(super) struct Course {
+pub(super) struct LinkEffects {
     effect: Effect,
     /// Name of the link's random streams.
     name: String,
@@ -19,11 +19,11 @@ pub(super) struct Course {
     last: Duration,
 }
 
-impl Course {
+impl LinkEffects {
     pub(super) fn new(effect: Effect, name: &str) -> Self {
-        let mut course = Self { effect, name: name.to_owned(), number: 0, loss: None, last: Duration::ZERO };
-        course.loss = (effect.loss > 0.0).then(|| (0, course.lost_message(0)));
-        course
+        let mut effects = Self { effect, name: name.to_owned(), number: 0, loss: None, last: Duration::ZERO };
+        effects.loss = (effect.loss > 0.0).then(|| (0, effects.lost_message(0)));
+        effects
     }
 
     /// By how much the next message is late; none if it is lost.

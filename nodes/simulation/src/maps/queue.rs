@@ -32,17 +32,17 @@ pub(crate) struct RequestCounts {
     pub(crate) refused: u64,
 }
 
-/// Where work is put down by the node and by whoever asks for maps, and taken by the thread.
+/// Work from the node and from whoever asks for maps, for the thread.
 #[derive(Default)]
-pub(super) struct Desk {
-    pile: Mutex<Pile>,
+pub(super) struct MapQueue {
+    pending: Mutex<Pending>,
     come: Condvar,
     /// The thread has dealt with what it took.
     dealt: Condvar,
 }
 
 #[derive(Default)]
-struct Pile {
+struct Pending {
     intervals: VecDeque<Interval>,
     /// By rover, in the order of their turns; none is empty.
     requests: VecDeque<(EntityId, VecDeque<MapRequest>)>,
@@ -53,16 +53,16 @@ struct Pile {
     is_closed: bool,
 }
 
-impl Desk {
-    /// Puts down the world's next interval.
+impl MapQueue {
+    /// Adds the world's next interval.
     pub(super) fn follow(&self, interval: Interval) {
-        self.pile().intervals.push_back(interval);
+        self.pending().intervals.push_back(interval);
         self.come.notify_one();
     }
 
-    /// Puts down a request, or refuses it.
+    /// Adds a request, or refuses it.
     pub(super) fn ask(&self, rover: EntityId, request: MapRequest) {
-        if self.pile().put(rover, request) {
+        if self.pending().put(rover, request) {
             self.come.notify_one();
         } else {
             self.refuse(&format_args!("{WAITING_MAX} wait already: ask again when they are answered"));
@@ -71,10 +71,10 @@ impl Desk {
 
     /// Counts a refused request, and logs why if the last refusal was logged a while ago.
     pub(super) fn refuse(&self, why: &dyn std::fmt::Display) {
-        let mut pile = self.pile();
-        pile.refused += 1;
-        let (refused, is_due) = (pile.refused, pile.is_log_due(Instant::now()));
-        drop(pile);
+        let mut pending = self.pending();
+        pending.refused += 1;
+        let (refused, is_due) = (pending.refused, pending.is_log_due(Instant::now()));
+        drop(pending);
         if is_due {
             tracing::warn!(refused, "map_request refused: {why}");
         }
@@ -82,47 +82,47 @@ impl Desk {
 
     /// Ends the thread's work: it follows the world to the last interval, and begins no map any more.
     pub(super) fn close(&self) {
-        let mut pile = self.pile();
-        pile.is_closed = true;
-        pile.requests.clear();
-        drop(pile);
+        let mut pending = self.pending();
+        pending.is_closed = true;
+        pending.requests.clear();
+        drop(pending);
         self.come.notify_one();
     }
 
     /// Waits for the next work; what was taken before is dealt with.
     pub(super) fn next(&self) -> Work {
-        let mut pile = self.pile();
-        pile.is_following = false;
+        let mut pending = self.pending();
+        pending.is_following = false;
         self.dealt.notify_all();
         loop {
-            if let Some(work) = pile.take() {
+            if let Some(work) = pending.take() {
                 return work;
             }
-            pile = self.come.wait(pile).unwrap_or_else(PoisonError::into_inner);
+            pending = self.come.wait(pending).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Waits at most so long until all intervals are dealt with; whether they are.
     pub(super) fn await_followed(&self, patience: Duration) -> bool {
-        let is_behind = |pile: &mut Pile| pile.is_following || !pile.intervals.is_empty();
-        let waited = self.dealt.wait_timeout_while(self.pile(), patience, is_behind);
+        let is_behind = |pending: &mut Pending| pending.is_following || !pending.intervals.is_empty();
+        let waited = self.dealt.wait_timeout_while(self.pending(), patience, is_behind);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     pub(super) fn counts(&self) -> RequestCounts {
-        let pile = self.pile();
-        let waiting = pile.requests.iter().map(|(_, of_rover)| of_rover.len()).sum();
-        RequestCounts { waiting, refused: pile.refused }
+        let pending = self.pending();
+        let waiting = pending.requests.iter().map(|(_, of_rover)| of_rover.len()).sum();
+        RequestCounts { waiting, refused: pending.refused }
     }
 
-    /// The pile is whole even if somebody panicked while holding it.
-    fn pile(&self) -> MutexGuard<'_, Pile> {
-        self.pile.lock().unwrap_or_else(PoisonError::into_inner)
+    /// It is whole even if somebody panicked while holding it.
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pile {
-    /// Whether there was room; a closed desk takes what nobody will answer.
+impl Pending {
+    /// Whether there was room; a closed queue takes what nobody will answer.
     fn put(&mut self, rover: EntityId, request: MapRequest) -> bool {
         if self.is_closed {
             return true;
@@ -161,7 +161,7 @@ impl Pile {
 
 #[cfg(test)]
 mod tests {
-    use super::{Desk, LOG_EVERY, Pile, RequestCounts, WAITING_MAX, Work};
+    use super::{LOG_EVERY, MapQueue, Pending, RequestCounts, WAITING_MAX, Work};
     use selene_ros::selene_msgs::MapRequest;
     use selene_sim::EntityId;
     use std::time::{Duration, Instant};
@@ -174,8 +174,8 @@ mod tests {
     }
 
     /// Rover and length of each request in the order in which they are answered.
-    fn answered(desk: &Desk) -> Vec<(EntityId, f64)> {
-        let next = || match desk.pile().take() {
+    fn answered(queue: &MapQueue) -> Vec<(EntityId, f64)> {
+        let next = || match queue.pending().take() {
             Some(Work::Answer(rover, request)) => Some((rover, request.length_x)),
             _ => None,
         };
@@ -184,40 +184,40 @@ mod tests {
 
     #[test]
     fn a_flood_for_one_rover_is_bounded_counted_and_keeps_no_other_waiting() {
-        let desk = Desk::default();
-        (0..100).for_each(|i| desk.ask(FIRST, request(f64::from(i))));
-        desk.ask(SECOND, request(0.5));
+        let queue = MapQueue::default();
+        (0..100).for_each(|i| queue.ask(FIRST, request(f64::from(i))));
+        queue.ask(SECOND, request(0.5));
         let refused = 100 - WAITING_MAX as u64;
-        assert_eq!(desk.counts(), RequestCounts { waiting: WAITING_MAX + 1, refused });
-        let order = answered(&desk);
+        assert_eq!(queue.counts(), RequestCounts { waiting: WAITING_MAX + 1, refused });
+        let order = answered(&queue);
         assert_eq!(order[..3], [(FIRST, 0.0), (SECOND, 0.5), (FIRST, 1.0)]);
         assert_eq!(order.len(), WAITING_MAX + 1);
-        assert_eq!(desk.counts(), RequestCounts { waiting: 0, refused });
+        assert_eq!(queue.counts(), RequestCounts { waiting: 0, refused });
     }
 
     #[test]
     fn at_the_end_no_map_is_begun() {
-        let desk = Desk::default();
-        desk.ask(FIRST, request(1.0));
-        desk.close();
-        desk.ask(FIRST, request(2.0));
-        assert!(matches!(desk.next(), Work::End));
-        assert_eq!(desk.counts(), RequestCounts::default());
+        let queue = MapQueue::default();
+        queue.ask(FIRST, request(1.0));
+        queue.close();
+        queue.ask(FIRST, request(2.0));
+        assert!(matches!(queue.next(), Work::End));
+        assert_eq!(queue.counts(), RequestCounts::default());
     }
 
     #[test]
     fn a_map_that_is_made_keeps_nobody_waiting_who_waits_for_the_world() {
-        let desk = Desk::default();
-        assert!(desk.await_followed(Duration::ZERO));
-        desk.ask(FIRST, request(1.0));
-        assert!(matches!(desk.next(), Work::Answer(..)));
-        assert!(desk.await_followed(Duration::ZERO));
+        let queue = MapQueue::default();
+        assert!(queue.await_followed(Duration::ZERO));
+        queue.ask(FIRST, request(1.0));
+        assert!(matches!(queue.next(), Work::Answer(..)));
+        assert!(queue.await_followed(Duration::ZERO));
     }
 
     #[test]
     fn refusals_are_logged_once_a_while() {
-        let (mut pile, start) = (Pile::default(), Instant::now());
-        let due = [0, 1, 999, 1000, 1500, 2000].map(|ms| pile.is_log_due(start + Duration::from_millis(ms)));
+        let (mut pending, start) = (Pending::default(), Instant::now());
+        let due = [0, 1, 999, 1000, 1500, 2000].map(|ms| pending.is_log_due(start + Duration::from_millis(ms)));
         assert_eq!(LOG_EVERY, Duration::from_secs(1));
         assert_eq!(due, [true, false, false, true, false, true]);
     }
