@@ -141,9 +141,10 @@ export class Scene {
   }
 
   setGround({ middle_m, resolution_m, cells: [rows, columns] }, heights) {
+    const base_m = heights.find(Number.isFinite) ?? 0;
     this.ground.geometry.dispose();
-    this.ground.geometry = surface(rows, columns, resolution_m, heights);
-    this.ground.position.set(...middle_m, 0);
+    this.ground.geometry = surface(rows, columns, resolution_m, heights.map((height) => height - base_m));
+    this.ground.position.set(...middle_m, base_m);
   }
 
   setRocks(rocks) {
