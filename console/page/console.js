@@ -930,7 +930,7 @@ function listenToSession() {
 // ---- Start ---------------------------------------------------------------------------------------------------------
 
 const scene = new Scene($("scene"));
-if (!scene.gl) $("scene-note").textContent = "This browser has no WebGL 2: the view in three dimensions is not shown.";
+if (!scene.isShown) $("scene-note").textContent = "This browser has no WebGL 2: the view in three dimensions is not shown.";
 
 let drawnAt = 0;
 function draw(now) {

@@ -1,234 +1,249 @@
-// The view in three dimensions: ground, rocks, rovers, frames and points, by WebGL 2 and nothing else. Places are in the
-// map frame (x east, y north, z up, metres) less an origin near the rover, so that numbers of 32 bits hold millimetres.
+// The view in three dimensions: ground, rocks, rovers, frames and points, drawn by three.js (three/README.md). Places are in
+// the map frame: x east, y north, z up, metres. Each shape has a place of its own in numbers of 64 bits and its vertices
+// relative to it in 32, so that millimetres are left of kilometres.
 
-const SHADED_VERTEX = `#version 300 es
-uniform mat4 clip_from_map; in vec3 place; in vec3 normal; out vec3 facing;
-void main() { facing = normal; gl_Position = clip_from_map * vec4(place, 1.0); }`;
-const SHADED_FRAGMENT = `#version 300 es
-precision mediump float; uniform vec3 colour; in vec3 facing; out vec4 shade;
-void main() { float light = 0.25 + 0.75 * max(dot(normalize(facing), normalize(vec3(-0.6, 0.3, 0.5))), 0.0);
-  shade = vec4(colour * light, 1.0); }`;
-const PLAIN_VERTEX = `#version 300 es
-uniform mat4 clip_from_map; uniform float size; in vec3 place; in vec3 colour; out vec3 tint;
-void main() { tint = colour; gl_PointSize = size; gl_Position = clip_from_map * vec4(place, 1.0); }`;
-const PLAIN_FRAGMENT = `#version 300 es
-precision mediump float; in vec3 tint; out vec4 shade; void main() { shade = vec4(tint, 1.0); }`;
+import * as three from "/three.js";
+
+// Colours are those of the screen: none is converted on its way.
+three.ColorManagement.enabled = false;
+
+const SKY = new three.Color(0.03, 0.03, 0.04);
+const GROUND = new three.Color(0.62, 0.6, 0.57);
+const ROCK = new three.Color(0.5, 0.45, 0.4);
+const WAY = [1, 0.75, 0.2];
+const BOX = [0.45, 0.75, 1];
+const LINK = [0.75, 0.75, 0.75];
 const AXES = [[[1, 0, 0], [0.9, 0.3, 0.25]], [[0, 1, 0], [0.35, 0.8, 0.35]], [[0, 0, 1], [0.4, 0.6, 1]]];
+const AXIS_M = 0.15;
 
-const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-const add = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-const scale = (a, k) => [a[0] * k, a[1] * k, a[2] * k];
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-const unit = (a) => scale(a, 1 / Math.max(Math.hypot(...a), 1e-9));
-/** `v` turned by the quaternion [x, y, z, w]. */
-export function turned([x, y, z, w], v) {
-  const t = scale(cross([x, y, z], v), 2);
-  return add(add(v, scale(t, w)), cross([x, y, z], t));
+/** From where the light comes, and the share of it that comes from everywhere. */
+const LIGHT_FROM = [-0.6, 0.3, 0.5];
+const AMBIENT = 0.25;
+
+const FIELD_DEG = 51.6;
+const BEGIN = { aroundRad: -2.2, upRad: 0.5, distanceM: 7 };
+const UP_RAD = [0.05, 1.5];
+const DISTANCE_M = [1, 400];
+const POINT_PX = 2;
+/** Radians around and up by each key, and what the distance is multiplied by. */
+const TURNS = { ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.08], ArrowDown: [0, -0.08] };
+const NEARER = { "+": 0.85, "-": 1 / 0.85 };
+
+const vector = (place) => new three.Vector3(...place);
+const isOdom = (name) => /(^|\/)odom$/.test(name);
+
+/** What draws on a canvas; null where the browser has no WebGL 2. */
+function rendererOn(canvas) {
+  // Asked for here: three.js would tell the browser's console of the lack of it as of an error.
+  const context = canvas.getContext("webgl2", { antialias: true, alpha: false });
+  if (!context) return null;
+  const renderer = new three.WebGLRenderer({ canvas, context });
+  renderer.outputColorSpace = three.LinearSRGBColorSpace;
+  return renderer;
 }
 
-/** Columns of clip from map for an eye that looks at `target`. */
-function camera(eye, target, aspect, far) {
-  const back = unit(sub(eye, target)), right = unit(cross([0, 0, 1], back)), up = cross(back, right);
-  const f = 1 / Math.tan(0.45), near = Math.max(far / 4000, 0.02);
-  const rows = [scale(right, f / aspect), scale(up, f), scale(back, (far + near) / (near - far)), scale(back, -1)];
-  const last = rows.map((row, i) => -dot(row, eye) + (i === 2 ? (2 * far * near) / (near - far) : 0));
-  const columns = [];
-  for (let column = 0; column < 3; column++) for (let row = 0; row < 4; row++) columns.push(rows[row][column]);
-  return new Float32Array([...columns, ...last]);
+/** A light in all directions and one from the side; together they show a surface that faces the latter in its colour. */
+function lights() {
+  // Lambert's law divides by π.
+  const side = new three.DirectionalLight(0xffffff, (1 - AMBIENT) * Math.PI);
+  side.position.set(...LIGHT_FROM);
+  return [side, new three.AmbientLight(0xffffff, AMBIENT * Math.PI)];
+}
+
+/** An eye that looks at the origin of the map. */
+function eye() {
+  const { aroundRad, upRad, distanceM } = BEGIN, camera = new three.PerspectiveCamera(FIELD_DEG);
+  camera.up.set(0, 0, 1);
+  camera.position.set(Math.cos(upRad) * Math.cos(aroundRad), Math.cos(upRad) * Math.sin(aroundRad), Math.sin(upRad));
+  camera.position.multiplyScalar(distanceM);
+  return camera;
+}
+
+/** Puts `values`, three for a vertex, into a geometry whose buffers grow and are used again. */
+function put(geometry, name, values) {
+  let kept = geometry.getAttribute(name);
+  if (!kept || kept.array.length < values.length) {
+    // What is on the GPU cannot grow.
+    geometry.dispose();
+    kept = new three.BufferAttribute(new Float32Array(2 * values.length), 3);
+    geometry.setAttribute(name, kept);
+  }
+  kept.array.set(values);
+  kept.needsUpdate = true;
+  geometry.setDrawRange(0, values.length / 3);
+}
+
+/** The surface of a field of heights about its middle; a cell with a corner that is not known is a hole. */
+function surface(rows, columns, resolution_m, heights) {
+  const geometry = new three.BufferGeometry(), place = new Float32Array(3 * rows * columns), corners = [];
+  const isKnown = (at) => Number.isFinite(heights[at]);
+  for (let column = 0; column < columns; column++) for (let row = 0; row < rows; row++) {
+    const at = column * rows + row;
+    // Rows go to lesser x, columns to lesser y.
+    const flat = [((rows - 1) / 2 - row) * resolution_m, ((columns - 1) / 2 - column) * resolution_m];
+    place.set([...flat, isKnown(at) ? heights[at] : 0], 3 * at);
+    if (row + 1 === rows || column + 1 === columns) continue;
+    const [a, b, c, d] = [at, at + 1, at + rows, at + rows + 1];
+    if ([a, b, c, d].every(isKnown)) corners.push(a, b, c, b, d, c);
+  }
+  geometry.setAttribute("position", new three.BufferAttribute(place, 3));
+  geometry.setIndex(corners);
+  geometry.computeVertexNormals();
+  return geometry;
 }
 
 export class Scene {
   constructor(canvas) {
     this.canvas = canvas;
-    this.gl = canvas.getContext("webgl2", { antialias: true });
-    this.angle = [-2.2, 0.5];
-    this.distance = 7;
-    this.origin = null;
-    this.target = [0, 0, 0];
-    this.shapes = {};
-    if (!this.gl) return;
-    this.programs = { shaded: this.program(SHADED_VERTEX, SHADED_FRAGMENT, ["place", "normal"]),
-      plain: this.program(PLAIN_VERTEX, PLAIN_FRAGMENT, ["place", "colour"]) };
-    canvas.addEventListener("webglcontextlost", (event) => { event.preventDefault(); this.gl = null; });
-    this.listen();
+    this.target = new three.Vector3();
+    this.camera = eye();
+    this.ground = new three.Mesh(new three.BufferGeometry(), new three.MeshLambertMaterial({ color: GROUND, side: three.DoubleSide }));
+    this.stone = { geometry: new three.IcosahedronGeometry(), material: new three.MeshLambertMaterial({ color: ROCK }) };
+    this.rocks = new three.InstancedMesh(this.stone.geometry, this.stone.material, 0);
+    const drawn = { vertexColors: true, size: POINT_PX, sizeAttenuation: false };
+    this.points = new three.Points(new three.BufferGeometry(), new three.PointsMaterial(drawn));
+    this.lines = new three.LineSegments(new three.BufferGeometry(), new three.LineBasicMaterial({ vertexColors: true }));
+    // They change too often for it to pay to ask whether they are in view.
+    this.points.frustumCulled = this.lines.frustumCulled = false;
+    this.world = new three.Scene();
+    this.world.background = SKY;
+    this.world.add(...lights(), this.ground, this.rocks, this.points, this.lines);
+    this.renderer = rendererOn(canvas);
+    if (this.renderer) this.listen();
   }
 
-  program(vertex, fragment, attributes) {
-    const { gl } = this, program = gl.createProgram();
-    for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
-      const shader = gl.createShader(kind);
-      gl.shaderSource(shader, text);
-      gl.compileShader(shader);
-      if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
-      gl.attachShader(program, shader);
-    }
-    attributes.forEach((name, at) => gl.bindAttribLocation(program, at, name));
-    gl.linkProgram(program);
-    return program;
-  }
+  /** Whether the browser can show it. */
+  get isShown() { return this.renderer !== null; }
 
+  /** Mouse and fingers turn the view and change the distance, and so do keys. */
   listen() {
-    const { canvas } = this;
-    let last = null;
-    canvas.addEventListener("pointerdown", (e) => { last = [e.clientX, e.clientY]; canvas.setPointerCapture(e.pointerId); });
-    canvas.addEventListener("pointerup", () => { last = null; });
-    canvas.addEventListener("pointercancel", () => { last = null; });
-    canvas.addEventListener("pointermove", (e) => {
-      if (!last) return;
-      this.turn(0.008 * (last[0] - e.clientX), 0.008 * (e.clientY - last[1]));
-      last = [e.clientX, e.clientY];
-    });
-    canvas.addEventListener("wheel", (e) => { e.preventDefault(); this.zoom(Math.exp(0.001 * e.deltaY)); }, { passive: false });
-    canvas.addEventListener("keydown", (e) => {
-      const turns = { ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, 0.08], ArrowDown: [0, -0.08] }[e.key];
-      if (turns) this.turn(...turns);
-      else if (e.key === "+") this.zoom(0.85);
-      else if (e.key === "-") this.zoom(1.18);
-      else return;
+    const controls = new three.OrbitControls(this.camera, this.canvas);
+    controls.target = this.target;
+    controls.enablePan = false;
+    controls.rotateSpeed = 0.5;
+    controls.zoomSpeed = 2;
+    [controls.minDistance, controls.maxDistance] = DISTANCE_M;
+    [controls.maxPolarAngle, controls.minPolarAngle] = UP_RAD.map((up) => Math.PI / 2 - up);
+    this.canvas.addEventListener("keydown", (e) => {
+      const turn = TURNS[e.key], nearer = NEARER[e.key];
+      if (turn) {
+        controls.rotateLeft(-turn[0]);
+        controls.rotateUp(turn[1]);
+      } else if (nearer) {
+        controls.dollyIn(nearer);
+      } else {
+        return;
+      }
       e.preventDefault();
       e.stopPropagation();
     });
-  }
-
-  turn(around, up) {
-    this.angle = [this.angle[0] + around, Math.min(1.5, Math.max(0.05, this.angle[1] + up))];
-  }
-
-  zoom(by) {
-    this.distance = Math.min(400, Math.max(1, this.distance * by));
-  }
-
-  /** Keeps a shape: `arrays` of three numbers a vertex, for the program's two attributes. */
-  keep(name, program, mode, place, other, extra = {}) {
-    const { gl } = this;
-    if (!gl) return;
-    const old = this.shapes[name];
-    const shape = old ?? { array: gl.createVertexArray(), buffers: [gl.createBuffer(), gl.createBuffer()] };
-    gl.bindVertexArray(shape.array);
-    [place, other].forEach((values, at) => {
-      gl.bindBuffer(gl.ARRAY_BUFFER, shape.buffers[at]);
-      gl.bufferData(gl.ARRAY_BUFFER, values instanceof Float32Array ? values : new Float32Array(values), gl.DYNAMIC_DRAW);
-      gl.enableVertexAttribArray(at);
-      gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
-    });
-    this.shapes[name] = Object.assign(shape, { program, mode, count: place.length / 3, ...extra });
-  }
-
-  /** Forgets all shapes: another run, or places far from the origin. */
-  beginAt(place) {
-    this.origin = place;
-    for (const shape of Object.values(this.shapes)) shape.count = 0;
+    this.controls = controls;
   }
 
   setGround({ middle_m, resolution_m, cells: [rows, columns] }, heights) {
-    if (!this.origin) return;
-    const at = (row, column) => {
-      const x = middle_m[0] + ((rows - 1) / 2 - row) * resolution_m - this.origin[0];
-      const y = middle_m[1] + ((columns - 1) / 2 - column) * resolution_m - this.origin[1];
-      return [x, y, heights[column * rows + row] - this.origin[2]];
-    };
-    const place = [], normal = [];
-    for (let row = 0; row + 1 < rows; row++) {
-      for (let column = 0; column + 1 < columns; column++) {
-        const [a, b, c, d] = [at(row, column), at(row + 1, column), at(row, column + 1), at(row + 1, column + 1)];
-        if (![a, b, c, d].every((corner) => Number.isFinite(corner[2]))) continue;
-        let up = unit(cross(sub(b, c), sub(d, a)));
-        if (up[2] < 0) up = scale(up, -1);
-        for (const corner of [a, b, c, b, d, c]) { place.push(...corner); normal.push(...up); }
-      }
-    }
-    this.keep("ground", "shaded", this.gl?.TRIANGLES, place, normal, { colour: [0.62, 0.6, 0.57] });
+    const base_m = heights.find(Number.isFinite) ?? 0;
+    this.ground.geometry.dispose();
+    this.ground.geometry = surface(rows, columns, resolution_m, heights.map((height) => height - base_m));
+    this.ground.position.set(...middle_m, base_m);
   }
 
   setRocks(rocks) {
-    if (!this.origin) return;
-    const place = [], normal = [], tips = [[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]];
-    for (let at = 0; at + 3 < rocks.length; at += 4) {
-      const middle = sub([rocks[at], rocks[at + 1], rocks[at + 2]], this.origin), radius = rocks[at + 3] / 2;
-      for (let side = 0; side < 4; side++) for (const up of [1, -1]) {
-        const corners = [tips[side], tips[(side + 1) % 4], [0, 0, up]];
-        const facing = unit(corners.reduce(add));
-        for (const corner of corners) { place.push(...add(middle, scale(corner, radius))); normal.push(...facing); }
-      }
+    const count = Math.floor(rocks.length / 4), first = vector(rocks.slice(0, 3)), matrix = new three.Matrix4();
+    this.world.remove(this.rocks);
+    this.rocks.dispose();
+    this.rocks = new three.InstancedMesh(this.stone.geometry, this.stone.material, count);
+    for (let rock = 0; rock < count; rock++) {
+      const [x, y, z, diameter] = rocks.slice(4 * rock, 4 * rock + 4), radius = diameter / 2;
+      matrix.makeScale(radius, radius, radius).setPosition(x - first.x, y - first.y, z - first.z);
+      this.rocks.setMatrixAt(rock, matrix);
     }
-    this.keep("rocks", "shaded", this.gl?.TRIANGLES, place, normal, { colour: [0.5, 0.45, 0.4] });
+    if (count) this.rocks.position.copy(first);
+    this.world.add(this.rocks);
   }
 
+  /** Points of a lidar, coloured by their height over what is looked at. */
   setPoints(points) {
-    if (!this.origin) return;
-    const place = new Float32Array(points.length), colour = new Float32Array(points.length);
-    for (let at = 0; at < points.length; at += 3) {
-      for (let axis = 0; axis < 3; axis++) place[at + axis] = points[at + axis] - this.origin[axis];
-      const height = Math.min(1, Math.max(0, 0.5 + place[at + 2] / 3));
+    const { target } = this, place = new Float32Array(points.length), colour = new Float32Array(points.length);
+    for (let at = 0; at + 2 < points.length; at += 3) {
+      const from = [points[at] - target.x, points[at + 1] - target.y, points[at + 2] - target.z];
+      const height = Math.min(1, Math.max(0, 0.5 + from[2] / 3));
+      place.set(from, at);
       colour.set([0.2 + 0.8 * height, 0.9 - 0.3 * height, 1 - 0.8 * height], at);
     }
-    this.keep("points", "plain", this.gl?.POINTS, place, colour);
+    this.show(this.points, place, colour);
   }
 
   /** Lines: frames with their axes, a box about each rover's frames, and the ways. */
   setLines(frames, rovers, ways, showsFrames) {
-    if (!this.origin) return;
-    const place = [], colour = [];
-    const line = (a, b, tint) => { place.push(...sub(a, this.origin), ...sub(b, this.origin)); colour.push(...tint, ...tint); };
-    const known = new Map(frames.map((frame) => [frame[0], frame]));
-    if (showsFrames) for (const [name, parent, at, attitude] of frames) {
-      if (/(^|\/)odom$/.test(name)) continue;
-      for (const [axis, tint] of AXES) line(at, add(at, turned(attitude, scale(axis, 0.15))), tint);
-      if (known.has(parent) && !/(^|\/)odom$/.test(parent)) line(known.get(parent)[2], at, [0.75, 0.75, 0.75]);
-    }
+    const place = [], colour = [], { target } = this;
+    const line = (a, b, tint) => {
+      place.push(a.x - target.x, a.y - target.y, a.z - target.z, b.x - target.x, b.y - target.y, b.z - target.z);
+      colour.push(...tint, ...tint);
+    };
+    if (showsFrames) this.axes(frames, line);
     for (const rover of rovers) this.box(rover, frames, line);
-    for (const way of ways) for (let at = 1; at < way.length; at++) {
-      const z = this.target[2] + this.origin[2] - 0.1;
-      line([...way[at - 1].slice(0, 2), z], [...way[at].slice(0, 2), z], [1, 0.75, 0.2]);
+    const along = ([x, y]) => new three.Vector3(x, y, target.z - 0.1);
+    for (const way of ways) for (let at = 1; at < way.length; at++) line(along(way[at - 1]), along(way[at]), WAY);
+    this.show(this.lines, place, colour);
+  }
+
+  /** The axes of each frame, and a line to it from the frame that it hangs on. */
+  axes(frames, line) {
+    const known = new Map(frames.map((frame) => [frame[0], vector(frame[2])]));
+    for (const [name, parent, , attitude] of frames) {
+      if (isOdom(name)) continue;
+      const at = known.get(name), turn = new three.Quaternion(...attitude);
+      for (const [axis, tint] of AXES) line(at, vector(axis).applyQuaternion(turn).multiplyScalar(AXIS_M).add(at), tint);
+      if (known.has(parent) && !isOdom(parent)) line(known.get(parent), at, LINK);
     }
-    this.keep("lines", "plain", this.gl?.LINES, place, colour);
   }
 
   /** The least box along a rover's own axes that holds its frames. */
   box(rover, frames, line) {
     const prefix = rover.frame.includes("/") ? rover.frame.slice(0, rover.frame.lastIndexOf("/") + 1) : "";
     const own = frames.filter(([name]) => name.startsWith(prefix) && !/(^|\/)(odom|map)$/.test(name));
-    const [x, y, z, w] = rover.attitude, back = [-x, -y, -z, w];
-    const least = [-0.1, -0.1, -0.1], greatest = [0.1, 0.1, 0.1];
-    for (const [, , at] of own) turned(back, sub(at, rover.at_m)).forEach((value, axis) => {
-      least[axis] = Math.min(least[axis], value);
-      greatest[axis] = Math.max(greatest[axis], value);
-    });
-    const corner = (bits) => add(rover.at_m, turned(rover.attitude, [0, 1, 2].map((axis) => (bits >> axis & 1 ? greatest : least)[axis])));
-    for (let bits = 0; bits < 8; bits++) for (let axis = 0; axis < 3; axis++) {
-      if (!(bits >> axis & 1)) line(corner(bits), corner(bits | 1 << axis), [0.45, 0.75, 1]);
+    const at = vector(rover.at_m), turn = new three.Quaternion(...rover.attitude), back = turn.clone().conjugate();
+    const { min, max } = own.reduce((box, frame) => box.expandByPoint(vector(frame[2]).sub(at).applyQuaternion(back)),
+      new three.Box3(vector([-0.1, -0.1, -0.1]), vector([0.1, 0.1, 0.1])));
+    const corner = (bits) => new three.Vector3(...["x", "y", "z"].map((axis, bit) => (bits >> bit & 1 ? max : min)[axis]))
+      .applyQuaternion(turn).add(at);
+    for (let bits = 0; bits < 8; bits++) for (let bit = 0; bit < 3; bit++) {
+      if (!(bits >> bit & 1)) line(corner(bits), corner(bits | 1 << bit), BOX);
     }
   }
 
-  /** Looks at a place. */
+  /** Shows coloured points or lines whose places are relative to what is looked at. */
+  show(shape, place, colour) {
+    put(shape.geometry, "position", place);
+    put(shape.geometry, "color", colour);
+    shape.position.copy(this.target);
+    shape.visible = place.length > 0;
+  }
+
+  /** Looks at a place, from the same side and as far away as before. */
   lookAt(place) {
-    if (!this.origin || Math.hypot(...sub(place, this.origin)) > 2000) this.beginAt(place);
-    this.target = sub(place, this.origin);
+    if (!place.every(Number.isFinite)) return;
+    const by = vector(place).sub(this.target);
+    this.target.add(by);
+    this.camera.position.add(by);
+  }
+
+  /** The canvas in pixels of the page, as sharp as the screen is. */
+  fit() {
+    const { renderer, canvas, camera } = this, ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.max(1, side));
+    if (renderer.getPixelRatio() !== ratio) renderer.setPixelRatio(ratio);
+    const size = renderer.getSize(new three.Vector2());
+    if (size.x !== width || size.y !== height) renderer.setSize(width, height, false);
+    const far = Math.max(200, 8 * camera.position.distanceTo(this.target));
+    Object.assign(camera, { aspect: width / height, near: Math.max(far / 4000, 0.02), far });
+    camera.updateProjectionMatrix();
   }
 
   draw() {
-    const { gl, canvas } = this;
-    if (!gl) return;
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((side) => Math.max(1, Math.round(side * ratio)));
-    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
-    gl.viewport(0, 0, width, height);
-    gl.clearColor(0.03, 0.03, 0.04, 1);
-    gl.enable(gl.DEPTH_TEST);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    const [around, up] = this.angle, d = this.distance;
-    const eye = add(this.target, [d * Math.cos(up) * Math.cos(around), d * Math.cos(up) * Math.sin(around), d * Math.sin(up)]);
-    const matrix = camera(eye, this.target, width / height, Math.max(200, 8 * d));
-    for (const shape of Object.values(this.shapes)) {
-      if (!shape.count) continue;
-      const program = this.programs[shape.program];
-      gl.useProgram(program);
-      gl.uniformMatrix4fv(gl.getUniformLocation(program, "clip_from_map"), false, matrix);
-      if (shape.colour) gl.uniform3fv(gl.getUniformLocation(program, "colour"), shape.colour);
-      else gl.uniform1f(gl.getUniformLocation(program, "size"), 2 * ratio);
-      gl.bindVertexArray(shape.array);
-      gl.drawArrays(shape.mode, 0, shape.count);
-    }
+    if (!this.isShown) return;
+    this.controls.update();
+    this.fit();
+    this.renderer.render(this.world, this.camera);
   }
 }

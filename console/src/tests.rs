@@ -210,6 +210,25 @@ fn the_page_is_served_with_a_policy_that_keeps_it_to_itself() {
 }
 
 #[test]
+fn the_page_comes_compressed_to_who_takes_that() {
+    let site = Site::new(false);
+    let head = |encodings: &str| {
+        let told = site.ask(&format!("GET /three.js HTTP/1.1\r\nHost: HOST\r\n{encodings}Connection: close\r\n\r\n"));
+        told.split("\r\n\r\n").next().unwrap_or_default().to_lowercase()
+    };
+    let length = |head: &str| {
+        let told = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        told.and_then(|bytes| bytes.parse::<usize>().ok()).expect("a length")
+    };
+    let (plain, compressed) = (head(""), head("Accept-Encoding: gzip, br\r\n"));
+    assert!(
+        compressed.contains("content-encoding: gzip") && !plain.contains("content-encoding"),
+        "{plain}\n{compressed}"
+    );
+    assert!(3 * length(&compressed) < length(&plain), "{plain}\n{compressed}");
+}
+
+#[test]
 fn strangers_bodies_and_other_addresses_are_refused_and_counted() {
     let site = Site::new(true);
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\

@@ -12,6 +12,8 @@ import sys
 import time
 from urllib.parse import urlsplit
 
+import numpy
+
 import console_golden
 
 SOON_S = 60.0
@@ -100,12 +102,14 @@ class Browser:
         if method == "Runtime.consoleAPICalled" and told["type"] in ("error", "assert"):
             self.errors.append(str(told["args"]))
 
-    def open(self, url):
+    def open(self, url, script=""):
+        """Opens a page in which a script runs before its own."""
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page"):
             self.call(f"{domain}.enable")
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
         self.call("Page.navigate", url=url)
 
     def take_files_to(self, folder):
@@ -371,6 +375,81 @@ def shapes(browser, folder, images):
     assert not wrong, "; ".join(wrong)
 
 
+def view_now(browser):
+    """The view in three dimensions as it is drawn now."""
+    [view] = console_golden.parts(browser.picture(), browser.boxes(["#scene"]))
+    return view.astype(int)
+
+
+# Of 255, on average over the view: what a step of a key changes, and what is left of it after the step back.
+TURNED = 2.0
+SAME = 0.2
+
+
+def press(browser, key, times=3):
+    for _ in range(times):
+        for kind in ("rawKeyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+
+def drag(browser, x, y, by):
+    browser.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + by, y=y, button="left", buttons=1)
+    browser.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + by, y=y, button="left", clickCount=1)
+
+
+def wheel(browser, x, y, by):
+    browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=by)
+
+
+def pinch(browser, x, y, begun, ended):
+    """Two fingers that far from the middle, then as far as that."""
+    fingers = lambda apart: [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    for kind, apart in [("touchStart", begun), ("touchMove", ended)]:
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=fingers(apart))
+    browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
+def view(browser):
+    """Keys, mouse, wheel and fingers turn the view in three dimensions and bring it nearer, and back; so does a graphics
+    context that was lost. It is the made-up session's, in which nothing else moves."""
+    browser.shape(360, 780, "light")
+    browser.value("scene.scrollIntoView({ block: 'center' }); scene.focus()")
+    x, y = browser.value("(({ x, y, width, height }) => [x + width / 2, y + height / 2])(scene.getBoundingClientRect())")
+    first = view_now(browser)
+    assert numpy.ptp(first) > 100, "nothing is drawn"
+    change = lambda: numpy.abs(view_now(browser) - first).mean()
+    browser.value("window.lost = scene.getContext('webgl2').getExtension('WEBGL_lose_context')")
+    for what, there, back in [
+        ("arrow keys", lambda: press(browser, "ArrowLeft"), lambda: press(browser, "ArrowRight")),
+        ("plus and minus", lambda: press(browser, "+"), lambda: press(browser, "-")),
+        ("the mouse", lambda: drag(browser, x, y, 40), lambda: drag(browser, x, y, -40)),
+        ("the wheel", lambda: wheel(browser, x, y, -300), lambda: wheel(browser, x, y, 300)),
+        ("two fingers", lambda: pinch(browser, x, y, 20, 30), lambda: pinch(browser, x, y, 30, 20)),
+        ("a lost context", lambda: browser.value("lost.loseContext()"), lambda: browser.value("lost.restoreContext()")),
+    ]:
+        there()
+        turned = change()
+        back()
+        left = change()
+        print(f"{what}: the view changes by {turned:.1f}, and {left:.2f} is left of it")
+        assert turned > TURNED and left < SAME, what
+
+
+NO_WEBGL = """const ask = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...more) { return kind === "webgl2" ? null : ask.call(this, kind, ...more); };"""
+
+
+def without_webgl(browser, url):
+    """A browser that cannot draw the view says so and shows all else."""
+    browser.open(url.split("#")[0], NO_WEBGL)
+    browser.until("a picture", NUMBER)
+    assert "no WebGL 2" in browser.value("document.getElementById('scene-note').textContent")
+    browser.until("the clock", f"{TIME} > 0")
+
+
 def main():
     url, chromium, folder, images = sys.argv[1:]
     browser = Browser(chromium, folder)
@@ -385,6 +464,8 @@ def main():
         session(browser, folder)
         spawn(browser)
         shapes(browser, folder, images)
+        view(browser)
+        without_webgl(browser, url)
     finally:
         browser.end()
     if browser.errors:

@@ -106,11 +106,15 @@ def session():
     return MAGIC + b"".join(record(5.0 * at, message) for at, message in enumerate(messages))
 
 
+def parts(png, boxes):
+    """What is in these boxes of a page."""
+    page = cv2.imdecode(numpy.frombuffer(png, numpy.uint8), cv2.IMREAD_COLOR)
+    return [page[top:top + height, left:left + width] for left, top, width, height in boxes]
+
+
 def sheet(png, boxes):
     """The parts of a page, which are in these boxes of it, beside one another."""
-    page = cv2.imdecode(numpy.frombuffer(png, numpy.uint8), cv2.IMREAD_COLOR)
-    parts = [page[top:top + height, left:left + width] for left, top, width, height in boxes]
-    tiles = [cv2.resize(part, TILE_PX, interpolation=cv2.INTER_AREA) for part in parts]
+    tiles = [cv2.resize(part, TILE_PX, interpolation=cv2.INTER_AREA) for part in parts(png, boxes)]
     return numpy.vstack([numpy.hstack(tiles[at:at + COLUMNS]) for at in range(0, len(tiles), COLUMNS)])
 
 
@@ -125,8 +129,8 @@ def changed(one, other):
 
 def differs(one, other):
     """The parts in which two sheets differ, with how much."""
-    parts = zip(PARTS, changed(one, other))
-    return [f"{part}: {share:.0%} of it changed, by {mean:.0f} on average" for part, (share, mean) in parts
+    changes = zip(PARTS, changed(one, other))
+    return [f"{part}: {share:.0%} of it changed, by {mean:.0f} on average" for part, (share, mean) in changes
             if share > CHANGED_SHARE or mean > MEAN_TOLERANCE]
 
 
