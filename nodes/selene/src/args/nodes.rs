@@ -31,7 +31,7 @@ A robot's computer in the loop: a scenario with `lockstep:` waits for its comman
 --late-frames and --bandwidth-limit are for one on the network, --impair makes that network worse on purpose.";
 
 /// `selene run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct RunArgs {
     /// The scenario file [default: config/scenario/polar.yaml]
     #[arg(value_name = "SCENARIO")]
