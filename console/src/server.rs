@@ -156,11 +156,11 @@ impl Server {
             lamps.into_iter().for_each(|lamps| known.lamps = lamps);
             places.into_iter().for_each(|places| known.places = places);
         }
-        if !is_due || self.token.is_none() {
+        if self.token.is_none() {
             return;
         }
         // They do not change while a run goes on, and looking them up reads many files.
-        if self.known().spawnables.is_empty() {
+        if is_due && self.known().spawnables.is_empty() {
             let spawnables = self.control.spawnables().await;
             self.known().spawnables = spawnables.unwrap_or_default();
         }

@@ -272,6 +272,8 @@ fn without_control_there_is_no_token_to_show() {
         assert!(said["ok"] == false && said["text"].as_str().unwrap().contains("--console-control"), "{said}");
         let said = client.answer(json!({ "do": "reset" })).await;
         assert_eq!(said["ok"], false);
+        let said = client.answer(json!({ "do": "load", "uri": MARE })).await;
+        assert_eq!(said["ok"], false);
     });
 }
 

@@ -6,6 +6,7 @@
 //! is not said of another one. What is written gets a number, so that nothing of an earlier world is replaced.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +97,7 @@ impl Loader<'_> {
     /// Loads a scenario, or the present one on another site, and refuses all that can be refused.
     fn load(&self, file: &Path) -> Result<LoadedWorld, Fault> {
         let number = self.number + 1;
-        let (scenario, world) = self.world_of(file)?;
+        let (scenario, world) = world_of(file, self.typed, self.present)?;
         let args = numbered_args(self.typed, number, scenario, world);
         let model = places::load_model(args.scenario.as_deref(), &args.world)?;
         device::check(self.devices, &model)?;
@@ -110,18 +111,18 @@ impl Loader<'_> {
         check_outputs(&args)?;
         Ok(LoadedWorld { args, number, model, begin: Begin::Start(None) })
     }
+}
 
-    /// The scenario that a file is, as it is written; of a site, the present scenario there.
-    fn world_of(&self, file: &Path) -> Result<(Option<PathBuf>, WorldArgs), Fault> {
-        if is_scenario(file)? {
-            let world = WorldArgs { data: self.typed.world.data.clone(), ..WorldArgs::default() };
-            return Ok((Some(file.to_owned()), world));
-        }
-        let mut world = self.present.world.clone();
-        world.set.retain(|set| !set.is_of(SITE));
-        world.set.push(Override::of_text(SITE, file.to_string_lossy()));
-        Ok((self.present.scenario.clone(), world))
+/// The scenario that a file is, as it is written; of a site, the present scenario there.
+fn world_of(file: &Path, typed: &RunArgs, present: &RunArgs) -> Result<(Option<PathBuf>, WorldArgs), Fault> {
+    if is_scenario(file)? {
+        let world = WorldArgs { data: typed.world.data.clone(), ..WorldArgs::default() };
+        return Ok((Some(file.to_owned()), world));
     }
+    let mut world = present.world.clone();
+    world.set.retain(|set| !set.is_of(SITE));
+    world.set.push(Override::of_text(SITE, file.to_string_lossy()));
+    Ok((present.scenario.clone(), world))
 }
 
 /// What was typed, as it is for world `number` of the process.
@@ -165,14 +166,16 @@ fn is_scenario(file: &Path) -> Result<bool, Fault> {
     Ok(value.get(SITE).is_some())
 }
 
-/// The scenarios that a run of the scenario `present` may go over to: those beside it, and those of the configuration.
+/// The scenarios that a run of the scenario `present` may go over to: those of the configuration, and those beside it.
 pub(super) fn offered(present: &Path) -> Vec<OfferedScenario> {
     let whole = |file: PathBuf| file.canonicalize().unwrap_or(file);
-    let named = |file: PathBuf| Some((file.file_stem()?.to_str()?.to_owned(), file));
-    let beside = beside(present).into_iter().filter_map(named);
-    let mut found = BTreeMap::new();
-    for (name, file) in places::files_of("scenario").into_iter().chain(beside) {
-        found.entry(whole(file)).or_insert(name);
+    let configured = places::files_of("scenario").into_iter().map(|(name, file)| (whole(file), name));
+    let mut found: BTreeMap<PathBuf, String> = configured.collect();
+    for file in beside(present).into_iter().map(whole) {
+        let name = file.file_stem().and_then(OsStr::to_str).map(str::to_owned);
+        if let Some(name) = name.filter(|_| !found.contains_key(&file) && is_scenario(&file).unwrap_or(false)) {
+            found.insert(file, name);
+        }
     }
     let scenario = |(file, name): (PathBuf, String)| OfferedScenario { description: list::about(&file), name, file };
     let mut scenarios: Vec<_> = found.into_iter().map(scenario).collect();
@@ -180,7 +183,7 @@ pub(super) fn offered(present: &Path) -> Vec<OfferedScenario> {
     scenarios
 }
 
-/// The scenarios in the folder of one, itself among them.
+/// The YAML files in the folder of a scenario, itself among them.
 fn beside(present: &Path) -> Vec<PathBuf> {
     let folder = present.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -188,14 +191,14 @@ fn beside(present: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = entries.filter(is_yaml).collect();
     files.sort();
     files.truncate(FILES_MAX);
-    files.retain(|file| is_scenario(file).unwrap_or(false));
     files
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RunArgs, WorldArgs, is_scenario, numbered, numbered_args, offered};
+    use super::{RunArgs, WorldArgs, is_scenario, numbered, numbered_args, offered, world_of};
     use crate::args::{Command, CommandLine};
+    use crate::places;
     use clap::Parser;
     use std::path::{Path, PathBuf};
 
@@ -222,11 +225,27 @@ mod tests {
     fn what_was_typed_of_the_first_scenario_is_not_said_of_the_next_and_what_of_the_process_is() {
         let words = ["--seed", "7", "--ruts", "a.state", "--save-ruts", "a.state", "--run", "first", "--for", "9"];
         let typed = typed(&[&words[..], &["--no-dds", "--out", "pictures", "--record", "bag"]].concat());
-        let next = numbered_args(&typed, 2, Some(config("scenario/mare.yaml")), WorldArgs::default());
+        let next = numbered_args(&typed, 2, Some(config("scenario/sorato.yaml")), WorldArgs::default());
         assert!(next.world.seed.is_none() && next.ruts.ruts.is_none() && next.run.run.is_none());
         assert_eq!(next.ruts.save_ruts.as_deref(), Some(Path::new("a_2.state")));
         assert_eq!((next.out.as_path(), next.record.as_deref()), (Path::new("pictures_2"), Some(Path::new("bag_2"))));
         assert!(next.no_dds && next.pacing.duration == typed.pacing.duration && next.pacing.duration.is_some());
+    }
+
+    #[test]
+    fn on_another_site_the_present_scenario_goes_on_with_what_was_typed_of_it() {
+        let typed = typed(&[&config("scenario/sorato.yaml").to_string_lossy(), "--seed", "7"]);
+        let mut present = typed.clone();
+        for site in ["mare", "plain"] {
+            let file = config(&format!("site/{site}.yaml")).canonicalize().expect("a file");
+            (present.scenario, present.world) = world_of(&file, &typed, &present).expect("a world");
+            let scenario = places::load_scenario(present.scenario.as_deref(), &present.world).expect("a scenario");
+            assert_eq!((scenario.site.name.as_str(), scenario.name.as_str(), scenario.seed), (site, "sorato", 7));
+            assert_eq!(present.world.set.len(), 1);
+        }
+        let other = config("scenario/ex1.yaml").canonicalize().expect("a file");
+        let (scenario, world) = world_of(&other, &typed, &present).expect("a world");
+        assert!(scenario == Some(other) && world.seed.is_none() && world.set.is_empty());
     }
 
     #[test]
@@ -242,6 +261,6 @@ mod tests {
             matches!(&polar[..], [polar] if polar.file.is_absolute() && !polar.description.is_empty()),
             "{polar:?}"
         );
-        assert!(offered.iter().any(|scenario| scenario.name == "mare"));
+        assert!(offered.iter().any(|scenario| scenario.name == "sorato"));
     }
 }
