@@ -199,7 +199,6 @@ impl Process<'_> {
             has_wire: self.wire.is_some(),
             asked,
             changes: &options.changes,
-            telling: self.telling,
         }
     }
 }

@@ -24,7 +24,6 @@ use crate::args::{CheckpointArgs, RunArgs, RunIdArgs, RutsArgs, ViewersArgs, Wor
 use crate::commands::{list, viewers};
 use crate::fault::Fault;
 use crate::overrides::Override;
-use crate::telling::Telling;
 use crate::{device, places, recording};
 
 /// How often the end is looked for (wall time).
@@ -60,7 +59,6 @@ pub(super) struct Loader<'a> {
     pub(super) asked: Receiver<WorldRequest>,
     /// The way to end the world that runs.
     pub(super) changes: &'a Changes,
-    pub(super) telling: Telling,
 }
 
 impl Loader<'_> {
@@ -75,7 +73,7 @@ impl Loader<'_> {
             match self.load(request.file()) {
                 Ok(world) => {
                     let scenario = world.model.scenario();
-                    self.telling.note(format_args!("going over to {}", scenario.name));
+                    tracing::info!("going over to {}", scenario.name);
                     request.accept(scenario);
                     self.end_present();
                     return Some(world);
