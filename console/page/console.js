@@ -150,6 +150,16 @@ function askCloud(after = 0) {
 function showPaths(message) {
   state.paths = message;
   fill($("click"), [...CLICKS, ...message.spawnables.map(({ uri, name }) => [`spawn ${uri}`, `puts there: ${name}`])]);
+  const scenarios = message.scenarios ?? [];
+  $("scenarios").hidden = !scenarios.length;
+  fill($("scenario"), scenarios.map(({ uri, name }) => [uri, name]));
+  showAbout();
+}
+
+/** What the scenario is that is chosen. */
+function showAbout() {
+  const chosen = state.paths.scenarios?.find(({ uri }) => uri === $("scenario").value);
+  $("scenario-about").textContent = chosen?.about ?? "";
 }
 
 function showGround(message) {
@@ -180,6 +190,7 @@ function take(message) {
   // When the delay is switched off, newer ones overtake those that are still on the way.
   if (before && message.number < before.number) return;
   state.now = message;
+  takeRun(message);
   if (before && message.time_s < before.time_s) {
     state.paths.ways = {};
     series.forEach((plot) => plot.clear());
@@ -197,6 +208,33 @@ function take(message) {
   showLamps(message.lamps);
   if (!state.hasToken) $("control-note").textContent = message.has_control ? "Control needs the token." : "Control is off: start Selene with --console-control.";
   $("token-form").hidden = !message.has_control || state.hasToken;
+}
+
+/** Another run is another world: what is shown of the one before is forgotten. */
+function takeRun({ run_id: id, scenario }) {
+  if (!id) return;
+  if (state.runId && state.runId !== id) {
+    letGo();
+    panes.forEach((pane) => pane.forget());
+    seen.clear();
+    shown.clear();
+    series.forEach((plot) => plot.clear());
+    Object.assign(state, { ground: null, groundNumber: 0, paths: { ways: {}, places: [] } });
+    scene.setPoints(new Float32Array());
+    scene.setRocks(new Float32Array());
+    $("said").textContent = `the run has gone over to ${scenario}`;
+  }
+  state.runId = id;
+  $("scenario-now").textContent = `now: ${scenario}`;
+}
+
+/** Ends this world for another, if that is meant. */
+function goOver() {
+  const name = $("scenario").selectedOptions[0]?.text;
+  if (name === undefined || !confirm(`End this world and go over to ${name}?`)) return;
+  letGo();
+  $("said").textContent = `loading ${name} …`;
+  say({ do: "load", uri: $("scenario").value });
 }
 
 /** What a click on the map may do. */
@@ -833,6 +871,8 @@ function listenToControls() {
   $("set-pace").onchange = () => say({ do: "pace", times: Number($("set-pace").value) });
   $("sun").onclick = () => say({ do: "sun", utc: $("utc").value.trim() });
   $("halt").onclick = halt;
+  $("load").onclick = goOver;
+  $("scenario").onchange = showAbout;
   $("add-picture").onclick = addPane;
   $("boxes").onchange = $("strength").oninput = () => panes.forEach((pane) => { pane.ask(); if (pane.picture) pane.draw(); });
   $("link-delay").onchange = () => { link.delayMs = Number($("link-delay").value); };
@@ -885,6 +925,7 @@ async function playBack(file) {
   socket.close();
   lostControl();
   beginAnew();
+  state.runId = undefined;
   panes.forEach((pane) => pane.forget());
   // What was said and chosen was of the run.
   $("said").textContent = $("map-at").textContent = "";
@@ -920,6 +961,7 @@ function listenToSession() {
   };
   $("back").onclick = () => {
     session.player = null;
+    state.runId = undefined;
     panes.forEach((pane) => pane.forget());
     $("player").hidden = true;
     $("play-file").value = $("session-note").textContent = "";

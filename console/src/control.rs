@@ -10,23 +10,32 @@ use selene_ros::rcl_interfaces::srv::{
 use selene_ros::rcl_interfaces::{Parameter, ParameterType, ParameterValue};
 use selene_ros::service::{Client, Service};
 use selene_ros::simulation_interfaces::srv::{
-    GetNamedPoses, GetNamedPosesRequest, GetSimulationState, GetSimulationStateRequest, GetSpawnables,
-    GetSpawnablesRequest, ResetSimulation, ResetSimulationRequest, SetSimulationState, SetSimulationStateRequest,
-    SetSimulationStateResponse, SpawnEntity, SpawnEntityRequest, StepSimulation, StepSimulationRequest,
+    GetAvailableWorlds, GetAvailableWorldsRequest, GetNamedPoses, GetNamedPosesRequest, GetSimulationState,
+    GetSimulationStateRequest, GetSpawnables, GetSpawnablesRequest, LoadWorld, LoadWorldRequest, ResetSimulation,
+    ResetSimulationRequest, SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse, SpawnEntity,
+    SpawnEntityRequest, StepSimulation, StepSimulationRequest,
 };
-use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState, Spawnable as Offered};
+use selene_ros::simulation_interfaces::{
+    Resource, Result as Outcome, SimulationState, Spawnable as Offered, TagsFilter, WorldResource,
+};
 use selene_ros::transport::{Transport, TransportError};
 
 use crate::ConsoleOptions;
-use crate::known::{Lamp, Place, Spawnable};
+use crate::known::{Lamp, OfferedScenario, Place, RunNow, Spawnable};
 
 /// How long an answer is awaited, and how often it is looked for (wall time).
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(5);
+/// How long a world is loaded at most: large ground takes minutes on a slow machine.
+const LOAD_MAX: Duration = Duration::from_secs(600);
 /// Heartbeats of one order.
 const STEPS_MAX: u64 = 100_000;
 /// A part of the names of parameters that are lamps.
 const LAMPS: &str = ".lamps.";
+/// The tag of worlds that are scenarios.
+const SCENARIO: &str = "scenario";
+/// Parameters that tell which run this is.
+const RUN: [&str; 2] = ["run", "scenario"];
 
 /// The services.
 pub(crate) struct Control {
@@ -37,6 +46,8 @@ pub(crate) struct Control {
     spawn: Client<SpawnEntity>,
     named_poses: Client<GetNamedPoses>,
     spawnables: Client<GetSpawnables>,
+    worlds: Client<GetAvailableWorlds>,
+    load: Client<LoadWorld>,
     list: Client<ListParameters>,
     get: Client<GetParameters>,
     set: Client<SetParameters>,
@@ -60,6 +71,8 @@ impl Control {
             spawn: Client::new(transport, &format!("{node}/spawn_entity"))?,
             named_poses: Client::new(transport, &format!("{node}/get_named_poses"))?,
             spawnables: Client::new(transport, &format!("{node}/get_spawnables"))?,
+            worlds: Client::new(transport, &format!("{node}/get_available_worlds"))?,
+            load: Client::new(transport, &format!("{node}/load_world"))?,
             get: Client::new(transport, &format!("{parameters}/get_parameters"))?,
             list: Client::new(transport, &format!("{parameters}/list_parameters"))?,
             set: Client::new(transport, &format!("{parameters}/set_parameters"))?,
@@ -70,6 +83,27 @@ impl Control {
     pub(crate) async fn state(&self) -> Option<u8> {
         let response = ask(&self.state, &GetSimulationStateRequest::default()).await.ok()?;
         said(&response.result).ok().map(|()| response.state.state)
+    }
+
+    /// Which run this is.
+    pub(crate) async fn run(&self) -> Option<RunNow> {
+        let request = GetParametersRequest { names: RUN.map(str::to_owned).into() };
+        let mut values = ask(&self.get, &request).await.ok()?.values.into_iter().map(|value| value.string_value);
+        Some(RunNow { id: values.next()?, scenario: values.next()? }).filter(|run| !run.id.is_empty())
+    }
+
+    /// Scenarios that can be gone over to; none where nothing can.
+    pub(crate) async fn scenarios(&self) -> Option<Vec<OfferedScenario>> {
+        let filter = TagsFilter { tags: vec![SCENARIO.to_owned()], ..TagsFilter::default() };
+        let request = GetAvailableWorldsRequest { filter, ..GetAvailableWorldsRequest::default() };
+        let response = ask(&self.worlds, &request).await.ok()?;
+        said(&response.result).ok()?;
+        let offered = |WorldResource { name, world_resource, description: about, .. }: WorldResource| OfferedScenario {
+            uri: world_resource.uri,
+            name,
+            about,
+        };
+        Some(response.worlds.into_iter().map(offered).collect())
     }
 
     /// The parameters that are lamps.
@@ -136,6 +170,14 @@ impl Control {
         said(&ask(&self.reset, &request).await?.result)
     }
 
+    /// Goes over to the scenario of a URI.
+    pub(crate) async fn load(&self, uri: &str) -> Result<(), String> {
+        let world_resource = Resource { uri: uri.to_owned(), ..Resource::default() };
+        let request = LoadWorldRequest { world_resource, ..LoadWorldRequest::default() };
+        let answer = self.load.call(&request).map_err(|error| error.to_string())?;
+        said(&awaited(answer, LOAD_MAX).await?.result)
+    }
+
     /// Sets a parameter of the run.
     pub(crate) async fn set(&self, name: &str, to: Setting<'_>) -> Result<(), String> {
         let value = match to {
@@ -188,19 +230,19 @@ impl Control {
 /// Asks and waits for the answer, as long as others may do their work.
 async fn ask<S: Service>(client: &Client<S>, request: &S::Request) -> Result<S::Response, String> {
     let answer = client.call(request).map_err(|error| error.to_string())?;
-    awaited(answer).await
+    awaited(answer, ANSWER_MAX).await
 }
 
-async fn awaited<R>(answer: Receiver<R>) -> Result<R, String> {
+async fn awaited<R>(answer: Receiver<R>, longest: Duration) -> Result<R, String> {
     let asked = Instant::now();
-    while asked.elapsed() < ANSWER_MAX {
+    while asked.elapsed() < longest {
         match answer.try_recv() {
             Ok(response) => return Ok(response),
             Err(TryRecvError::Disconnected) => return Err("the simulation gave no answer".to_owned()),
             Err(TryRecvError::Empty) => tokio::time::sleep(POLL).await,
         }
     }
-    Err(format!("the simulation did not answer within {} s", ANSWER_MAX.as_secs()))
+    Err(format!("the simulation did not answer within {} s", longest.as_secs()))
 }
 
 fn said(result: &Outcome) -> Result<(), String> {

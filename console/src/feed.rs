@@ -66,6 +66,11 @@ impl Feeds {
         Self { transport, open: Mutex::default() }
     }
 
+    /// What they are heard over.
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        self.transport.as_ref()
+    }
+
     /// Topic `name` of messages `M`, which is heard as long as the feed is kept.
     pub(crate) fn get<M: Message>(&self, name: &str, qos: Qos) -> Result<Arc<Feed>, TransportError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

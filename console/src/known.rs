@@ -26,6 +26,10 @@ const STATUSES_MAX: usize = 512;
 /// What is known.
 #[derive(Default)]
 pub(crate) struct Known {
+    /// Which run this is, where somebody answers for it.
+    pub(crate) run: Option<RunNow>,
+    /// How many runs there were: each begins with another world.
+    pub(crate) runs: u64,
     pub(crate) time: SimTime,
     /// Simulated seconds a second, over the last while.
     pub(crate) pace: Option<f64>,
@@ -39,6 +43,15 @@ pub(crate) struct Known {
     pub(crate) lamps: Vec<Lamp>,
     pub(crate) places: Vec<Place>,
     pub(crate) spawnables: Vec<Spawnable>,
+    /// None until the run told them.
+    pub(crate) scenarios: Option<Vec<OfferedScenario>>,
+}
+
+/// Which run goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RunNow {
+    pub(crate) id: String,
+    pub(crate) scenario: String,
 }
 
 /// A rover.
@@ -97,6 +110,14 @@ pub(crate) struct Spawnable {
     pub(crate) name: String,
 }
 
+/// A scenario that can be gone over to.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OfferedScenario {
+    pub(crate) uri: String,
+    pub(crate) name: String,
+    pub(crate) about: String,
+}
+
 /// What a node tells of itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Status {
@@ -131,6 +152,24 @@ impl Way {
 }
 
 impl Known {
+    /// Takes in which run this is; with another one all that was known of the one before is forgotten.
+    pub(crate) fn take_run(&mut self, run: RunNow) {
+        if self.run.as_ref() == Some(&run) {
+            return;
+        }
+        // Until the first answer all that is known is of this run.
+        if self.run.is_some() {
+            *self = Self { runs: self.runs + 1, run_state: self.run_state, time: self.time, ..Self::default() };
+        }
+        self.run = Some(run);
+    }
+
+    /// What the scenario of a URI is called, if it is one that can be gone over to.
+    pub(crate) fn name_of_scenario(&self, uri: &str) -> Option<String> {
+        let known = self.scenarios.iter().flatten().find(|known| known.uri == uri);
+        known.map(|known| known.name.clone())
+    }
+
     /// Takes in the clock; when it goes back the world was reset, and the ways begin anew.
     pub(crate) fn take_time(&mut self, time: SimTime) {
         if time < self.time {
@@ -220,6 +259,8 @@ struct StateMessage<'a> {
     time_s: f64,
     pace: Option<f64>,
     run: Option<&'static str>,
+    run_id: Option<&'a str>,
+    scenario: Option<&'a str>,
     has_control: bool,
     clients: usize,
     refused: BTreeMap<&'static str, u64>,
@@ -264,6 +305,8 @@ impl Known {
             time_s: self.time.secs_f64(),
             pace: self.pace,
             run: self.run_state.map(run_state),
+            run_id: self.run.as_ref().map(|run| run.id.as_str()),
+            scenario: self.run.as_ref().map(|run| run.scenario.as_str()),
             has_control: own.has_control,
             clients: own.clients,
             refused: own.counts.told().into_iter().map(|(refusal, count)| (refusal.word(), count)).collect(),
@@ -285,13 +328,14 @@ impl Known {
         serde_json::to_string(&serde_json::json!({ "is": "frames", "frames": placed.collect::<Vec<_>>() }))
     }
 
-    /// The ways driven so far, places, and what can be put there.
+    /// The ways driven so far, places, what can be put there, and scenarios that can be gone over to.
     pub(crate) fn paths(&self) -> Result<String, serde_json::Error> {
         let ways: BTreeMap<&String, &[[f64; 2]]> =
             self.rovers.iter().map(|(rover, of)| (rover, of.way.points_m.as_slice())).collect();
-        serde_json::to_string(
-            &serde_json::json!({ "is": "paths", "ways": ways, "places": self.places, "spawnables": self.spawnables }),
-        )
+        let Self { places, spawnables, scenarios, .. } = self;
+        serde_json::to_string(&serde_json::json!({
+            "is": "paths", "ways": ways, "places": places, "spawnables": spawnables, "scenarios": scenarios,
+        }))
     }
 }
 
@@ -325,7 +369,7 @@ fn attitude(pose: &Pose) -> [f64; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, Own, Status, WAY_POINTS_MAX, Way};
+    use super::{Known, Own, RunNow, Status, WAY_POINTS_MAX, Way};
     use crate::counts::Counts;
     use selene_base::SimTime;
     use selene_ros::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -376,6 +420,18 @@ mod tests {
         }
         let expected = Status { level: "warning", text: "slower than its pace".to_owned() };
         assert_eq!(known.statuses["simulation"], expected);
+    }
+
+    #[test]
+    fn what_was_of_another_run_is_forgotten_and_what_came_before_the_first_answer_is_not() {
+        let run = |id: &str| RunNow { id: id.to_owned(), scenario: "polar".to_owned() };
+        let mut known = Known::default();
+        known.take_odometry("/viper", &odometry(3.0));
+        known.take_run(run("r1"));
+        known.take_run(run("r1"));
+        assert!(known.rovers.contains_key("/viper") && known.runs == 0);
+        known.take_run(run("r2"));
+        assert!(known.rovers.is_empty() && known.runs == 1 && known.run == Some(run("r2")));
     }
 
     #[test]

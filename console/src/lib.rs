@@ -14,6 +14,9 @@
 //! - **Foxglove and Lichtblick** have a server of their own, with the same rules of who is let in (`foxglove`).
 //! - **Control is off** unless asked for, and then needs a token (`control`). Who drives a rover must go on saying so,
 //!   or it stops (`drive`).
+//! - **Another world** may take the place of the one that is shown: beside a run, topics of the one before are forgotten
+//!   when the run's id changes (`known`); in a run's own process the console ends with its world and begins again at the
+//!   same [`Door`] with the same [`Token`], so that pages find it where it was.
 
 mod admission;
 mod catalogue;
@@ -44,10 +47,10 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use counts::Refusal;
 pub use foxglove::Foxglove;
+pub use token::Token;
 
 use counts::Counts;
 use server::Server;
-use token::Token;
 
 /// Threads that serve clients, and threads that compress pictures: the simulation has the rest of the machine.
 const SERVING_THREADS: usize = 2;
@@ -80,8 +83,8 @@ pub enum ConsoleError {
 /// What a console may do, and under which names it finds the run's services.
 #[derive(Clone, Debug)]
 pub struct ConsoleOptions {
-    /// Whether who has the token may change the run.
-    pub has_control: bool,
+    /// What lets its holder change the run; none where nobody may.
+    pub token: Option<Token>,
     /// Full name of the node that serves `simulation_interfaces`, as in `/selene`.
     pub control_node: String,
     /// Full name of the node whose parameters are the run's.
@@ -109,6 +112,15 @@ impl Door {
         let address = listener.local_addr().map_err(refused)?;
         Ok(Self { listener, address })
     }
+
+    /// The same address once more, for one that is to serve there later. Who comes meanwhile waits.
+    ///
+    /// # Errors
+    /// When the system has no room for it.
+    pub fn again(&self) -> Result<Self, ConsoleError> {
+        let refused = |source| ConsoleError::Listen { address: self.address, source };
+        Ok(Self { listener: self.listener.try_clone().map_err(refused)?, address: self.address })
+    }
 }
 
 /// A console that serves clients until it is dropped.
@@ -126,7 +138,7 @@ impl Console {
     /// When a topic or service is refused, or threads or randomness are.
     pub fn serve(door: Door, transport: Arc<dyn Transport>, options: &ConsoleOptions) -> Result<Self, ConsoleError> {
         let start = |what: String| ConsoleError::Start { what };
-        let token = options.has_control.then(Token::random).transpose().map_err(start)?;
+        let token = options.token.clone();
         let runtime = Builder::new_multi_thread()
             .worker_threads(SERVING_THREADS)
             .max_blocking_threads(COMPRESSING_THREADS)

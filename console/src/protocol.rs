@@ -17,7 +17,7 @@ pub(crate) enum Request {
     State { after: u64 },
     /// Where each frame stands.
     Frames,
-    /// The ways driven so far, the places that the scenario names, and what can be spawned.
+    /// The ways driven so far, the places that the scenario names, what can be spawned, and which scenarios there are.
     Paths,
     /// A picture of an image topic.
     Image { topic: String, after: u64, look: Look },
@@ -64,6 +64,8 @@ pub(crate) enum Order {
     GoTo { rover: String, x_m: f64, y_m: f64, speed_m_s: f64 },
     /// Stops a rover.
     Halt { rover: String },
+    /// Goes over to a scenario by its URI: this world ends, and that one begins.
+    Load { uri: String },
 }
 
 impl Order {
@@ -82,6 +84,7 @@ impl Order {
             Self::Drive { .. } => "drive",
             Self::GoTo { .. } => "go_to",
             Self::Halt { .. } => "halt",
+            Self::Load { .. } => "load",
         }
     }
 }
@@ -156,6 +159,8 @@ mod tests {
         let spawn = Order::Spawn { uri: "file:///a/viper.yaml".to_owned(), x_m: 1.5, y_m: -2.0 };
         let asked = r#"{"do": "spawn", "uri": "file:///a/viper.yaml", "x_m": 1.5, "y_m": -2.0}"#;
         assert_eq!(read(asked), Ok(Request::Order(spawn)));
+        let load = Order::Load { uri: "file:///a/mare.yaml".to_owned() };
+        assert_eq!(read(r#"{"do": "load", "uri": "file:///a/mare.yaml"}"#), Ok(Request::Order(load)));
         assert_eq!(read(r#"{"do": "pace", "times": 2}"#), Ok(Request::Order(Order::Pace { times: 2.0 })));
     }
 

@@ -139,19 +139,34 @@ impl Server {
         for round in 0_u32.. {
             let run_state = self.control.state().await;
             self.known().run_state = run_state;
-            if run_state.is_some() && (round.is_multiple_of(ASK_NAMES) || self.known().places.is_empty()) {
-                let (lamps, places) = tokio::join!(self.control.lamps(), self.control.places());
-                let mut known = self.known();
-                lamps.into_iter().for_each(|lamps| known.lamps = lamps);
-                places.into_iter().for_each(|places| known.places = places);
-            }
-            // They do not change, and looking them up reads many files.
-            let is_asked = round.is_multiple_of(ASK_NAMES) && self.token.is_some();
-            if run_state.is_some() && is_asked && self.known().spawnables.is_empty() {
-                let spawnables = self.control.spawnables().await;
-                self.known().spawnables = spawnables.unwrap_or_default();
+            if run_state.is_some() {
+                let run = self.control.run().await;
+                run.into_iter().for_each(|run| self.known().take_run(run));
+                self.ask_names(round.is_multiple_of(ASK_NAMES)).await;
             }
             tokio::time::sleep(ASK_STATE).await;
+        }
+    }
+
+    /// Asks for what has names, where it is due or not known.
+    async fn ask_names(&self, is_due: bool) {
+        if is_due || self.known().places.is_empty() {
+            let (lamps, places) = tokio::join!(self.control.lamps(), self.control.places());
+            let mut known = self.known();
+            lamps.into_iter().for_each(|lamps| known.lamps = lamps);
+            places.into_iter().for_each(|places| known.places = places);
+        }
+        if self.token.is_none() {
+            return;
+        }
+        // They do not change while a run goes on, and looking them up reads many files.
+        if is_due && self.known().spawnables.is_empty() {
+            let spawnables = self.control.spawnables().await;
+            self.known().spawnables = spawnables.unwrap_or_default();
+        }
+        if self.known().scenarios.is_none() {
+            let scenarios = self.control.scenarios().await;
+            self.known().scenarios = scenarios;
         }
     }
 

@@ -459,6 +459,11 @@ async fn carry_out(server: &Server, order: Order) -> Result<String, String> {
             }
             control.spawn(&uri, [x_m, y_m]).await.map(|name| format!("{name} is there"))
         }
+        Order::Load { uri } => {
+            let name = server.known().name_of_scenario(&uri);
+            let name = name.ok_or_else(|| format!("{uri:?} is none of the scenarios that the run tells of"))?;
+            control.load(&uri).await.map(|()| format!("the run goes over to {name}"))
+        }
         // They are dealt with at once.
         Order::Drive { .. } | Order::GoTo { .. } | Order::Halt { .. } => Ok(String::new()),
     }

@@ -38,6 +38,8 @@ pub(crate) struct Survey {
     server: Arc<Server>,
     told: watch::Sender<Told>,
     number: u64,
+    /// Which run is listened to.
+    runs: u64,
     /// Ticks in which the clock was heard.
     heard: u32,
     clock: Newer,
@@ -93,6 +95,10 @@ impl Queue {
     }
 }
 
+fn fixed_frames(transport: &dyn Transport) -> Result<Queue, TransportError> {
+    Queue::open::<TFMessage>(transport, "/tf_static", Qos::latched())
+}
+
 impl Survey {
     /// Listens on `transport`.
     pub(crate) fn open(
@@ -104,13 +110,14 @@ impl Survey {
         Ok(Self {
             clock: Newer::new(feeds.get::<Clock>("/clock", Qos::clock())?),
             frames: Newer::new(feeds.get::<TFMessage>("/tf", Qos::reliable())?),
-            fixed_frames: Queue::open::<TFMessage>(transport, "/tf_static", Qos::latched())?,
+            fixed_frames: fixed_frames(transport)?,
             diagnostics: Queue::open::<DiagnosticArray>(transport, "/diagnostics", Qos::reliable())?,
             odometry: BTreeMap::new(),
             wheels: BTreeMap::new(),
             batteries: BTreeMap::new(),
             times: VecDeque::new(),
             number: 0,
+            runs: 0,
             heard: 0,
             server,
             told,
@@ -128,12 +135,28 @@ impl Survey {
     }
 
     fn tick(&mut self) {
+        self.follow_the_run();
         self.listen_to_world();
         self.listen_to_rovers();
         self.follow();
         // Nobody reads it where nobody is connected.
         if self.server.clients() > 0 {
             self.tell();
+        }
+    }
+
+    /// With another run its topics are listened to anew; fixed frames, which are told once, are told again to who asks.
+    fn follow_the_run(&mut self) {
+        let runs = self.server.known().runs;
+        if std::mem::replace(&mut self.runs, runs) == runs {
+            return;
+        }
+        [&mut self.odometry, &mut self.wheels, &mut self.batteries].into_iter().for_each(BTreeMap::clear);
+        self.times.clear();
+        self.heard = 0;
+        match fixed_frames(self.server.feeds.transport()) {
+            Ok(frames) => self.fixed_frames = frames,
+            Err(error) => tracing::warn!("the console does not hear the fixed frames of the new world: {error}"),
         }
     }
 

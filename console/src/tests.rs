@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream as PlainStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,12 @@ use selene_ros::nav_msgs::Odometry;
 use selene_ros::sensor_msgs::Image;
 use selene_ros::service::{Reply, serve};
 use selene_ros::simulation_interfaces::srv::{
-    GetSimulationState, GetSimulationStateRequest, GetSimulationStateResponse, GetSpawnables, GetSpawnablesRequest,
-    GetSpawnablesResponse, SetSimulationState, SetSimulationStateRequest, SetSimulationStateResponse, SpawnEntity,
-    SpawnEntityRequest, SpawnEntityResponse,
+    GetAvailableWorlds, GetAvailableWorldsRequest, GetAvailableWorldsResponse, GetSimulationState,
+    GetSimulationStateRequest, GetSimulationStateResponse, GetSpawnables, GetSpawnablesRequest, GetSpawnablesResponse,
+    LoadWorld, LoadWorldRequest, LoadWorldResponse, SetSimulationState, SetSimulationStateRequest,
+    SetSimulationStateResponse, SpawnEntity, SpawnEntityRequest, SpawnEntityResponse,
 };
-use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState, Spawnable};
+use selene_ros::simulation_interfaces::{Resource, Result as Outcome, SimulationState, Spawnable, WorldResource};
 use selene_ros::transport::{Publisher, Subscription, subscribe};
 use selene_ros::{Message as RosMessage, Qos};
 use serde_json::{Value, json};
@@ -30,11 +32,12 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::admission::CONNECTIONS_MAX;
 use crate::server::CLIENTS_MAX;
-use crate::{Console, ConsoleOptions, Door, Refusal};
+use crate::{Console, ConsoleOptions, Door, Refusal, Token};
 
 /// What a test waits for comes within this, also on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
 const CAMERA: &str = "/viper/navcam/image_raw";
+const MARE: &str = "file:///config/scenario/mare.yaml";
 
 /// A run of one rover, told by hand, and its console.
 struct Site {
@@ -49,9 +52,7 @@ impl Site {
     fn new(has_control: bool) -> Self {
         let bus = InProcess::new();
         let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-        let node = "/selene".to_owned();
-        let options =
-            ConsoleOptions { has_control, control_node: node.clone(), parameters_node: node, twist_unstamped: false };
+        let options = options(has_control.then(|| Token::random().unwrap()));
         let console = Console::serve(door, Arc::new(bus.clone()), &options).unwrap();
         let odometry = Publisher::new(&bus, "/viper/ground_truth/odom", Qos::reliable()).unwrap();
         let diagnostics = Publisher::new(&bus, "/diagnostics", Qos::reliable()).unwrap();
@@ -102,6 +103,11 @@ impl Site {
         let _ = stream.read_to_end(&mut told);
         String::from_utf8_lossy(&told).into_owned()
     }
+}
+
+fn options(token: Option<Token>) -> ConsoleOptions {
+    let node = "/selene".to_owned();
+    ConsoleOptions { token, control_node: node.clone(), parameters_node: node, twist_unstamped: false }
 }
 
 fn image(brightness: u8) -> Image {
@@ -284,6 +290,8 @@ fn without_control_there_is_no_token_to_show() {
         let said = client.answer(json!({ "do": "token", "token": "" })).await;
         assert!(said["ok"] == false && said["text"].as_str().unwrap().contains("--console-control"), "{said}");
         let said = client.answer(json!({ "do": "reset" })).await;
+        assert_eq!(said["ok"], false);
+        let said = client.answer(json!({ "do": "load", "uri": MARE })).await;
         assert_eq!(said["ok"], false);
     });
 }
@@ -642,4 +650,87 @@ fn pause_calls_the_service_and_tells_what_it_answered() {
     });
     let expected = [SimulationState::STATE_PAUSED, SimulationState::STATE_PLAYING];
     assert_eq!(states.try_iter().collect::<Vec<_>>(), expected);
+}
+
+fn answered(result: u8, why: &str) -> Outcome {
+    Outcome { result, error_message: why.to_owned() }
+}
+
+/// Serves what a console asks to offer scenario mare; the first time that it is to be loaded it is refused. Which URIs
+/// were to be loaded.
+fn offers_mare(bus: &InProcess) -> (Vec<Subscription>, mpsc::Receiver<String>) {
+    let state = |_: GetSimulationStateRequest, reply: Reply<GetSimulationState>| {
+        let result = answered(Outcome::RESULT_OK, "");
+        reply.send(&GetSimulationStateResponse { result, ..GetSimulationStateResponse::default() }).unwrap();
+    };
+    let offered = |request: GetAvailableWorldsRequest, reply: Reply<GetAvailableWorlds>| {
+        assert_eq!(request.filter.tags, ["scenario"]);
+        let world_resource = Resource { uri: MARE.to_owned(), ..Resource::default() };
+        let world = WorldResource { name: "mare".to_owned(), world_resource, ..WorldResource::default() };
+        let result = answered(Outcome::RESULT_OK, "");
+        reply.send(&GetAvailableWorldsResponse { result, worlds: vec![world] }).unwrap();
+    };
+    let (sender, loaded) = mpsc::channel();
+    let was_refused = AtomicBool::new(false);
+    let load = move |request: LoadWorldRequest, reply: Reply<LoadWorld>| {
+        sender.send(request.world_resource.uri).unwrap();
+        let result = match was_refused.swap(true, Ordering::Relaxed) {
+            false => answered(LoadWorldResponse::RESOURCE_PARSE_ERROR, "line 3: no such rover"),
+            true => answered(Outcome::RESULT_OK, ""),
+        };
+        reply.send(&LoadWorldResponse { result, ..LoadWorldResponse::default() }).unwrap();
+    };
+    let served = vec![
+        serve::<GetSimulationState>(bus, "/selene/get_simulation_state", state).unwrap(),
+        serve::<GetAvailableWorlds>(bus, "/selene/get_available_worlds", offered).unwrap(),
+        serve::<LoadWorld>(bus, "/selene/load_world", load).unwrap(),
+    ];
+    (served, loaded)
+}
+
+#[test]
+fn a_scenario_that_the_run_tells_of_is_gone_over_to_with_the_token_alone() {
+    let site = Site::new(true);
+    let (_served, loaded) = offers_mare(&site.bus);
+    with_clients(async {
+        let load = json!({ "do": "load", "uri": MARE });
+        let mut stranger = Client::watching(&site).await;
+        assert!(stranger.answer(load.clone()).await["text"].as_str().unwrap().contains("token"));
+        let mut client = Client::driving(&site).await;
+        let begun = Instant::now();
+        while client.answer(json!({ "do": "paths" })).await["scenarios"][0]["uri"] != MARE {
+            assert!(begun.elapsed() < SOON, "no scenario is offered");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let other = client.answer(json!({ "do": "load", "uri": "file:///etc/passwd" })).await;
+        assert!(other["ok"] == false && other["text"].as_str().unwrap().contains("/etc/passwd"), "{other}");
+        let refused = client.answer(load.clone()).await;
+        assert_eq!((&refused["ok"], &refused["text"]), (&json!(false), &json!("line 3: no such rover")));
+        let taken = client.answer(load).await;
+        assert_eq!((&taken["ok"], &taken["text"]), (&json!(true), &json!("the run goes over to mare")));
+    });
+    assert_eq!(loaded.try_iter().collect::<Vec<_>>(), [MARE, MARE]);
+}
+
+#[test]
+fn a_console_that_ends_with_its_world_begins_again_at_its_address_with_its_token() {
+    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let token = Token::random().unwrap();
+    let begin = || {
+        let bus = InProcess::new();
+        Console::serve(door.again().unwrap(), Arc::new(bus), &options(Some(token.clone()))).unwrap()
+    };
+    let first = begin();
+    let (url, address) = (first.url(), first.address());
+    drop(first);
+    // Between two worlds nobody answers, and who comes waits.
+    let mut waiting = PlainStream::connect(address).unwrap();
+    let second = begin();
+    assert_eq!(second.url(), url);
+    waiting.set_read_timeout(Some(SOON)).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    waiting.write_all(request.as_bytes()).unwrap();
+    let mut page = String::new();
+    waiting.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
 }

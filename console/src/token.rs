@@ -1,18 +1,26 @@
 //! The token that control needs: 128 random bits of the operating system, in hexadecimal. It is compared in a time that
 //! does not depend on how much of it is right.
 
+use std::fmt::{self, Debug, Formatter};
+
+use crate::ConsoleError;
+
 /// Random bytes of a token.
 const BYTES: usize = 16;
 
-/// A token.
+/// A token. It is not told to a log.
 #[derive(Clone)]
-pub(crate) struct Token(String);
+pub struct Token(String);
 
 impl Token {
-    /// A new one; refused where the machine has no randomness.
-    pub(crate) fn random() -> Result<Self, String> {
+    /// A new one.
+    ///
+    /// # Errors
+    /// When the machine has no randomness.
+    pub fn random() -> Result<Self, ConsoleError> {
         let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| format!("no randomness for a token: {error}"))?;
+        let refused = |error| ConsoleError::Start { what: format!("no randomness for a token: {error}") };
+        getrandom::fill(&mut bytes).map_err(refused)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
@@ -27,6 +35,12 @@ impl Token {
         // All are compared; the optimiser may not know that one difference decides.
         let differences = own.iter().zip(said).fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));
         own.len() == said.len() && differences == 0
+    }
+}
+
+impl Debug for Token {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,8 @@ use selene_ros::simulation_interfaces::{
     Bounds, EntityCategory, EntityFilters, EntityInfo, Resource, Result as ResultCode, SimulationState,
     SimulatorFeatures as Feature, TagsFilter, srv,
 };
-use selene_tests::asker::{Asker, YARD_ROVER, at, controlled, of_uri, paused, spawning};
+use selene_simulation::{ControlOptions, OfferedScenario, SimulationOptions, WorldRequest, Worlds};
+use selene_tests::asker::{Asker, YARD_ROVER, at, controlled, of_uri, paused, spawning, yard};
 
 /// A feature, what was tried, and the code of the answer.
 type Tried = (u8, &'static str, u8);
@@ -25,6 +26,58 @@ fn every_service_answers_and_can_do_what_the_features_say() {
         let untried: Vec<_> = told.iter().filter(|feature| !is_tried(feature)).copied().collect();
         assert_eq!(untried, [u16::from(Feature::STEP_SIMULATION_ACTION)], "the action is tried by itself");
     });
+}
+
+/// What a process answers that stays in its world for site polar, and goes over to all others.
+fn answer(request: WorldRequest) {
+    match request.file().ends_with("site/polar.yaml") {
+        true => request.refuse_file("line 3: not today"),
+        false => request.accept(yard().scenario()),
+    }
+}
+
+#[test]
+fn a_world_is_asked_of_who_can_go_over_to_it_and_only_by_a_file_that_may_be_used() {
+    let elsewhere = OfferedScenario {
+        name: "elsewhere".to_owned(),
+        file: "/selene:/config/scenario/elsewhere.yaml".into(),
+        description: "Another place".to_owned(),
+    };
+    let (worlds, asked) = Worlds::offering(move || vec![elsewhere.clone()]);
+    let answering = std::thread::spawn(move || asked.into_iter().for_each(answer));
+    let control = ControlOptions { worlds: Some(worlds), ..paused(&[]).control };
+    controlled(&SimulationOptions { control, ..paused(&[]) }, |asker| {
+        let told = asker.ask::<srv::GetSimulatorFeatures>("get_simulator_features", &Default::default()).features;
+        assert!(told.features.contains(&u16::from(Feature::WORLD_LOADING)));
+        let filter = TagsFilter { tags: vec!["scenario".to_owned()], ..TagsFilter::default() };
+        let request = srv::GetAvailableWorldsRequest { filter, ..Default::default() };
+        let worlds = asker.ask::<srv::GetAvailableWorlds>("get_available_worlds", &request).worlds;
+        let [offered] = &worlds[..] else { panic!("{worlds:?}") };
+        assert_eq!((offered.name.as_str(), offered.description.as_str()), ("elsewhere", "Another place"));
+        let load = |world_resource: Resource| {
+            let request = srv::LoadWorldRequest { world_resource, ..Default::default() };
+            asker.ask::<srv::LoadWorld>("load_world", &request)
+        };
+        for resource in [offered.world_resource.clone(), of_uri("site/mare.yaml")] {
+            let loaded = load(resource);
+            assert_eq!((loaded.result.result, loaded.world.name.as_str()), (ResultCode::RESULT_OK, "test_yard"));
+        }
+        type Code = srv::LoadWorldResponse;
+        for (uri, code) in [
+            ("site/polar.yaml", Code::RESOURCE_PARSE_ERROR),
+            ("", Code::NO_RESOURCE),
+            ("rover/viper.urdf", Code::UNSUPPORTED_FORMAT),
+            ("http://example.org/x.yaml", Code::UNSUPPORTED_FORMAT),
+            ("site/nowhere.yaml", ResultCode::RESULT_OPERATION_FAILED),
+            ("../Cargo.yaml", ResultCode::RESULT_OPERATION_FAILED),
+            ("file:///selene%3A/config/scenario/none.yaml", ResultCode::RESULT_NOT_FOUND),
+        ] {
+            let refused = load(of_uri(uri)).result;
+            assert_eq!(refused.result, code, "{uri}: {}", refused.error_message);
+        }
+        assert_eq!(asker.state(), SimulationState::STATE_PAUSED, "the run goes on");
+    });
+    answering.join().expect("all are answered");
 }
 
 fn of_entities(asker: &Asker) -> Vec<Tried> {

@@ -293,6 +293,19 @@ def spawn(browser):
     assert browser.value("document.getElementById('said').textContent.startsWith('spawn: sorato')")
 
 
+def scenario(browser):
+    """The run goes over to another scenario; the page finds it by itself, with control, and shows its pictures."""
+    choice = "[...document.getElementById('scenario').options].find(({ text }) => text === 'ex1')"
+    browser.until("scenarios to go over to", f"{choice} !== undefined")
+    browser.value(f"document.getElementById('scenario').value = {choice}.value; window.confirm = () => true")
+    click(browser, "load")
+    browser.until("the other scenario", "document.getElementById('scenario-now').textContent === 'now: ex1'")
+    browser.until("control of it", "!document.getElementById('controls').hidden")
+    topics = "[...document.querySelector('.pane select').options].map(({ value }) => value)"
+    browser.until("its cameras alone", f"{topics}.length > 0 && {topics}.every((topic) => !topic.includes('navcam'))")
+    browser.until("a picture of it", "document.querySelector('.pane canvas').width > 0")
+
+
 REHEARSAL = """(async () => {
   const { Link } = await import("/link.js"), link = new Link(), came = [];
   const begun = performance.now(), at = (what) => came.push([what, performance.now() - begun]);
@@ -463,6 +476,7 @@ def main():
         rehearsal(browser)
         session(browser, folder)
         spawn(browser)
+        scenario(browser)
         shapes(browser, folder, images)
         view(browser)
         without_webgl(browser, url)

@@ -33,7 +33,7 @@ pub fn yard() -> &'static Arc<Model> {
 /// A run without an end that begins paused, in lockstep with these.
 #[must_use]
 pub fn paused(participants: &[&str]) -> SimulationOptions {
-    let control = ControlOptions { node: Some(NODE.to_owned()), at_root: false, starts_paused: true };
+    let control = ControlOptions { node: Some(NODE.to_owned()), starts_paused: true, ..ControlOptions::default() };
     SimulationOptions { duration: None, control, ..options(SimTime::ZERO, participants) }
 }
 

@@ -183,7 +183,7 @@ pub(crate) enum Command {
 }
 
 /// What makes a world: the same for every node.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorldArgs {
     /// Folder with third-party data that some sites need [default: the environment's SELENE_DATA]
     #[arg(long, value_name = "DIR")]
@@ -221,7 +221,7 @@ pub(crate) struct WorldArgs {
 }
 
 /// How fast and how long simulated time runs, and what drives it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct PacingArgs {
     /// Simulated seconds to run, after those of a checkpoint [default: until the routes' end or Ctrl-C]
     #[arg(long = "for", value_name = "SECONDS", value_parser = values::seconds, allow_negative_numbers = true)]
@@ -248,7 +248,7 @@ pub(crate) struct PacingArgs {
 }
 
 /// Checkpoints on the way.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CheckpointArgs {
     /// Save the whole state every SECONDS simulated seconds, and at the end
     #[arg(long, value_name = "SECONDS", value_parser = values::seconds, requires = "checkpoint_dir", allow_negative_numbers = true)]
@@ -262,7 +262,7 @@ pub(crate) struct CheckpointArgs {
 }
 
 /// Which of a domain's runs.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunIdArgs {
     /// The run's name among the runs of a ROS domain: letters, digits and _
     #[arg(long, value_name = "ID")]
@@ -270,7 +270,7 @@ pub(crate) struct RunIdArgs {
 }
 
 /// Who is looked for over the network.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct NetworkArgs {
     /// Keep to this machine: look for nobody elsewhere, whatever ROS_AUTOMATIC_DISCOVERY_RANGE says
     #[arg(long, conflicts_with = "interface")]
@@ -281,7 +281,7 @@ pub(crate) struct NetworkArgs {
 }
 
 /// Driven ground of other runs.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RutsArgs {
     /// Begin on the driven ground of an earlier run, which had the same site and seed, or of a checkpoint
     #[arg(long, value_name = "FILE")]
@@ -292,7 +292,7 @@ pub(crate) struct RutsArgs {
 }
 
 /// Where rays are traced.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct DeviceArgs {
     /// What traces rays: a GPU if a real one is found, a GPU or nothing (software Vulkan counts), or the CPU
     #[arg(long, value_enum, default_value_t = Device::Auto)]

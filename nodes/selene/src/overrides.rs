@@ -21,6 +21,18 @@ pub(crate) struct Override {
     value: Value,
 }
 
+impl Override {
+    /// A text under a key of the file itself.
+    pub(crate) fn of_text(key: &str, text: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), value: Value::String(text.into()) }
+    }
+
+    /// Whether it is about this key.
+    pub(crate) fn is_of(&self, key: &str) -> bool {
+        self.key == key
+    }
+}
+
 impl FromStr for Override {
     type Err = String;
 

@@ -16,6 +16,16 @@ pub(crate) fn begin(folder: Option<&Path>, args: &RecordingArgs) -> Result<Optio
     recorder.transpose().map_err(|error| Fault::input(format!("--record {error}")))
 }
 
+/// Refuses a folder that a recording would not begin in.
+pub(crate) fn check(folder: Option<&Path>) -> Result<(), Fault> {
+    match folder.filter(|folder| folder.exists()) {
+        Some(folder) => {
+            Err(Fault::input(format!("--record {}: exists already and is left as it is", folder.display())))
+        }
+        None => Ok(()),
+    }
+}
+
 fn options(args: &RecordingArgs) -> RecordOptions {
     RecordOptions {
         topics: TopicFilter {

@@ -4,9 +4,9 @@
 //! is published, is left out: publishing it would make more of it.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
 
 use selene_ros::Qos;
@@ -35,9 +35,11 @@ pub(crate) struct Rosout {
     lost: Arc<AtomicU64>,
 }
 
-/// What was logged and is not published yet.
+/// What was logged and is not published yet. One thread at a time publishes it: between two worlds of a process lines
+/// wait here.
+#[derive(Clone)]
 pub(crate) struct Backlog {
-    told: Receiver<Told>,
+    told: Arc<Mutex<Receiver<Told>>>,
     queue: SyncSender<Told>,
     /// Lines for which there was no room, and of which nothing was said yet.
     lost: Arc<AtomicU64>,
@@ -58,7 +60,10 @@ enum Told {
 pub(crate) fn queue() -> (Rosout, Backlog) {
     let (queue, told) = sync_channel(WAITING_MAX);
     let lost = Arc::<AtomicU64>::default();
-    (Rosout { queue: queue.clone(), lost: Arc::clone(&lost) }, Backlog { told, queue, lost })
+    (
+        Rosout { queue: queue.clone(), lost: Arc::clone(&lost) },
+        Backlog { told: Arc::new(Mutex::new(told)), queue, lost },
+    )
 }
 
 /// What is worth telling.
@@ -81,7 +86,7 @@ impl<S: Subscriber> Layer<S> for Rosout {
 
 impl Backlog {
     /// Publishes what was logged and what is logged from now on, as node `node`.
-    pub(crate) fn publish(self, transport: &Arc<Meter>, node: &str) -> Result<Telling, Fault> {
+    pub(crate) fn publish(&self, transport: &Arc<Meter>, node: &str) -> Result<Telling, Fault> {
         let publisher = Publisher::new(&**transport, TOPIC, Qos::rosout()).map_err(Fault::run)?;
         let (queue, node, transport) = (self.queue.clone(), node.to_owned(), Arc::clone(transport));
         let tell = move |line: Log| {
@@ -90,13 +95,15 @@ impl Backlog {
             // The meter counts what cannot be sent; a line about it would be another one.
             drop(publisher.publish(&line, time));
         };
-        let thread = Builder::new().name(THREAD.to_owned()).spawn(move || self.tell_all(tell));
+        let backlog = self.clone();
+        let thread = Builder::new().name(THREAD.to_owned()).spawn(move || backlog.tell_all(tell));
         let thread = thread.map_err(|error| Fault::run(format!("{TOPIC}: no thread could be started: {error}")))?;
         Ok(Telling { queue, thread: Some(thread) })
     }
 
     fn tell_all(&self, tell: impl Fn(Log)) {
-        while let Ok(Told::Line(line)) = self.told.recv() {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(Told::Line(line)) = told.recv() {
             let lost = self.lost.swap(0, Ordering::Relaxed);
             if lost > 0 {
                 let msg = format!("{lost} lines are missing: more was logged than could be published");
@@ -215,6 +222,6 @@ mod tests {
         let inside = std::thread::Builder::new().name(THREAD.to_owned());
         let inside = inside.spawn(move || logging(rosout, || tracing::error!("cannot send"))).unwrap();
         inside.join().unwrap();
-        assert!(backlog.told.try_recv().is_err());
+        assert!(backlog.told.lock().unwrap().try_recv().is_err());
     }
 }

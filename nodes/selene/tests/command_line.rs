@@ -4,6 +4,8 @@
 mod common;
 #[path = "command_line/pages.rs"]
 mod pages;
+#[path = "command_line/worlds.rs"]
+mod worlds;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

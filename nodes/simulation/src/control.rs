@@ -13,7 +13,7 @@ mod resource;
 pub(crate) mod response;
 mod simulation;
 mod spawn;
-mod worlds;
+pub(crate) mod worlds;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,9 +24,11 @@ use selene_ros::service::{Reply, Service, serve};
 use selene_ros::simulation_interfaces::action::{SimulateSteps, SimulateStepsGoal};
 use selene_ros::simulation_interfaces::srv;
 use selene_ros::transport::{Subscription, Transport};
+use selene_sim::AllowedFolders;
 
 use crate::changes::{AskedSteps, ChangeError, Changes, Cost, Task};
 use crate::going::Waiting;
+use crate::loading::Worlds;
 use crate::node::Node;
 use response::{Response, result_of};
 
@@ -39,12 +41,16 @@ pub struct ControlOptions {
     pub at_root: bool,
     /// Time stands from the beginning on, until somebody lets it pass.
     pub starts_paused: bool,
+    /// Who can go over to another world; none where nobody can.
+    pub worlds: Option<Worlds>,
 }
 
 /// How and where the services are opened.
 pub(crate) struct Serving {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) options: ControlOptions,
+    /// Where files that a request names may lie.
+    pub(crate) folders: AllowedFolders,
 }
 
 /// The services, as long as it lives.
@@ -62,7 +68,7 @@ impl Serving {
         let root = self.options.at_root.then_some("");
         let mut served = Vec::new();
         for prefix in node.into_iter().chain(root) {
-            let mut server = Server { transport: self.transport.as_ref(), prefix, changes, served: Vec::new() };
+            let mut server = Server { serving: self, prefix, changes, served: Vec::new() };
             server.open(is_shared)?;
             served.append(&mut server.served);
         }
@@ -72,7 +78,7 @@ impl Serving {
 
 /// Serves under one prefix.
 struct Server<'a> {
-    transport: &'a dyn Transport,
+    serving: &'a Serving,
     prefix: &'a str,
     changes: &'a Changes,
     served: Vec<Subscription>,
@@ -94,21 +100,29 @@ impl Server<'_> {
         self.serve::<srv::GetSpawnables>("get_spawnables", Cost::Heavy, spawn::spawnables)?;
         self.serve::<srv::GetAvailableWorlds>("get_available_worlds", Cost::Heavy, worlds::available)?;
         self.serve::<srv::GetCurrentWorld>("get_current_world", Cost::Light, worlds::current)?;
-        self.serve::<srv::LoadWorld>("load_world", Cost::Light, worlds::load)?;
+        self.serve_loading(is_shared)?;
         self.serve::<srv::UnloadWorld>("unload_world", Cost::Light, worlds::unload)?;
         self.serve::<srv::GetNamedPoses>("get_named_poses", Cost::Heavy, worlds::named_poses)?;
         self.serve::<srv::GetNamedPoseBounds>("get_named_pose_bounds", Cost::Light, worlds::named_pose_bounds)
     }
 
     fn open_simulation(&mut self, is_shared: bool) -> Result<(), NodeError> {
-        let features = simulation::features(is_shared);
+        let features = simulation::features(is_shared, self.serving.options.worlds.is_some());
         // They are the same at any time: nobody waits for a heartbeat.
         let on = move |_, reply: Reply<srv::GetSimulatorFeatures>| send(reply, &features);
-        self.served.push(serve::<srv::GetSimulatorFeatures>(self.transport, &self.name("get_simulator_features"), on)?);
+        self.served.push(serve::<srv::GetSimulatorFeatures>(
+            self.transport(),
+            &self.name("get_simulator_features"),
+            on,
+        )?);
         self.serve::<srv::GetSimulationState>("get_simulation_state", Cost::Light, simulation::state)?;
         self.serve_change::<srv::SetSimulationState, _>("set_simulation_state", Cost::Heavy, simulation::set_state)?;
         self.serve_change::<srv::ResetSimulation, _>("reset_simulation", Cost::Heavy, simulation::reset)?;
         self.serve_steps()
+    }
+
+    fn transport(&self) -> &dyn Transport {
+        self.serving.transport.as_ref()
     }
 
     fn name(&self, service: &str) -> String {
@@ -137,7 +151,16 @@ impl Server<'_> {
     {
         let changes = self.changes.clone();
         let on = move |request, reply| changes.put(Box::new(Request::<S, A> { request, reply, cost, answer }));
-        self.served.push(serve::<S>(self.transport, &self.name(name), on)?);
+        self.served.push(serve::<S>(self.transport(), &self.name(name), on)?);
+        Ok(())
+    }
+
+    /// A world is loaded beside the one that goes on.
+    fn serve_loading(&mut self, is_shared: bool) -> Result<(), NodeError> {
+        let Serving { options, folders, .. } = self.serving;
+        let (worlds, folders) = (options.worlds.clone().filter(|_| !is_shared), folders.clone());
+        let on = move |request, reply| worlds::load(worlds.as_ref(), &folders, &request, reply);
+        self.served.push(serve::<srv::LoadWorld>(self.transport(), &self.name("load_world"), on)?);
         Ok(())
     }
 
@@ -145,7 +168,7 @@ impl Server<'_> {
     fn serve_batches(&mut self) -> Result<(), NodeError> {
         let changes = self.changes.clone();
         let on = move |request, reply| spawn::spawn_all(&changes, request, reply);
-        self.served.push(serve::<srv::SpawnEntities>(self.transport, &self.name("spawn_entities"), on)?);
+        self.served.push(serve::<srv::SpawnEntities>(self.transport(), &self.name("spawn_entities"), on)?);
         Ok(())
     }
 
@@ -155,13 +178,13 @@ impl Server<'_> {
         let on = move |request: srv::StepSimulationRequest, reply| {
             changes.put(Box::new(AskedSteps { heartbeats: request.steps, waiting: Waiting::Service(reply) }));
         };
-        self.served.push(serve::<srv::StepSimulation>(self.transport, &self.name("step_simulation"), on)?);
+        self.served.push(serve::<srv::StepSimulation>(self.transport(), &self.name("step_simulation"), on)?);
         let changes = self.changes.clone();
         let begin = move |goal: SimulateStepsGoal, handle| {
             changes.put(Box::new(AskedSteps { heartbeats: goal.steps, waiting: Waiting::Action(handle) }));
         };
         let name = self.name("simulate_steps");
-        self.served.push(serve_action::<SimulateSteps>(self.transport, &name, |_| true, begin)?);
+        self.served.push(serve_action::<SimulateSteps>(self.transport(), &name, |_| true, begin)?);
         Ok(())
     }
 }
@@ -196,7 +219,7 @@ where
 }
 
 /// Whoever asked may be gone.
-fn send<S: Service>(reply: Reply<S>, response: &S::Response) {
+pub(crate) fn send<S: Service>(reply: Reply<S>, response: &S::Response) {
     if let Err(error) = reply.send(response) {
         tracing::debug!("{error}");
     }

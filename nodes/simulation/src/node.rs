@@ -21,6 +21,7 @@ use crate::control::{Control, Serving};
 use crate::diagnostics::{Load, RunDiagnostics};
 use crate::going::Going;
 use crate::holds::HoldReport;
+use crate::loading::Worlds;
 use crate::lockstep::Lockstep;
 use crate::maps::Maps;
 use crate::pace::{PaceReport, Pacer};
@@ -106,7 +107,11 @@ impl Node {
         let leads = sharing.as_ref().is_none_or(Sharing::leads);
         let (feed, recorder) = begin_feed(&mut world, recent.as_ref(), leads.then_some(&mut maps))?;
         options.changes.open();
-        let service = Serving { transport: Arc::clone(&links.public), options: options.control.clone() };
+        let service = Serving {
+            transport: Arc::clone(&links.public),
+            options: options.control.clone(),
+            folders: context.folders.clone(),
+        };
         Ok(Self {
             control: leads.then(|| service.open(&options.changes, sharing.is_some())).transpose()?,
             service,
@@ -139,6 +144,11 @@ impl Node {
 
     pub(crate) fn world(&self) -> &World {
         &self.world
+    }
+
+    /// Who can go over to another world.
+    pub(crate) fn worlds(&self) -> Option<&Worlds> {
+        self.service.options.worlds.as_ref().filter(|_| self.sharing.is_none())
     }
 
     /// All heartbeats; why it ended and the wall time, s.

@@ -18,7 +18,7 @@ const RATE_MIN: f64 = 0.001;
 const RATE_MAX: f64 = 1000.0;
 
 /// How a recording is made.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RecordingArgs {
     /// Record only topics whose names this regular expression matches anywhere; may be given several times
     #[arg(long, value_name = "REGEX", requires = "record")]

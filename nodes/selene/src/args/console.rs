@@ -18,7 +18,7 @@ The page needs no network and no installation. It answers at this machine alone 
 Nothing is encrypted: for other machines take a tunnel (ssh -L 8470:localhost:8470 HOST) or a closed network.";
 
 /// The console of a run.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ConsoleArgs {
     /// Serve a page to watch the run from in a browser [default address: 127.0.0.1:8470; port 0: any that is free]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "8470",

@@ -16,7 +16,7 @@ const LATE_S: f64 = 0.2;
 const LATE_MAX_S: f64 = 3600.0;
 
 /// The wire.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LinkArgs {
     /// Leave out images and clouds beyond so many bytes a second on the wire; everything else passes
     #[arg(long, value_name = "BYTES_S", value_parser = values::positive, allow_negative_numbers = true)]

@@ -27,11 +27,14 @@ printed, and contact_sheet.png, path.png and wheels.png lie in the --out folder;
 image on. Ctrl-C ends cleanly; a second Ctrl-C \
 a second later or more ends at once.
 
+The console's page (--console-control) and the service load_world go over to another scenario; what that writes gets a number \
+(out_2, bag_2), and options about the first scenario are not said of it: docs/topics.md, Another world.
+
 A robot's computer in the loop: a scenario with `lockstep:` waits for its commands (config/scenario/sil.yaml); --clock-authority, \
 --late-frames and --bandwidth-limit are for one on the network, --impair makes that network worse on purpose.";
 
 /// `selene run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct RunArgs {
     /// The scenario file [default: config/scenario/polar.yaml]
     #[arg(value_name = "SCENARIO")]

@@ -11,7 +11,7 @@ use super::console::address_at;
 const PORT: u16 = 8765;
 
 /// What else shows a run.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ViewersArgs {
     /// Serve the topics to Foxglove and Lichtblick, with no ROS between [default address: 127.0.0.1:8765; port 0: any
     /// that is free]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use selene_console::{Console, ConsoleOptions, Door, Refusal};
+use selene_console::{Console, ConsoleOptions, Door, Refusal, Token};
 use selene_ros::qos::checked_name;
 use selene_ros::transport::Transport;
 
@@ -28,7 +28,7 @@ pub(crate) fn console(args: &ConsoleCommandArgs, telling: Telling) -> Result<(),
     let door = Door::open(args.address).map_err(Fault::input)?;
     let transport = Network::asked(&args.network)?.join(&Names::plain(NODE))?;
     let options = ConsoleOptions {
-        has_control: args.control,
+        token: token(args.control)?,
         control_node: node.clone(),
         parameters_node: node,
         twist_unstamped: args.twist_unstamped,
@@ -46,6 +46,11 @@ pub(crate) fn door(args: &ConsoleArgs) -> Result<Option<Door>, Fault> {
     args.console.map(|address| Door::open(address).map_err(Fault::input)).transpose()
 }
 
+/// What control takes, where it is asked for.
+pub(crate) fn token(is_asked: bool) -> Result<Option<Token>, Fault> {
+    is_asked.then(Token::random).transpose().map_err(Fault::run)
+}
+
 /// Serves clients, and says where. The address with the token is told whatever is asked for: it is the only way to it.
 pub(crate) fn begin(
     door: Door,
@@ -54,7 +59,7 @@ pub(crate) fn begin(
     telling: Telling,
 ) -> Result<Console, Fault> {
     let console = Console::serve(door, transport, options).map_err(Fault::run)?;
-    match options.has_control {
+    match options.token.is_some() {
         true => Telling::Usual.note(format_args!("console: {} (this address gives control: keep it)", console.url())),
         false => telling.note(format_args!("console: {}", console.url())),
     }

@@ -30,7 +30,8 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Fault> {
     Ok(())
 }
 
-fn about(file: &Path) -> String {
+/// What a file says of itself, in a line.
+pub(crate) fn about(file: &Path) -> String {
     match input::read_bytes(file, BYTES_MAX) {
         Ok(bytes) => shortened(&first_sentence(&String::from_utf8_lossy(&bytes))),
         Err(error) => error.to_string(),

@@ -1,20 +1,26 @@
 //! `selene run`: all nodes in one process, each on its own thread, in lockstep
-//! over the in-process transport; DDS and the bag get the same bytes.
+//! over the in-process transport; DDS and the bag get the same bytes. When somebody
+//! asks for another world, all nodes end and begin anew in it (`worlds`); the process
+//! stays on its ROS domain, and the addresses of its console stay what they were.
+
+mod worlds;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use selene_base::SimTime;
 use selene_coherence::{Links, NodeContext, RunId};
-use selene_console::ConsoleOptions;
+use selene_console::{ConsoleOptions, Door, Token};
 use selene_observe::Devices;
 use selene_ros::BagRecorder;
 use selene_ros::fanout::Fanout;
 use selene_ros::in_process::InProcess;
+use selene_ros::parameters::Parameters;
 use selene_ros::transport::Transport;
 use selene_sim::{Model, Scenario};
-use selene_simulation::{Begin, NodeError, SimulationOptions, Timeline};
+use selene_simulation::{Begin, NodeError, SimulationOptions, Timeline, WorldRequest, Worlds};
 use selene_terrain::Ruts;
 
 use crate::announcement::Announcement;
@@ -37,11 +43,12 @@ use crate::telling::Telling;
 use crate::traffic::Traffic;
 use crate::wire::Wire;
 use crate::{device, figures, interrupt, own_services, parameters, places, recording, timing};
+use worlds::{LoadedWorld, Loader, offered};
 
 /// The process as a ROS node.
 const NODE: &str = "selene";
 
-/// All that a run needs before simulated time begins.
+/// All that a process needs before simulated time begins.
 struct Prepared {
     model: Arc<Model>,
     begin: Begin,
@@ -49,74 +56,187 @@ struct Prepared {
     wire: Option<Arc<dyn Transport>>,
 }
 
-/// Runs a scenario to its end and leaves pictures and a summary.
+/// What stays while one world takes the place of another.
+struct Process<'a> {
+    /// What was typed.
+    typed: &'a RunArgs,
+    ros: &'a RosArgs,
+    names: Names,
+    devices: Devices,
+    /// The wire as it is; each world does to it what the command line says.
+    wire: Option<Arc<dyn Transport>>,
+    token: Option<Token>,
+    console: Option<Door>,
+    foxglove: Option<Door>,
+    log: Backlog,
+    telling: Telling,
+    stop: Arc<AtomicBool>,
+}
+
+/// Runs a scenario to its end and leaves pictures and a summary; then, where somebody asked for another world, that one.
 pub(crate) fn run(args: &RunArgs, telling: Telling, ros: &RosArgs, log: Backlog) -> Result<(), Fault> {
     let stop = interrupt::watch()?;
     check_outputs(args)?;
     viewers::check(&args.viewers)?;
-    let timeline = timing::timeline(&args.pacing)?;
+    timing::timeline(&args.pacing)?;
     let names = ros.names(NODE)?;
     let Prepared { model, begin, devices, wire } = prepare(args, &names, &stop)?;
-    let scenario = Arc::clone(model.scenario());
-    let name = devices.usual().name();
-    let wire = open_wire(wire, &args.link, &timeline)?;
-    let neighbours = InProcess::new();
-    let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario, args)).transpose()?;
-    let options =
-        node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, lockstep(sensing(args)));
-    let run = args.run.run.clone().unwrap_or_else(RunId::random);
-    options.settings.begin(&begin);
-    let parameters = parameters::of_simulation(&model, &run, &options);
-    let parameters = ros.set(parameters, &names)?;
-    let door = console::door(&args.console)?;
-    let foxglove = viewers::door(&args.viewers)?;
-    // Last of all that can be refused, so that a refusal leaves no empty bag.
-    let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
-    let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
-    let taps = taps(recorder.as_ref(), &viewers, &names);
-    let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
-    telling.note(Announcement { scenario: &scenario, args, tracer: &name, domain });
+    check_link(wire.is_some(), &args.link)?;
+    let process = Process {
+        typed: args,
+        ros,
+        names,
+        devices,
+        wire,
+        token: console::token(args.console.console_control)?,
+        console: console::door(&args.console)?,
+        foxglove: viewers::door(&args.viewers)?,
+        log,
+        telling,
+        stop,
+    };
+    process.run(LoadedWorld { args: args.clone(), number: 1, model, begin })
+}
 
-    let all = Arc::new(join(&neighbours, wire.clone(), &taps));
-    let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
-    let rosout = log.publish(&meter, &names.logger())?;
-    let served = own_services::serve(&meter, &names, parameters);
-    let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
-    tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
-    let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
-    // The recorder takes internal topics only where it is asked to.
-    let links = Links { public, internal: Arc::new(join(&neighbours, None, &taps)), run };
-    let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
-    let context =
-        NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
-    let watched = console_options(args, &options, &names);
-    // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
-    let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, telling);
-    let console = door.map(watch).transpose()?;
-    let (drive, first_image_to) = (Some(&report), (!args.no_pictures).then_some(args.out.as_path()));
-    let progress = Progress { meter: &meter, drive, first_image_to, duration: options.duration, telling };
-    let sensing = sensing(args);
-    let drive =
-        Nodes { context: &context, traffic: &traffic, devices: &devices, options: &options, sensing, stop: &stop };
-    let end = drive.run(begin, &progress);
-    let refused = console.as_ref().and_then(console::refused);
-    // Before the bag ends.
-    drop((console, served, rosout));
+impl Process<'_> {
+    /// Runs a world and those that are gone over to. The first fault is told, and a node that fails ends the process.
+    fn run(&self, first: LoadedWorld) -> Result<(), Fault> {
+        let (mut next, mut result) = (Some(first), Ok(()));
+        while let Some(world) = next.take() {
+            let ended = self.run_world(world, &mut next);
+            result = result.and(ended);
+            next = next.filter(|_| !interrupt::asked(&self.stop));
+        }
+        result
+    }
 
-    let mut summary = Summary::new(&scenario, &end, &traffic);
-    summary.row("began tracing on", name);
-    refused.into_iter().for_each(|told| summary.row("console refused", told));
-    let (slip, sinkage_m) = report.slip_and_sinkage();
-    summary.row("mean slip", format!("{:.1} %", slip * 100.0));
-    summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
-    summary.saved(&options);
-    let shown = viewers.end(&mut summary);
-    let recorded = recording::end(recorder.as_ref(), &mut summary);
-    let drawn = draw(&report, args, &title(&scenario, &end, &meter), &mut summary);
-    let told = figures::write(args.figures.as_deref(), end.outcome.as_ref(), &report);
-    print_line(&summary);
-    lines.iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
-    end.result().and(recorded).and(shown).and(drawn).and(told)
+    /// Runs a world to its end; the one to go over to is left in `next`.
+    fn run_world(&self, world: LoadedWorld, next: &mut Option<LoadedWorld>) -> Result<(), Fault> {
+        let Self { names, devices, telling, .. } = self;
+        let LoadedWorld { args, number, model, begin } = world;
+        let scenario = Arc::clone(model.scenario());
+        let name = devices.usual().name();
+        let timeline = timing::timeline(&args.pacing)?;
+        let wire = self.wire.clone().map(|wire| Wire::open(wire, &args.link, &timeline)).transpose()?;
+        let neighbours = InProcess::new();
+        let lines = args.report.then(|| BenchLines::open(&neighbours, &scenario, &args)).transpose()?;
+        let (options, asked) = options(&args, timeline, &scenario);
+        let run = args.run.run.clone().unwrap_or_else(RunId::random);
+        options.settings.begin(&begin);
+        let parameters = self.parameters(number, parameters::of_simulation(&model, &run, &options))?;
+        let console = self.console.as_ref().map(Door::again).transpose().map_err(Fault::run)?;
+        let foxglove = self.foxglove.as_ref().map(Door::again).transpose().map_err(Fault::run)?;
+        // Last of all that can be refused, so that a refusal leaves no empty bag.
+        let recorder = recording::begin(args.record.as_deref(), &args.recording)?;
+        let viewers = Viewers::begin(&args.viewers, foxglove, &run, &model, ruts_of(&begin))?;
+        let taps = taps(recorder.as_ref(), &viewers, names);
+        let domain = wire.as_ref().and_then(|_| places::domain_id().ok());
+        telling.note(Announcement { scenario: &scenario, args: &args, tracer: &name, domain });
+
+        let all = Arc::new(join(&neighbours, wire.clone(), &taps));
+        let meter = Arc::new(Meter::new(all).beginning_at(node::told(&begin).unwrap_or(SimTime::ZERO)));
+        let rosout = self.log.publish(&meter, &names.logger())?;
+        let served = own_services::serve(&meter, names, parameters);
+        let traffic = Traffic { meter: Arc::clone(&meter), wire, limit_bytes_s: args.link.bandwidth_limit };
+        tracing::info!("run {run} of {} begins, tracing on {name}", scenario.name);
+        let public: Arc<dyn Transport> = Arc::clone(&meter) as _;
+        // The recorder takes internal topics only where it is asked to.
+        let links = Links { public, internal: Arc::new(join(&neighbours, None, &taps)), run };
+        let report = RunReport::open(&links, &model, ruts_of(&begin)).map_err(Fault::run)?;
+        let context =
+            NodeContext { links, folders: places::allowed_folders(&scenario), told_until: node::told(&begin), model };
+        let watched = self.console_options(&options);
+        // What it says goes to the nodes and the bag; over the wire they would hear it twice, and so would it them.
+        let watch = |door| console::begin(door, Arc::clone(&context.links.internal), &watched, *telling);
+        let console = console.map(watch).transpose()?;
+        let (drive, first_image_to) = (Some(&report), (!args.no_pictures).then_some(args.out.as_path()));
+        let progress = Progress { meter: &meter, drive, first_image_to, duration: options.duration, telling: *telling };
+        let sensing = sensing(&args);
+        let nodes =
+            Nodes { context: &context, traffic: &traffic, devices, options: &options, sensing, stop: &self.stop };
+        let (end, then) = nodes.run(begin, &progress, self.loader(&args, number, &options, asked));
+        *next = then;
+        let refused = console.as_ref().and_then(console::refused);
+        // Before the bag ends.
+        drop((console, served, rosout));
+
+        let refused = refused.map(|told| ("console refused", told));
+        let then = next.as_ref().map(|next| ("goes over to", next.model.scenario().name.clone()));
+        let rows = [("began tracing on", name)].into_iter().chain(refused).chain(then).collect();
+        let (recorder, options) = (recorder.as_ref(), &options);
+        let over = Over { args: &args, scenario: &scenario, options, traffic: &traffic, report: &report, recorder };
+        over.conclude(end, rows, viewers, lines.as_ref())
+    }
+
+    /// Parameters, in the first world as arguments of ROS set them: other worlds may have others.
+    fn parameters(&self, number: u32, parameters: Parameters) -> Result<Parameters, Fault> {
+        if number == 1 { self.ros.set(parameters, &self.names) } else { Ok(parameters) }
+    }
+
+    /// What the run's console may do, and whom it asks.
+    fn console_options(&self, options: &SimulationOptions) -> ConsoleOptions {
+        ConsoleOptions {
+            token: self.token.clone(),
+            control_node: options.control.node.clone().unwrap_or_else(|| self.names.full()),
+            parameters_node: self.names.full(),
+            twist_unstamped: options.twist_unstamped,
+        }
+    }
+
+    /// Who loads the world after this one.
+    fn loader<'b>(
+        &'b self,
+        present: &'b RunArgs,
+        number: u32,
+        options: &'b SimulationOptions,
+        asked: Receiver<WorldRequest>,
+    ) -> Loader<'b> {
+        Loader {
+            typed: self.typed,
+            present,
+            number,
+            devices: &self.devices,
+            has_wire: self.wire.is_some(),
+            asked,
+            changes: &options.changes,
+        }
+    }
+}
+
+/// A world that has ended.
+struct Over<'a> {
+    args: &'a RunArgs,
+    scenario: &'a Scenario,
+    options: &'a SimulationOptions,
+    traffic: &'a Traffic,
+    report: &'a RunReport,
+    recorder: Option<&'a BagRecorder>,
+}
+
+impl Over<'_> {
+    /// Ends what was written of it, draws its pictures and tells what it came to, with these rows too.
+    fn conclude(
+        &self,
+        end: End,
+        rows: Vec<(&'static str, String)>,
+        viewers: Viewers,
+        lines: Option<&BenchLines>,
+    ) -> Result<(), Fault> {
+        let Self { args, scenario, options, traffic, report, recorder } = *self;
+        let mut summary = Summary::new(scenario, &end, traffic);
+        rows.into_iter().for_each(|(label, told)| summary.row(label, told));
+        let (slip, sinkage_m) = report.slip_and_sinkage();
+        summary.row("mean slip", format!("{:.1} %", slip * 100.0));
+        summary.row("deepest sinkage", format!("{:.1} mm", sinkage_m * 1000.0));
+        summary.saved(options);
+        let shown = viewers.end(&mut summary);
+        let recorded = recording::end(recorder, &mut summary);
+        let drawn = draw(report, args, &title(scenario, &end, &traffic.meter), &mut summary);
+        let told = figures::write(args.figures.as_deref(), end.outcome.as_ref(), report);
+        print_line(&summary);
+        lines.into_iter().zip(&end.outcome).for_each(|(lines, outcome)| lines.end(outcome));
+        end.result().and(recorded).and(shown).and(drawn).and(told)
+    }
 }
 
 /// Refuses, before anything is run, places where its results could not be written.
@@ -153,16 +273,6 @@ fn prepare(args: &RunArgs, names: &Names, stop: &AtomicBool) -> Result<Prepared,
     })
 }
 
-/// What the run's console may do, and whom it asks.
-fn console_options(args: &RunArgs, options: &SimulationOptions, names: &Names) -> ConsoleOptions {
-    ConsoleOptions {
-        has_control: args.console.console_control,
-        control_node: options.control.node.clone().unwrap_or_else(|| names.full()),
-        parameters_node: names.full(),
-        twist_unstamped: options.twist_unstamped,
-    }
-}
-
 /// The ground that a run begins on.
 fn ruts_of(begin: &Begin) -> Ruts {
     match begin {
@@ -171,18 +281,24 @@ fn ruts_of(begin: &Begin) -> Ruts {
     }
 }
 
-/// The wire as the command line asks for it; refused where something is asked of none.
-fn open_wire(
-    wire: Option<Arc<dyn Transport>>,
-    link: &LinkArgs,
-    timeline: &Timeline,
-) -> Result<Option<Arc<Wire>>, Fault> {
-    if wire.is_none() && link.is_given() {
+/// Refuses what is asked of a wire that is not there.
+fn check_link(has_wire: bool, link: &LinkArgs) -> Result<(), Fault> {
+    if !has_wire && link.is_given() {
         let told = "--bandwidth-limit, --late-frames and --impair are about the wire: with --no-dds, or with \
                     ROS_AUTOMATIC_DISCOVERY_RANGE=OFF, there is none";
         return Err(Fault::input(told));
     }
-    wire.map(|wire| Wire::open(wire, link, timeline)).transpose()
+    Ok(())
+}
+
+/// What the simulation is told, and where requests for another world arrive.
+fn options(args: &RunArgs, timeline: Timeline, scenario: &Scenario) -> (SimulationOptions, Receiver<WorldRequest>) {
+    let present = scenario.file().to_owned();
+    let (worlds, asked) = Worlds::offering(move || offered(&present));
+    let waited_for = lockstep(sensing(args));
+    let mut options = node::simulation_options(NODE, &args.pacing, timeline, &args.ruts, &args.checkpoints, waited_for);
+    options.control.worlds = Some(worlds);
+    (options, asked)
 }
 
 /// In-process first, so that nobody outside hears of a message before the nodes.
@@ -250,19 +366,24 @@ struct Nodes<'a> {
 }
 
 impl Nodes<'_> {
-    /// Runs them until the simulation's end. A node that fails ends the run.
-    fn run(&self, begin: Begin, progress: &Progress<'_>) -> End {
+    /// Runs them until the simulation's end; the world to go over to then, if somebody asked for one. A node that fails
+    /// ends the run.
+    fn run(&self, begin: Begin, progress: &Progress<'_>, loader: Loader<'_>) -> (End, Option<LoadedWorld>) {
         let Self { context, traffic, devices, options, sensing, stop } = *self;
-        let ended = AtomicBool::new(false);
+        let ended = &AtomicBool::new(false);
         thread::scope(|scope| {
-            let _ended = SetOnDrop::new(&ended);
-            scope.spawn(|| progress.show(&ended));
-            scope.spawn(|| traffic.tell(&context.links, &ended));
+            let has_ended = SetOnDrop::new(ended);
+            scope.spawn(|| progress.show(ended));
+            scope.spawn(|| traffic.tell(&context.links, ended));
+            let next = scope.spawn(move || loader.next(ended));
             let sense = |node: &'static Sensing| start(scope, stop, move || node.run(context, devices, stop));
             let sensing: Vec<_> = sensing.iter().map(sense).collect();
             let simulation = start(scope, stop, || selene_simulation::run(context, begin, options, stop));
             let outcome = joined(simulation);
-            End::new(outcome, sensing.into_iter().map(joined).fold(Ok(()), Result::and))
+            let end = End::new(outcome, sensing.into_iter().map(joined).fold(Ok(()), Result::and));
+            drop(has_ended);
+            // A panic there has been told, and the run went on without it.
+            (end, next.join().unwrap_or_default())
         })
     }
 }

@@ -25,7 +25,7 @@ const ROCK: &str = "selene:rock";
 /// Density of rock where none is told, kg/m³: basalt with a few pores.
 const DENSITY_KG_M3: f64 = 2700.0;
 /// Letters of a URI at most.
-const URI_MAX: usize = 4096;
+pub(super) const URI_MAX: usize = 4096;
 
 /// What is to be spawned.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +100,7 @@ fn of_uri(uri: &str, folders: &AllowedFolders) -> Result<Wanted, ResultCode> {
 }
 
 /// The path that a place names: of the scheme `file`, or without one.
-fn path_of(place: &str) -> Result<String, ResultCode> {
+pub(super) fn path_of(place: &str) -> Result<String, ResultCode> {
     let refuse = |what: String| Err(result(SpawnEntityResponse::UNSUPPORTED_FORMAT, what));
     match place.split_once(':') {
         None => Ok(place.to_owned()),

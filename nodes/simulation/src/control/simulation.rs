@@ -55,10 +55,11 @@ const CUSTOM: &str = "Selene. A rover is spawned by its YAML file (`?sensors=imu
                       or by its own URDF; any other URDF and any mesh stands fast; a loose rock is selene:rock. Rovers \
                       and rocks are set down on the ground: of a pose z does not count. See docs/topics.md, Services.";
 
-/// The features of a run, of whose world other processes may have a part.
-pub(super) fn features(is_shared: bool) -> GetSimulatorFeaturesResponse {
+/// The features of a run, of whose world other processes may have a part, and that may go over to another one.
+pub(super) fn features(is_shared: bool, loads_worlds: bool) -> GetSimulatorFeaturesResponse {
     let alone: &[u8] = if is_shared { &[] } else { &ALONE };
-    let mut features: Vec<_> = ALWAYS.iter().chain(alone).copied().map(u16::from).collect();
+    let loading = (loads_worlds && !is_shared).then_some(&SimulatorFeatures::WORLD_LOADING);
+    let mut features: Vec<_> = ALWAYS.iter().chain(alone).chain(loading).copied().map(u16::from).collect();
     features.sort_unstable();
     let spawn_formats: &[&str] = if is_shared { &[] } else { &["urdf", "yaml", "stl", "obj", "dae"] };
     let features = SimulatorFeatures {
@@ -91,7 +92,7 @@ pub(super) fn set_state(
         SimulationState::STATE_PAUSED => RunState::Paused,
         SimulationState::STATE_QUITTING => RunState::Quitting,
         SimulationState::STATE_NO_WORLD | SimulationState::STATE_LOADING_WORLD => {
-            return Ok(Answer::of(unsupported("a run has one world from its start to its end")));
+            return Ok(Answer::of(unsupported("a run always has a world; load_world goes over to another one")));
         }
         other => return Ok(Answer::of(failed(format!("there is no state {other}")))),
     };
@@ -146,9 +147,12 @@ mod tests {
 
     #[test]
     fn a_world_that_several_processes_share_is_not_changed() {
-        let (alone, shared) = (features(false).features, features(true).features);
+        let (alone, shared) = (features(false, true).features, features(true, true).features);
         assert!(shared.features.iter().all(|feature| alone.features.contains(feature)));
-        for feature in [SimulatorFeatures::SPAWNING, SimulatorFeatures::SIMULATION_RESET] {
+        let not_shared =
+            [SimulatorFeatures::SPAWNING, SimulatorFeatures::SIMULATION_RESET, SimulatorFeatures::WORLD_LOADING];
+        assert!(!features(false, false).features.features.contains(&u16::from(SimulatorFeatures::WORLD_LOADING)));
+        for feature in not_shared {
             let feature = u16::from(feature);
             assert!(alone.features.contains(&feature) && !shared.features.contains(&feature));
         }

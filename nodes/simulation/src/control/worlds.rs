@@ -1,20 +1,25 @@
-//! Worlds and places of them. A world is a site; a run has one from its start to its end, since all that is there,
-//! also in other processes, is made for its ground.
+//! Worlds and places of them. A world is a site, or a scenario where the process can go over to one (`loading`): then its
+//! rovers come with it.
+
+use std::path::{Path, PathBuf};
 
 use selene_ros::geometry_msgs;
+use selene_ros::service::Reply;
 use selene_ros::simulation_interfaces::srv::{
     GetAvailableWorldsRequest, GetAvailableWorldsResponse, GetCurrentWorldRequest, GetCurrentWorldResponse,
-    GetNamedPoseBoundsRequest, GetNamedPoseBoundsResponse, GetNamedPosesRequest, GetNamedPosesResponse,
+    GetNamedPoseBoundsRequest, GetNamedPoseBoundsResponse, GetNamedPosesRequest, GetNamedPosesResponse, LoadWorld,
     LoadWorldRequest, LoadWorldResponse, UnloadWorldRequest, UnloadWorldResponse,
 };
 use selene_ros::simulation_interfaces::{NamedPose, Resource, Result as ResultCode, WorldResource};
-use selene_sim::{RoverSetup, Start};
+use selene_sim::{AllowedFolders, RoverSetup, Scenario, Start};
 use selene_terrain::{ElevationSpec, SiteSpec};
 
 use super::catalogue::{sites, sites_in};
 use super::filter::{check_tags, tags_match};
-use super::resource::{find, to_uri};
+use super::resource::{URI_MAX, find, path_of, to_uri};
 use super::response::{Response, failed, ok, result, unsupported};
+use super::send;
+use crate::loading::{self, Worlds};
 use crate::node::Node;
 
 /// Places that are named at most: the ground of each is looked up.
@@ -39,27 +44,65 @@ pub(super) fn available(node: &Node, request: &GetAvailableWorldsRequest) -> Get
     if !unknown.is_empty() && !request.continue_on_error {
         return Response::of(failed(what));
     }
-    let mut worlds: Vec<_> = found.iter().map(|(file, site)| world(site, &to_uri(file))).collect();
+    let mut worlds: Vec<_> = found.iter().map(|(file, site)| world(site, to_uri(file))).collect();
+    worlds.extend(node.worlds().map(Worlds::scenarios).unwrap_or_default().into_iter().map(loading::offered));
     worlds.retain(|world| tags_match(&request.filter, &world.tags));
     GetAvailableWorldsResponse { result: result(ResultCode::RESULT_OK, what), worlds }
 }
 
 pub(super) fn current(node: &Node, _: &GetCurrentWorldRequest) -> GetCurrentWorldResponse {
-    let scenario = node.world().scenario();
-    let file = scenario.site_file();
-    let uri = to_uri(&file.canonicalize().unwrap_or_else(|_| file.to_owned()));
-    let mut world = world(&scenario.site, &uri);
-    world.description = format!("scenario {}; {}", scenario.name, world.description);
-    GetCurrentWorldResponse { result: ok(), world }
+    GetCurrentWorldResponse { result: ok(), world: of_scenario(node.world().scenario()) }
 }
 
-pub(super) fn load(_: &Node, _: &LoadWorldRequest) -> LoadWorldResponse {
-    let what = "a run has one world from its start to its end; start another run with a scenario of that site";
-    Response::of(unsupported(what))
+/// The world of a scenario: its site, and by what it came.
+pub(crate) fn of_scenario(scenario: &Scenario) -> WorldResource {
+    let mut world = world(&scenario.site, uri_of(scenario.site_file()));
+    world.description = format!("scenario {}; {}", scenario.name, world.description);
+    world
+}
+
+/// The URI of a file.
+pub(crate) fn uri_of(file: &Path) -> String {
+    to_uri(&file.canonicalize().unwrap_or_else(|_| file.to_owned()))
+}
+
+/// Has another world loaded, by who can do that.
+pub(super) fn load(
+    worlds: Option<&Worlds>,
+    folders: &AllowedFolders,
+    request: &LoadWorldRequest,
+    reply: Reply<LoadWorld>,
+) {
+    let asked = worlds.ok_or_else(loading::nobody_loads);
+    match asked.and_then(|worlds| Ok((worlds, file_of(worlds, folders, request)?))) {
+        Ok((worlds, file)) => worlds.ask(file, reply),
+        Err(refused) => send(reply, &Response::of(refused)),
+    }
+}
+
+/// The file that a request names, of an allowed folder or among the scenarios that are offered.
+fn file_of(worlds: &Worlds, folders: &AllowedFolders, request: &LoadWorldRequest) -> Result<PathBuf, ResultCode> {
+    type Code = LoadWorldResponse;
+    let Resource { uri, resource_string } = &request.world_resource;
+    match (uri.as_str(), resource_string.as_str()) {
+        ("", "") => return Err(result(Code::NO_RESOURCE, "give the uri of a world that get_available_worlds tells")),
+        ("", _) => return Err(unsupported("a world is loaded by its file: give its uri")),
+        (uri, _) if uri.len() > URI_MAX => {
+            return Err(failed(format!("the uri has {} letters; {URI_MAX} are allowed", uri.len())));
+        }
+        _ => {}
+    }
+    let refuse = |what: String| result(Code::UNSUPPORTED_FORMAT, what);
+    let path = path_of(uri).map_err(|refused| refuse(refused.error_message))?;
+    let file = Path::new(&path);
+    if !file.extension().is_some_and(|own| own == "yaml" || own == "yml") {
+        return Err(refuse(format!("'{path}' is no YAML file of a scenario or a site")));
+    }
+    find(&path, folders).or_else(|refused| if worlds.offers(file) { Ok(file.to_owned()) } else { Err(refused) })
 }
 
 pub(super) fn unload(_: &Node, _: &UnloadWorldRequest) -> UnloadWorldResponse {
-    Response::of(unsupported("a run has one world from its start to its end; set the state to quitting to end it"))
+    Response::of(unsupported("a run always has a world; set the state to quitting to end it"))
 }
 
 pub(super) fn named_poses(node: &Node, request: &GetNamedPosesRequest) -> GetNamedPosesResponse {
@@ -75,17 +118,24 @@ pub(super) fn named_pose_bounds(_: &Node, _: &GetNamedPoseBoundsRequest) -> GetN
     Response::of(unsupported("starts and waypoints are places without a size"))
 }
 
-fn world(site: &SiteSpec, uri: &str) -> WorldResource {
+fn world(site: &SiteSpec, uri: String) -> WorldResource {
     let origin = match &site.elevation {
         ElevationSpec::Procedural(_) => "procedural",
         ElevationSpec::Raster(_) | ElevationSpec::File(_) => "measured",
     };
     let SiteSpec { latitude_deg, longitude_deg, .. } = site;
+    let side_m = site.side_m();
+    let what = format!("latitude {latitude_deg}°, longitude {longitude_deg}°, {side_m:.0} m across");
+    resource(site.name.clone(), uri, what, &[origin])
+}
+
+/// A world on the Moon by its file, with tags.
+pub(crate) fn resource(name: String, uri: String, description: String, tags: &[&str]) -> WorldResource {
     WorldResource {
-        name: site.name.clone(),
-        world_resource: Resource { uri: uri.to_owned(), ..Resource::default() },
-        description: format!("latitude {latitude_deg}°, longitude {longitude_deg}°, {:.0} m across", site.side_m()),
-        tags: vec!["moon".to_owned(), origin.to_owned()],
+        name,
+        world_resource: Resource { uri, ..Resource::default() },
+        description,
+        tags: ["moon"].iter().chain(tags).map(|&tag| tag.to_owned()).collect(),
     }
 }
 
