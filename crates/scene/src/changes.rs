@@ -1,5 +1,5 @@
 //! Which of the heights changed, as ranges that a device can copy: the posts of the
-//! changed tiles and the mip cells above them.
+//! changed tiles, their prints and the mip cells above them.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ fn join_close(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     joined
 }
 
-/// The rows of a tile's posts and of the mip cells above them.
+/// The rows of a tile's posts, of their prints and of the mip cells above them.
 fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
     let posts = level.cells as usize + 1;
     let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {
@@ -39,7 +39,8 @@ fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
         (low[1]..high[1].min(stride)).map(move |y| first + y * stride + columns.start..first + y * stride + columns.end)
     };
     let start = tile.map(|t| t * TILE_NODES);
-    let mut ranges: Vec<_> = grid(level.heights as usize, posts, start, start.map(|s| s + TILE_NODES)).collect();
+    let of_posts = |first: u32| grid(first as usize, posts, start, start.map(|s| s + TILE_NODES));
+    let mut ranges: Vec<_> = of_posts(level.heights).chain(of_posts(level.prints)).collect();
     for mip in 1..=level.top_mip {
         let low = start.map(|s| s.saturating_sub(1) >> mip);
         let high = start.map(|s| ((s + TILE_NODES - 1) >> mip) + 1);
@@ -52,7 +53,7 @@ fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
 mod tests {
     use super::height_ranges;
     use crate::pyramid::Pyramid;
-    use selene_terrain::{Clipmap, Edit, Node};
+    use selene_terrain::{Clipmap, Edit, Node, Print};
 
     #[test]
     fn copying_the_ranges_gives_the_changed_heights() {
@@ -61,7 +62,7 @@ mod tests {
         let mut copy = pyramid.heights.to_vec();
         for (column, row) in [(0, 0), (63, 64), (128, 127), (300, 300), (191, 5)] {
             let seen = pyramid.version();
-            pyramid.apply(&clipmap.apply(&[Edit::of(Node { column, row }, 0.5)]));
+            pyramid.apply(&clipmap.apply(&[Edit::of(Node { column, row }, 0.5).with_print(Print::SMOOTH)]));
             for range in height_ranges(&pyramid, seen) {
                 copy[range.clone()].copy_from_slice(&pyramid.heights[range]);
             }

@@ -1,5 +1,6 @@
 //! The height levels as one array: posts of each level and, above them, mips of
-//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post).
+//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post); behind all
+//! of them the prints of the finest level's posts, each as its bits' number.
 //! Edits touch the posts and their ancestors only, and mark 64 × 64 tiles so that
 //! a device can follow.
 
@@ -35,10 +36,15 @@ pub(crate) struct Pyramid {
 
 impl Pyramid {
     pub(crate) fn new(clipmap: &Clipmap) -> Self {
-        let levels = room_for(clipmap);
+        let mut levels = room_for(clipmap);
+        let prints = levels.last().map_or(0, end_of);
+        let count = levels.first_mut().map_or(0, |finest| {
+            finest.prints = prints as u32;
+            posts_of(finest).pow(2)
+        });
         let tiles = levels.first().map_or(0, tiles_on_side);
         let mut pyramid = Self {
-            heights: Arc::new(vec![0.0; levels.last().map_or(0, end_of)]),
+            heights: Arc::new(vec![0.0; prints + count]),
             levels,
             tile_versions: vec![0; tiles * tiles],
             version: 0,
@@ -66,6 +72,28 @@ impl Pyramid {
             }
         }
         self.coarser = clipmap.shared_levels().iter().skip(1).cloned().collect();
+        self.show_prints(clipmap);
+    }
+
+    /// Gives all posts of the finest level their prints.
+    fn show_prints(&mut self, clipmap: &Clipmap) {
+        let Some(finest) = self.levels.first().copied() else { return };
+        let prints = finest.prints as usize;
+        if self.heights[prints..].iter().any(|print| *print != 0.0) {
+            Arc::make_mut(&mut self.heights)[prints..].fill(0.0);
+        }
+        for (node, print) in clipmap.prints() {
+            if let Some([column, row]) = self.post_at(&finest, node) {
+                let at = prints + row * posts_of(&finest) + column;
+                Arc::make_mut(&mut self.heights)[at] = f32::from(print.bits());
+            }
+        }
+    }
+
+    /// Column and row of a node on the finest level; none off it.
+    fn post_at(&self, finest: &LevelRecord, node: Node) -> Option<[usize; 2]> {
+        let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts_of(finest));
+        Some([along(node.column, self.first_node.column)?, along(node.row, self.first_node.row)?])
     }
 
     /// How many edit passes there were.
@@ -95,12 +123,11 @@ impl Pyramid {
 
     fn set_post(&mut self, edit: &Edit) -> Option<[usize; 2]> {
         let level = self.levels.first()?;
-        let posts = level.cells as usize + 1;
-        let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts);
-        let node = edit.at();
-        let column = along(node.column, self.first_node.column)?;
-        let row = along(node.row, self.first_node.row)?;
-        Arc::make_mut(&mut self.heights)[level.heights as usize + row * posts + column] = edit.height_m;
+        let [column, row] = self.post_at(level, edit.at())?;
+        let post = row * posts_of(level) + column;
+        let heights = Arc::make_mut(&mut self.heights);
+        heights[level.heights as usize + post] = edit.height_m;
+        heights[level.prints as usize + post] = f32::from(edit.print.bits());
         let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
         self.tile_versions[tile] = self.version;
         Some([column, row])
@@ -128,6 +155,11 @@ impl Pyramid {
         }
         self.raise(mip + 1, parents);
     }
+}
+
+/// Posts on a side of a level.
+pub(crate) fn posts_of(level: &LevelRecord) -> usize {
+    level.cells as usize + 1
 }
 
 /// Tiles on a side of a level.
@@ -182,7 +214,7 @@ impl LevelRecord {
             cells,
             top_mip: cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1),
             heights: first as u32,
-            pad: 0,
+            prints: 0,
             mips: [[0; 4]; MIPS_MAX / 4],
         };
         let mut first = first + level.posts * level.posts;
@@ -225,8 +257,8 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 
 #[cfg(test)]
 mod tests {
-    use super::Pyramid;
-    use selene_terrain::{Clipmap, ClipmapWindows, Edit, Level, Node};
+    use super::{Pyramid, mip_first};
+    use selene_terrain::{Clipmap, ClipmapWindows, Edit, Level, Node, Print};
     use std::sync::Arc;
 
     fn rough(posts: usize) -> Level {
@@ -240,7 +272,8 @@ mod tests {
             let highest = level.heights_m.iter().copied().fold(f32::MIN, f32::max);
             let pyramid = Pyramid::new(&Clipmap::new(vec![level], Vec::new(), Vec::new()));
             if posts > 2 {
-                assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
+                let level = &pyramid.levels[0];
+                assert_eq!(pyramid.heights[mip_first(level, level.top_mip)], highest, "{posts} posts");
             }
         }
     }
@@ -269,8 +302,10 @@ mod tests {
         let mut clipmap = Clipmap::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
         let mut edited = Pyramid::new(&clipmap);
         for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
-            edited.apply(&clipmap.apply(&[Edit::of(Node { column, row }, height_m)]));
+            let print = Print::of_grousers(0.1, f64::from(height_m), 0.05);
+            edited.apply(&clipmap.apply(&[Edit::of(Node { column, row }, height_m).with_print(print)]));
         }
+        assert_eq!(edited.heights.iter().rev().take(150 * 150).filter(|print| **print != 0.0).count(), 4);
         assert_eq!(edited.heights, Pyramid::new(&clipmap).heights);
         assert_eq!(edited.tiles_changed_after(3).collect::<Vec<_>>(), [[1, 0], [0, 2]]);
     }

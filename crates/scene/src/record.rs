@@ -34,8 +34,8 @@ pub struct LevelRecord {
     pub top_mip: u32,
     /// Index of post (0, 0).
     pub heights: u32,
-    /// Nothing.
-    pub pad: u32,
+    /// Index of post (0, 0)'s print: the bits of a `selene_terrain::Print` as a number; 0 of a level without.
+    pub prints: u32,
     /// Index of each mip's first cell; mip 0 is not stored.
     pub mips: [[u32; 4]; MIPS_MAX / 4],
 }
