@@ -121,7 +121,7 @@ fn prints_lie_in_their_own_shadow_where_the_sun_is_low() {
         let dark = frame.radiance.iter().filter(|light| light[1] < 1e-6 * frame.radiance[0][1].max(1.0)).count();
         dark as f64 / frame.radiance.len() as f64
     });
-    assert!(shares[0] < 0.02 && shares[1] > 0.1 && shares[1] < 0.6, "{shares:?}");
+    assert!(shares[0] < 0.1 && shares[1] > 0.15 && shares[1] < 0.6, "{shares:?}");
 }
 
 #[test]

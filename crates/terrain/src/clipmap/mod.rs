@@ -24,7 +24,7 @@ use crate::surface::print::Print;
 use crate::surface::rock::{Rock, RockShape};
 use crate::surface::rock_grid::RockGrid;
 use crate::surface::ruts::Ruts;
-use crate::surface::tile::{Edit, Node, TileRect};
+use crate::surface::tile::{Edit, Node, TileIndex, TileRect};
 use crate::terrain::Terrain;
 
 /// The ground around a viewer.
@@ -134,7 +134,9 @@ impl Clipmap {
         let first = self.first_node();
         let posts = self.finest().posts as i32;
         let last = Node { column: first.column + posts - 1, row: first.row + posts - 1 };
-        let of_tile = |tile| self.ruts.prints_of_tile(tile).map(move |(within, print)| (tile.node(within), print));
+        let of_tile = move |tile: TileIndex| {
+            self.ruts.prints_of_tile(tile).map(move |(within, print)| (tile.node(within), print))
+        };
         let prints = self.ruts.tiles_within(&TileRect::of_nodes(first, last)).into_iter().flat_map(of_tile);
         prints.filter(move |(node, _)| on_window(first, posts, *node).is_some())
     }
