@@ -14,7 +14,9 @@ const RANGE_GAP: usize = 4096;
 /// Ranges that hold all that changed after `version`, in order, close ones joined.
 pub(crate) fn height_ranges(pyramid: &Pyramid, version: u64) -> Vec<Range<usize>> {
     let Some(level) = pyramid.levels.first() else { return Vec::new() };
-    let mut ranges: Vec<_> = pyramid.tiles_changed_after(version).flat_map(|tile| tile_ranges(level, tile)).collect();
+    let of_tile = |tile| tile_ranges(level, tile).into_iter().chain(pyramid.print_ranges(level, tile));
+    let mut ranges: Vec<_> = pyramid.tiles_changed_after(version).flat_map(of_tile).collect();
+    ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| range.start);
     join_close(&ranges)
 }
@@ -31,7 +33,7 @@ fn join_close(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     joined
 }
 
-/// The rows of a tile's posts, of their prints and of the mip cells above them.
+/// The rows of a tile's posts and of the mip cells above them.
 fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
     let posts = level.cells as usize + 1;
     let grid = |first: usize, stride: usize, low: [usize; 2], high: [usize; 2]| {
@@ -39,8 +41,7 @@ fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
         (low[1]..high[1].min(stride)).map(move |y| first + y * stride + columns.start..first + y * stride + columns.end)
     };
     let start = tile.map(|t| t * TILE_NODES);
-    let of_posts = |first: u32| grid(first as usize, posts, start, start.map(|s| s + TILE_NODES));
-    let mut ranges: Vec<_> = of_posts(level.heights).chain(of_posts(level.prints)).collect();
+    let mut ranges: Vec<_> = grid(level.heights as usize, posts, start, start.map(|s| s + TILE_NODES)).collect();
     for mip in 1..=level.top_mip {
         let low = start.map(|s| s.saturating_sub(1) >> mip);
         let high = start.map(|s| ((s + TILE_NODES - 1) >> mip) + 1);

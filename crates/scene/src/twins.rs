@@ -226,7 +226,7 @@ fn constants() -> BTreeMap<String, Vec<Literal>> {
         lens::PINHOLE, lens::POLYNOMIALS, lens::FIELD_OF_VIEW, lens::EQUIDISTANT, lens::STEREOGRAPHIC,
         lens::RADIAL_STEPS, lens::PLANE_STEPS, lens::LAST_STEP,
         principled::DIFFUSE_GAIN,
-        print::PRESSED, print::PITCH_STEP, print::STEEP, print::GROOVE, print::SHADOW_STEPS, print::SHADOW_STEP,
+        print::TILE_SIDE, print::PRESSED, print::PITCH_STEP, print::STEEP, print::GROOVE, print::SHADOW_STEPS, print::SHADOW_STEP,
         print::SHADOW_EDGE, print::LEAST_ALONG, print::SMOOTHED, print::DARKER,
         scatter::LEAST_COS, scatter::BLUR_ALPHA, scatter::FIRST_NUMBER, scatter::FIRST_PATH_NUMBER,
         sky::POINTS, sky::LIMB_EXPONENT,

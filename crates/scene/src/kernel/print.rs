@@ -11,8 +11,10 @@ use nalgebra::{Vector2, Vector3};
 
 use super::surface::Surface;
 use super::{least, most};
-use crate::record::Records;
+use crate::record::{LevelRecord, Records};
 
+/// Posts on a side of a tile.
+pub(crate) const TILE_SIDE: u32 = 64;
 /// The bit of a print that is one.
 pub(crate) const PRESSED: u32 = 0x8000;
 /// Step of the distance between prints, m.
@@ -83,15 +85,24 @@ pub fn print_at(records: &Records<'_>, place: [f32; 2], normal: &Vector3<f32>, f
     let last = (level.cells - 1) as f32;
     let cell = place.map(|at| least(most(at.floor(), 0.0), last));
     let within = [0, 1].map(|axis| least(most(place[axis] - cell[axis], 0.0), 1.0));
-    let stride = level.cells + 1;
-    let low = (level.prints + cell[1] as u32 * stride + cell[0] as u32) as usize;
-    let high = low + stride as usize;
-    let bits = [low, low + 1, high, high + 1].map(|post| records.heights[post] as u32);
+    let [x, y] = cell.map(|at| at as u32);
+    let bits = [[x, y], [x + 1, y], [x, y + 1], [x + 1, y + 1]].map(|[x, y]| print_bits(records, level, x, y));
     if (bits[0] | bits[1] | bits[2] | bits[3]) & PRESSED == 0 {
         return Print::NONE;
     }
     let sun = Vector3::from(records.globals.sun_direction);
     blended(bits, within, level.spacing, [footprint * level.spacing, sun.dot(normal)], &sun)
+}
+
+/// The bits of a post's print; 0 where it has none.
+fn print_bits(records: &Records<'_>, level: &LevelRecord, x: u32, y: u32) -> u32 {
+    let side = level.cells / TILE_SIDE + 1;
+    let page = records.heights[(level.prints + y / TILE_SIDE * side + x / TILE_SIDE) as usize] as u32;
+    if page == 0 {
+        return 0;
+    }
+    let first = level.prints + side * side + (page - 1) * (TILE_SIDE * TILE_SIDE);
+    records.heights[(first + y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE) as usize] as u32
 }
 
 /// The waves of a cell's four posts at a place within it: blended.

@@ -1,5 +1,6 @@
 // Prints that grousers left on pressed posts of the finest grid: the twin of print.rs.
 
+const TILE_SIDE: u32 = 64u;
 const PRESSED: u32 = 0x8000u;
 const PITCH_STEP: f32 = 0.01;
 const GROOVE: f32 = 0.1;
@@ -38,15 +39,25 @@ fn print_at(place: vec2<f32>, normal: vec3<f32>, footprint: f32) -> Print {
     let last = f32(levels[0].cells - 1u);
     let cell = min(max(floor(place), vec2(0.0)), vec2(last));
     let within = min(max(place - cell, vec2(0.0)), vec2(1.0));
-    let stride = levels[0].cells + 1u;
-    let low = levels[0].prints + u32(cell.y) * stride + u32(cell.x);
-    let high = low + stride;
-    let bits = vec4<u32>(vec4(heights[low], heights[low + 1u], heights[high], heights[high + 1u]));
+    let x = u32(cell.x);
+    let y = u32(cell.y);
+    let bits = vec4(print_bits(x, y), print_bits(x + 1u, y), print_bits(x, y + 1u), print_bits(x + 1u, y + 1u));
     if ((bits.x | bits.y | bits.z | bits.w) & PRESSED) == 0u {
         return Print(vec2(0.0), 0.0, 1.0);
     }
     let spacing = levels[0].spacing;
     return blended(bits, within, spacing, footprint * spacing, dot(globals.sun_direction, normal));
+}
+
+// The bits of a post's print; 0 where it has none.
+fn print_bits(x: u32, y: u32) -> u32 {
+    let side = levels[0].cells / TILE_SIDE + 1u;
+    let page = u32(heights[levels[0].prints + y / TILE_SIDE * side + x / TILE_SIDE]);
+    if page == 0u {
+        return 0u;
+    }
+    let first = levels[0].prints + side * side + (page - 1u) * (TILE_SIDE * TILE_SIDE);
+    return u32(heights[first + y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE]);
 }
 
 // The waves of a cell's four posts at a place within it: blended.
