@@ -260,6 +260,7 @@ class TerrainEdit(IdlStruct, typename="selene_msgs::msg::dds_::TerrainEdit_"):
     tile_x: int16
     tile_y: int16
     node: uint16
+    print: uint16
     height: float32
 
 

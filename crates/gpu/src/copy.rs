@@ -103,7 +103,8 @@ impl SceneCopy {
             changed.extend([4, 5, 7]);
         }
         let all = contents(&records);
-        let mut grown = false;
+        // Pages of prints come to the end of the heights.
+        let mut grown = self.buffers[2].size() < all[2].len() as u64 && self.write(engine, 2, all[2])?;
         for i in changed {
             grown |= self.write(engine, i, all[i])?;
         }

@@ -17,7 +17,7 @@ use selene_scene::{
     LightSampling, Material, PrincipledParams, Profile, Puff, Scene, Star, Sweep, TraceError, Tracer, TruthFrame,
     primitives,
 };
-use selene_terrain::{Clipmap, Edit, Node};
+use selene_terrain::{Clipmap, Edit, Node, Print};
 
 /// Depths differ by the rounding of `f32` where a compiler contracts or reorders.
 const DEPTH_TOLERANCE: f32 = 1e-4;
@@ -126,6 +126,29 @@ fn pictures_are_the_same_and_follow_edits_and_moves() {
     assert_same_picture(&after, &picture(&mut gpu, &scene));
     let another = Scene::new(&ground, sun(0.3, 2.0));
     assert_same_picture(&picture(&mut CpuTracer, &another), &picture(&mut gpu, &another));
+}
+
+#[test]
+fn prints_of_wheels_are_the_same_and_are_followed() {
+    let Some(mut gpu) = gpu() else { return };
+    let mut ground = site();
+    let mut scene = scene(&ground);
+    let before = picture(&mut gpu, &scene);
+    let posts = ground.finest().posts;
+    let edit = |i: usize| {
+        let [column, row] = [60 + i % 90, 80 + i / 90];
+        let post = Node { column: column as i32, row: row as i32 };
+        let (heading_rad, phase_rad) = (0.02 * row as f64, 1.7 * column as f64 + 0.4 * row as f64);
+        let print = if i.is_multiple_of(11) { Print::SMOOTH } else { Print::of_grousers(heading_rad, phase_rad, 0.15) };
+        Edit::of(post, ground.finest().heights_m[row * posts + column]).with_print(print)
+    };
+    let edits: Vec<_> = (0..90 * 90).map(edit).collect();
+    scene.apply_edits(&ground.apply(&edits));
+    let after = picture(&mut CpuTracer, &scene);
+    let changed = before.radiance.iter().zip(&after.radiance).filter(|(a, b)| !close(a[1], b[1], 0.02)).count();
+    assert!(changed > 500 && before.depth_m.len() == after.depth_m.len(), "{changed} pixels show prints");
+    assert_same_picture(&after, &picture(&mut gpu, &scene));
+    assert_same_picture(&after, &picture(&mut gpu, &Scene::clone(&scene)));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Which of the heights changed, as ranges that a device can copy: the posts of the
-//! changed tiles and the mip cells above them.
+//! changed tiles, their prints and the mip cells above them.
 
 use std::ops::Range;
 
@@ -14,7 +14,9 @@ const RANGE_GAP: usize = 4096;
 /// Ranges that hold all that changed after `version`, in order, close ones joined.
 pub(crate) fn height_ranges(pyramid: &Pyramid, version: u64) -> Vec<Range<usize>> {
     let Some(level) = pyramid.levels.first() else { return Vec::new() };
-    let mut ranges: Vec<_> = pyramid.tiles_changed_after(version).flat_map(|tile| tile_ranges(level, tile)).collect();
+    let of_tile = |tile| tile_ranges(level, tile).into_iter().chain(pyramid.print_ranges(level, tile));
+    let mut ranges: Vec<_> = pyramid.tiles_changed_after(version).flat_map(of_tile).collect();
+    ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| range.start);
     join_close(&ranges)
 }
@@ -52,7 +54,7 @@ fn tile_ranges(level: &LevelRecord, tile: [usize; 2]) -> Vec<Range<usize>> {
 mod tests {
     use super::height_ranges;
     use crate::pyramid::Pyramid;
-    use selene_terrain::{Clipmap, Edit, Node};
+    use selene_terrain::{Clipmap, Edit, Node, Print};
 
     #[test]
     fn copying_the_ranges_gives_the_changed_heights() {
@@ -61,7 +63,7 @@ mod tests {
         let mut copy = pyramid.heights.to_vec();
         for (column, row) in [(0, 0), (63, 64), (128, 127), (300, 300), (191, 5)] {
             let seen = pyramid.version();
-            pyramid.apply(&clipmap.apply(&[Edit::of(Node { column, row }, 0.5)]));
+            pyramid.apply(&clipmap.apply(&[Edit::of(Node { column, row }, 0.5).with_print(Print::SMOOTH)]));
             for range in height_ranges(&pyramid, seen) {
                 copy[range.clone()].copy_from_slice(&pyramid.heights[range]);
             }

@@ -1,14 +1,17 @@
 //! The height levels as one array: posts of each level and, above them, mips of
-//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post).
+//! maxima (a mip-k cell covers 2^k × 2^k cells and holds their highest post); behind all
+//! of them the prints of the finest level's posts. Few posts have one: a table has a number
+//! for each 64 × 64 tile, 0 or that of a page with the bits of its posts' prints, as numbers.
 //! Edits touch the posts and their ancestors only, and mark 64 × 64 tiles so that
 //! a device can follow.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::Vector3;
 use rayon::prelude::*;
-use selene_terrain::{Clipmap, Edit, Level, Node, TILE_NODES};
+use selene_terrain::{Clipmap, Edit, Level, Node, Print, TILE_NODES};
 
 use crate::record::{LevelRecord, MIPS_MAX};
 
@@ -31,14 +34,19 @@ pub(crate) struct Pyramid {
     pub(crate) spacing_m: f64,
     /// Its first post, in posts from the map's origin.
     pub(crate) first_post: [i64; 2],
+    /// Pages of prints that are in use.
+    pages: usize,
 }
 
 impl Pyramid {
     pub(crate) fn new(clipmap: &Clipmap) -> Self {
-        let levels = room_for(clipmap);
+        let mut levels = room_for(clipmap);
+        let prints = levels.last().map_or(0, end_of);
+        levels.iter_mut().take(1).for_each(|finest| finest.prints = prints as u32);
+        let count = levels.first().map_or(0, |finest| first_page(finest) + PAGES_MIN * PAGE - prints);
         let tiles = levels.first().map_or(0, tiles_on_side);
         let mut pyramid = Self {
-            heights: Arc::new(vec![0.0; levels.last().map_or(0, end_of)]),
+            heights: Arc::new(vec![0.0; prints + count]),
             levels,
             tile_versions: vec![0; tiles * tiles],
             version: 0,
@@ -47,6 +55,7 @@ impl Pyramid {
             coarser: Vec::new(),
             spacing_m: clipmap.finest().spacing_m,
             first_post: [0; 2],
+            pages: 0,
         };
         pyramid.go_to(clipmap);
         pyramid
@@ -66,6 +75,59 @@ impl Pyramid {
             }
         }
         self.coarser = clipmap.shared_levels().iter().skip(1).cloned().collect();
+        self.show_prints(clipmap);
+    }
+
+    /// Gives all posts of the finest level their prints.
+    fn show_prints(&mut self, clipmap: &Clipmap) {
+        let Some(finest) = self.levels.first().copied() else { return };
+        if self.pages > 0 {
+            let used = finest.prints as usize..first_page(&finest) + self.pages * PAGE;
+            Arc::make_mut(&mut self.heights)[used].fill(0.0);
+            self.pages = 0;
+        }
+        for (node, print) in clipmap.prints() {
+            if let Some(post) = self.post_at(&finest, node) {
+                self.set_print(&finest, post, print);
+            }
+        }
+    }
+
+    fn set_print(&mut self, finest: &LevelRecord, [column, row]: [usize; 2], print: Print) {
+        let entry = table_entry(finest, [column / TILE_NODES, row / TILE_NODES]);
+        if self.heights[entry] == 0.0 {
+            if print == Print::NONE {
+                return;
+            }
+            self.pages += 1;
+            let heights = Arc::make_mut(&mut self.heights);
+            heights[entry] = self.pages as f32;
+            if heights.len() < first_page(finest) + self.pages * PAGE {
+                heights.resize(first_page(finest) + 2 * self.pages * PAGE, 0.0);
+            }
+        }
+        let within = row % TILE_NODES * TILE_NODES + column % TILE_NODES;
+        let at = self.page(finest, entry).start + within;
+        Arc::make_mut(&mut self.heights)[at] = f32::from(print.bits());
+    }
+
+    /// The page that the table names; empty where it names none.
+    fn page(&self, finest: &LevelRecord, entry: usize) -> Range<usize> {
+        let first = first_page(finest);
+        let number = self.heights[entry] as usize;
+        first + number.saturating_sub(1) * PAGE..first + number * PAGE
+    }
+
+    /// The numbers that hold a tile's prints: its entry of the table, and its page.
+    pub(crate) fn print_ranges(&self, finest: &LevelRecord, tile: [usize; 2]) -> [Range<usize>; 2] {
+        let entry = table_entry(finest, tile);
+        [entry..entry + 1, self.page(finest, entry)]
+    }
+
+    /// Column and row of a node on the finest level; none off it.
+    fn post_at(&self, finest: &LevelRecord, node: Node) -> Option<[usize; 2]> {
+        let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts_of(finest));
+        Some([along(node.column, self.first_node.column)?, along(node.row, self.first_node.row)?])
     }
 
     /// How many edit passes there were.
@@ -94,14 +156,12 @@ impl Pyramid {
     }
 
     fn set_post(&mut self, edit: &Edit) -> Option<[usize; 2]> {
-        let level = self.levels.first()?;
-        let posts = level.cells as usize + 1;
-        let along = |node: i32, first: i32| usize::try_from(node - first).ok().filter(|post| *post < posts);
-        let node = edit.at();
-        let column = along(node.column, self.first_node.column)?;
-        let row = along(node.row, self.first_node.row)?;
-        Arc::make_mut(&mut self.heights)[level.heights as usize + row * posts + column] = edit.height_m;
-        let tile = row / TILE_NODES * tiles_on_side(level) + column / TILE_NODES;
+        let level = self.levels.first().copied()?;
+        let [column, row] = self.post_at(&level, edit.at())?;
+        let post = row * posts_of(&level) + column;
+        Arc::make_mut(&mut self.heights)[level.heights as usize + post] = edit.height_m;
+        self.set_print(&level, [column, row], edit.print);
+        let tile = row / TILE_NODES * tiles_on_side(&level) + column / TILE_NODES;
         self.tile_versions[tile] = self.version;
         Some([column, row])
     }
@@ -128,6 +188,27 @@ impl Pyramid {
         }
         self.raise(mip + 1, parents);
     }
+}
+
+/// Prints of a page.
+const PAGE: usize = TILE_NODES * TILE_NODES;
+
+/// Pages that there is room for from the beginning.
+const PAGES_MIN: usize = 16;
+
+/// Index of a tile's number in the table of pages.
+fn table_entry(finest: &LevelRecord, [column, row]: [usize; 2]) -> usize {
+    finest.prints as usize + row * tiles_on_side(finest) + column
+}
+
+/// Index of the first page's first print.
+fn first_page(finest: &LevelRecord) -> usize {
+    finest.prints as usize + tiles_on_side(finest).pow(2)
+}
+
+/// Posts on a side of a level.
+pub(crate) fn posts_of(level: &LevelRecord) -> usize {
+    level.cells as usize + 1
 }
 
 /// Tiles on a side of a level.
@@ -182,7 +263,7 @@ impl LevelRecord {
             cells,
             top_mip: cells.next_power_of_two().trailing_zeros().min(MIPS_MAX as u32 - 1),
             heights: first as u32,
-            pad: 0,
+            prints: 0,
             mips: [[0; 4]; MIPS_MAX / 4],
         };
         let mut first = first + level.posts * level.posts;
@@ -225,8 +306,8 @@ fn highest_of(level: &LevelRecord, heights: &[f32], mip: u32, x: usize, y: usize
 
 #[cfg(test)]
 mod tests {
-    use super::Pyramid;
-    use selene_terrain::{Clipmap, ClipmapWindows, Edit, Level, Node};
+    use super::{Pyramid, mip_first};
+    use selene_terrain::{Clipmap, ClipmapWindows, Edit, Level, Node, Print};
     use std::sync::Arc;
 
     fn rough(posts: usize) -> Level {
@@ -240,7 +321,8 @@ mod tests {
             let highest = level.heights_m.iter().copied().fold(f32::MIN, f32::max);
             let pyramid = Pyramid::new(&Clipmap::new(vec![level], Vec::new(), Vec::new()));
             if posts > 2 {
-                assert_eq!(pyramid.heights.last().copied(), Some(highest), "{posts} posts");
+                let level = &pyramid.levels[0];
+                assert_eq!(pyramid.heights[mip_first(level, level.top_mip)], highest, "{posts} posts");
             }
         }
     }
@@ -264,14 +346,49 @@ mod tests {
         }
     }
 
+    /// The print of a post of a level of 150 on a side.
+    fn print_of(pyramid: &Pyramid, post: usize) -> f32 {
+        let [column, row] = [post % 150, post / 150];
+        let [_, page] = pyramid.print_ranges(&pyramid.levels[0], [column / 64, row / 64]);
+        if page.is_empty() { 0.0 } else { pyramid.heights[page.start + row % 64 * 64 + column % 64] }
+    }
+
+    #[test]
+    fn prints_find_room_in_any_number_of_tiles_and_leave_it_with_the_window() {
+        let mut pyramid = Pyramid::new(&Clipmap::flat(0.02, 12.0));
+        let before = pyramid.heights.len();
+        let edit = |tile: i32| {
+            let node = Node { column: 64 * (tile % 9) + tile, row: 64 * (tile / 9) };
+            Edit::of(node, 0.0).with_print(Print::of_grousers(0.0, f64::from(tile), 0.05))
+        };
+        let edits: Vec<_> = (0..50).map(edit).collect();
+        pyramid.apply(&edits);
+        assert!(pyramid.heights.len() > before);
+        for edit in &edits {
+            let node = edit.at();
+            let [column, row] = [node.column, node.row].map(|post| post as usize);
+            let [_, page] = pyramid.print_ranges(&pyramid.levels[0], [column / 64, row / 64]);
+            assert_eq!(pyramid.heights[page.start + row % 64 * 64 + column % 64], f32::from(edit.print.bits()));
+        }
+        pyramid.go_to(&Clipmap::flat(0.02, 12.0));
+        let prints = pyramid.levels[0].prints as usize;
+        assert!(pyramid.heights[prints..].iter().all(|print| *print == 0.0));
+    }
+
     #[test]
     fn edits_give_the_pyramid_that_building_anew_gives() {
         let mut clipmap = Clipmap::new(vec![rough(150), rough(40)], Vec::new(), Vec::new());
         let mut edited = Pyramid::new(&clipmap);
         for (column, row, height_m) in [(0, 0, 5.0), (149, 149, 4.0), (64, 63, -3.0), (64, 63, 2.5), (7, 149, 1.0)] {
-            edited.apply(&clipmap.apply(&[Edit::of(Node { column, row }, height_m)]));
+            let print = Print::of_grousers(0.1, f64::from(height_m), 0.05);
+            edited.apply(&clipmap.apply(&[Edit::of(Node { column, row }, height_m).with_print(print)]));
         }
-        assert_eq!(edited.heights, Pyramid::new(&clipmap).heights);
+        let anew = Pyramid::new(&clipmap);
+        let prints = edited.levels[0].prints as usize;
+        assert_eq!(edited.heights[..prints], anew.heights[..prints]);
+        let of_posts = |pyramid: &Pyramid| (0..150 * 150).map(|post| print_of(pyramid, post)).collect::<Vec<_>>();
+        assert_eq!(of_posts(&edited), of_posts(&anew));
+        assert_eq!(of_posts(&edited).iter().filter(|print| **print != 0.0).count(), 4);
         assert_eq!(edited.tiles_changed_after(3).collect::<Vec<_>>(), [[1, 0], [0, 2]]);
     }
 }

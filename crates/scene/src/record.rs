@@ -34,8 +34,10 @@ pub struct LevelRecord {
     pub top_mip: u32,
     /// Index of post (0, 0).
     pub heights: u32,
-    /// Nothing.
-    pub pad: u32,
+    /// Index of its table of prints: a number for each tile of 64 × 64 posts, row by row, 0 of a tile without prints, else
+    /// that of its page. Pages follow the table, the first is number 1; they have the bits of `selene_terrain::Print`s as
+    /// numbers. 0 of a level without.
+    pub prints: u32,
     /// Index of each mip's first cell; mip 0 is not stored.
     pub mips: [[u32; 4]; MIPS_MAX / 4],
 }

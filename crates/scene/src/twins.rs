@@ -7,15 +7,16 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use naga::{Expression, Handle, Literal, Module, ScalarKind, StructMember, Type, TypeInner};
-use nalgebra::Vector3;
+use nalgebra::{Vector2, Vector3};
 
 use crate::kernel::earthlight::EarthPoint;
 use crate::kernel::lamp::Lamplight;
+use crate::kernel::print::Print;
 use crate::kernel::sunlight::Sunlight;
 use crate::kernel::surface::Surface;
 use crate::kernel::{
-    self, Hit, Ray, WGSL, chance, detail, earthlight, hapke, heights, lamp, lens, principled, scatter, sky, sunlight,
-    surface, trace,
+    self, Hit, Ray, WGSL, chance, detail, earthlight, hapke, heights, lamp, lens, principled, print, scatter, sky,
+    sunlight, surface, trace,
 };
 use crate::record::{
     BeamRecord, CameraRecord, GlobalsRecord, InstanceRecord, LampRecord, LevelRecord, MaterialRecord, MotionRecord,
@@ -87,6 +88,10 @@ impl FieldType for i32 {
 
 impl<T: FieldType, const N: usize> FieldType for [T; N] {
     const KIND: ScalarKind = T::KIND;
+}
+
+impl FieldType for Vector2<f32> {
+    const KIND: ScalarKind = ScalarKind::Float;
 }
 
 impl FieldType for Vector3<f32> {
@@ -163,7 +168,7 @@ fn last_part(path: &str) -> String {
 /// Records, which pass between Rust and WGSL as bytes.
 fn records() -> BTreeMap<String, Layout> {
     layouts! {
-        LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, pad, mips }
+        LevelRecord { origin, spacing, inverse_spacing, cells, top_mip, heights, prints, mips }
         NodeRecord { min, escape, max, leaf }
         TriangleRecord { corner, radius, edge1, pad0, edge2, pad1 }
         InstanceRecord { object_from_world, first_node, end_node, material, code }
@@ -197,7 +202,8 @@ fn handed_on() -> BTreeMap<String, Layout> {
         Ray { origin, direction }
         Hit { t, instance, part }
         Slant { cos, sin, e1, e2 }
-        Surface { point, normal, clearance, material, code, shade, least_alpha }
+        Surface { point, normal, clearance, material, code, shade, least_alpha, open }
+        Print { slope, pressed, open }
         Lamplight { irradiance, distance, direction }
         Sunlight { share, direction }
         EarthPoint { direction, weight }
@@ -220,6 +226,8 @@ fn constants() -> BTreeMap<String, Vec<Literal>> {
         lens::PINHOLE, lens::POLYNOMIALS, lens::FIELD_OF_VIEW, lens::EQUIDISTANT, lens::STEREOGRAPHIC,
         lens::RADIAL_STEPS, lens::PLANE_STEPS, lens::LAST_STEP,
         principled::DIFFUSE_GAIN,
+        print::TILE_SIDE, print::PRESSED, print::PITCH_STEP, print::STEEP, print::GROOVE, print::SHADOW_STEPS, print::SHADOW_STEP,
+        print::SHADOW_EDGE, print::LEAST_ALONG, print::SMOOTHED, print::DARKER,
         scatter::LEAST_COS, scatter::BLUR_ALPHA, scatter::FIRST_NUMBER, scatter::FIRST_PATH_NUMBER,
         sky::POINTS, sky::LIMB_EXPONENT,
         sunlight::LIMB_ROOT,

@@ -71,6 +71,7 @@ impl Fingerprint {
         put("soil", hash(&scenario.soils));
         put("granular", hash(&scenario.granular));
         put("crumbs", hash(&scenario.crumbs));
+        put("pebbles", hash(&scenario.pebbles));
         put("sky", hash(&scenario.sky_files));
         put("loose rocks", hash(&(&scenario.loose_rocks, &scenario.loose_from_site)));
         for rover in &scenario.rovers {

@@ -18,9 +18,9 @@ pub use driving::{
 pub use fingerprint::{Difference, Fingerprint};
 pub use scenario::{
     AwaitedTopic, CrumbsSpec, LampLevelSpec, LoadOptions, LockstepSpec, LooseFromSiteSpec, LooseRockSetup,
-    LooseRockSpec, MotionSpec, Mounted, MountedSensor, ObjectSetup, ObjectSpec, RoverEntrySpec, RoverSetup, Scenario,
-    ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec, StereoError, defaults,
-    load_rover,
+    LooseRockSpec, MotionSpec, Mounted, MountedSensor, ObjectSetup, ObjectSpec, PebblesSpec, RoverEntrySpec,
+    RoverSetup, Scenario, ScenarioError, ScenarioSpec, SingleRoverSpec, SkySpec, Start, StartOptions, StartSpec,
+    StereoError, defaults, load_rover,
 };
 pub use selene_soil::{DustParcel, GrainsSpec, LoosePoint, LooseSoil, Window};
 pub use slope::{Climb, SlopeError, SlopeRig};

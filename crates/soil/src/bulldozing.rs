@@ -24,6 +24,7 @@ use selene_terrain::{GroundPatch, Node};
 
 use crate::memory::MemoryPatch;
 use crate::press::{Motion, PressScratch, Touch};
+use crate::profile::Profile;
 use crate::scm::Scm;
 
 /// Below this speed soil moves more and more evenly all around, m/s.
@@ -50,12 +51,13 @@ struct RimPost {
 /// Writes the ruts under a solid to the ground and moves their soil aside.
 pub(crate) fn settle(
     scm: &Scm,
+    solid: &impl Profile,
     motion: &Motion,
     ground: &mut GroundPatch,
     memory: &mut MemoryPatch,
     scratch: &mut PressScratch,
 ) {
-    let sunk_m3 = write_ruts(ground, memory, scratch);
+    let sunk_m3 = write_ruts(solid, ground, memory, scratch);
     if let Some(bulldozing) = &scm.bulldozing {
         let volume_m3 = sunk_m3 * bulldozing.flow;
         scratch.gather_rim(ground, memory);
@@ -69,24 +71,19 @@ pub(crate) fn settle(
     }
 }
 
-/// Gives pressed posts their heights; the volume that leaves them.
-fn write_ruts(ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
+/// Gives pressed posts their heights and what the solid leaves on them; the volume that leaves them.
+fn write_ruts(solid: &impl Profile, ground: &mut GroundPatch, memory: &MemoryPatch, scratch: &PressScratch) -> f64 {
     let mut sunk_m = 0.0;
     for hit in scratch.hits.iter().filter(|hit| hit.plastic_m != 0.0) {
         let Some(node) = memory.node(hit.node) else { continue };
-        let lost_m = ground.node_height_m(hit.node) - set_height(ground, hit.node, node.initial_m - node.plastic_m);
+        let (before_m, height_m) = (ground.node_height_m(hit.node), f64::from(node.initial_m - node.plastic_m));
+        if before_m != height_m {
+            ground.press_node(hit.node, height_m, solid.print(hit.point_m));
+        }
+        let lost_m = before_m - height_m;
         sunk_m += if memory.is_in_window(hit.node) { 0.0 } else { lost_m };
     }
     sunk_m * cell_m2(ground)
-}
-
-/// Sets a post that differs; its height afterwards.
-fn set_height(ground: &mut GroundPatch, node: Node, height_m: f32) -> f64 {
-    let height_m = f64::from(height_m);
-    if ground.node_height_m(node) != height_m {
-        ground.set_node_height(node, height_m);
-    }
-    height_m
 }
 
 fn cell_m2(ground: &GroundPatch) -> f64 {

@@ -33,6 +33,7 @@ pub mod solid;
 mod spec;
 mod surface;
 mod trace;
+mod tread;
 mod tyre;
 mod wheel;
 mod wheel_memory;

@@ -130,7 +130,7 @@ pub(crate) fn press(
     let law = Law { scm, normal, grip, motion, conditions, spacing_m: ground.spacing_m() };
     let (response, lag_m) = law.apply(solid, ground, memory, scratch);
     if lag_m > RUT_STEP_M {
-        bulldozing::settle(scm, motion, ground, memory, scratch);
+        bulldozing::settle(scm, solid, motion, ground, memory, scratch);
     }
     if let Some(bulldozing) = &scm.bulldozing {
         erosion::slide(bulldozing.repose_tan, ground, memory, scratch);

@@ -5,6 +5,9 @@
 //! whether its edge falls on a row of nodes or between two.
 
 use nalgebra::Vector3;
+use selene_terrain::Print;
+
+use crate::tread::Tread;
 
 /// The lowest point of a solid above a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +30,10 @@ pub(crate) trait Profile {
     /// along the terrain's normal.
     fn inward(&self, _point: Vector3<f64>) -> Option<Vector3<f64>> {
         None
+    }
+    /// What it leaves at a point of its underside; the ground remembers it with the height.
+    fn print(&self, _point: Vector3<f64>) -> Print {
+        Print::SMOOTH
     }
     /// The side wall over a node at its edge, if there is one.
     fn side(&self, _point: Vector3<f64>) -> Option<Side> {
@@ -53,6 +60,7 @@ pub(crate) struct Cylinder {
     pub(crate) half_width_m: f64,
     /// Half of a cell's width along the axle.
     pub(crate) edge_m: f64,
+    tread: Tread,
     /// Square of the cosine of the axle's tilt, and one over it.
     level: f64,
     per_level: f64,
@@ -75,7 +83,13 @@ impl Cylinder {
     ) -> Self {
         let edge_m = 0.5 * spacing_m * (axle.x.abs() + axle.y.abs());
         let level = 1.0 - axle.z * axle.z;
-        Self { centre_m, axle, radius_m, half_width_m, edge_m, level, per_level: 1.0 / level }
+        let tread = Tread::SMOOTH;
+        Self { centre_m, axle, radius_m, half_width_m, edge_m, tread, level, per_level: 1.0 / level }
+    }
+
+    /// The same with grousers that leave prints.
+    pub(crate) fn with_tread(self, tread: Tread) -> Self {
+        Self { tread, ..self }
     }
 
     /// Where the vertical is between the end caps: least and greatest height above
@@ -155,6 +169,10 @@ impl Profile for Cylinder {
         let inside_m = self.radius_m - radial.norm();
         let on_cap = self.half_width_m - along.abs() < CAP_TOLERANCE_M && inside_m > CAP_TOLERANCE_M;
         Some(if on_cap { -self.axle * along.signum() } else { -radial.normalize() })
+    }
+
+    fn print(&self, point: Vector3<f64>) -> Print {
+        self.tread.print(&self.axle, &(point - self.centre_m), self.radius_m)
     }
 
     fn side(&self, point: Vector3<f64>) -> Option<Side> {

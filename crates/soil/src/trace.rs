@@ -5,10 +5,10 @@
 //! needs no memory of its own.
 //!
 //! The pattern is a sine along the trace with the grousers' pitch, shortened by slip:
-//! (1 − s) 2πR/grousers. One finer than two posts cannot be shown and is left out.
+//! (1 − s) 2πR/grousers. One finer than two posts is not in their heights: it is left as the posts' `Print`.
 
 use nalgebra::Vector3;
-use selene_terrain::{GroundPatch, Node};
+use selene_terrain::{GroundPatch, Node, Print};
 
 use crate::memory::MemoryPatch;
 use crate::wheel::{WheelMotion, WheelShape};
@@ -68,21 +68,23 @@ impl Trace {
         };
         let spacing_m = ground.spacing_m();
         let is_shown = self.pitch_m >= 2.0 * spacing_m;
+        let heading_rad = line.ahead[1].atan2(line.ahead[0]);
         for (node, ahead_m) in line.nodes(ground) {
             let phase = f64::from(wheel.grousers) * self.turned_rad + std::f64::consts::TAU * ahead_m / self.pitch_m;
             let pattern_m = if is_shown { self.amplitude_m * phase.sin() } else { 0.0 };
-            print(ground, memory, node, depth_m, pattern_m);
+            let shown = if is_shown { Print::SMOOTH } else { Print::of_grousers(heading_rad, phase, self.pitch_m) };
+            print(ground, memory, node, depth_m, pattern_m, shown);
         }
     }
 }
 
-fn print(ground: &mut GroundPatch, memory: &mut MemoryPatch, node: Node, depth_m: f64, pattern_m: f64) {
+fn print(ground: &mut GroundPatch, memory: &mut MemoryPatch, node: Node, depth_m: f64, pattern_m: f64, shown: Print) {
     let now_m = ground.node_height_m(node);
     let Some(soil) = memory.touch(node, now_m as f32) else { return };
     soil.plastic_m = soil.plastic_m.max(depth_m as f32);
     let height_m = f64::from(soil.initial_m - soil.plastic_m) + pattern_m;
     if (height_m - now_m).abs() > TOLD_M {
-        ground.set_node_height(node, height_m);
+        ground.press_node(node, height_m, shown);
     }
 }
 

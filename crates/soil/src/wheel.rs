@@ -11,6 +11,7 @@ use crate::profile::Cylinder;
 use crate::scm::{Scm, passive_coefficient};
 use crate::soils::Soils;
 use crate::surface::Surface;
+use crate::tread::Tread;
 use crate::tyre::Tyre;
 use crate::wheel_memory::WheelMemory;
 
@@ -173,7 +174,10 @@ pub fn step(
     match law {
         Law::Scm(scm) => {
             wheel_memory.leave();
-            let contact = step_scm(scm, context, wheel, motion, conditions);
+            let axle = motion.world_from_wheel.rotation * Vector3::y();
+            wheel_memory.turn(motion.angular_rad_s.dot(&axle), conditions.dt_s);
+            let tread = Tread::of(wheel, motion, wheel_memory.turned_rad);
+            let contact = step_scm(scm, context, wheel, tread, motion, conditions);
             wheel_memory.is_down = contact.contact_nodes > 0;
             WheelContact { sinkage_beyond_radius: contact.sinkage_m > wheel.radius_m, ..contact }
         }
@@ -187,6 +191,7 @@ fn step_scm(
     scm: &Scm,
     context: &mut SoilContext,
     wheel: &WheelShape,
+    tread: Tread,
     motion: &WheelMotion,
     conditions: &Conditions,
 ) -> WheelContact {
@@ -194,7 +199,7 @@ fn step_scm(
     let axle = motion.world_from_wheel.rotation * Vector3::y();
     let spacing_m = context.ground.spacing_m();
     let radius_m = wheel.pressing_radius_m(scm.friction_tan);
-    let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m);
+    let cylinder = Cylinder::new(centre_m, axle, radius_m, 0.5 * wheel.width_m, spacing_m).with_tread(tread);
     let motion = Motion { centre_m, linear_m_s: motion.linear_m_s, angular_rad_s: motion.angular_rad_s };
     let response =
         press(scm, &cylinder, wheel.grip, &motion, conditions, context.ground, context.memory, context.scratch);

@@ -31,6 +31,7 @@ pub use site::spec::{
 pub use site::surface::{DetailSpec, SurfaceSpec};
 pub use surface::marks::Marks;
 pub use surface::patch::{GroundPatch, NodeRect};
+pub use surface::print::Print;
 pub use surface::rock::{Rock, RockShape};
 pub use surface::ruts::{Ruts, planes};
 pub use surface::tile::{Edit, Node, TILE_NODES, TileIndex, TileRect};

@@ -45,10 +45,10 @@ impl Assembly {
 #[cfg(test)]
 mod tests {
     use super::{Assembly, Part};
-    use selene_terrain::Edit;
+    use selene_terrain::{Edit, Print};
 
     fn part(sequence: u64, part: u32, parts: u32) -> Part {
-        let edit = Edit { tile: [0, 0], node: part as u16, height_m: sequence as f32 };
+        let edit = Edit { tile: [0, 0], node: part as u16, print: Print::NONE, height_m: sequence as f32 };
         Part { sequence, part, parts, edits: vec![edit] }
     }
 

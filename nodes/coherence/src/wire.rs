@@ -6,7 +6,7 @@ use selene_sensors::{SensorMemory, SensorSetting};
 use selene_sim::{
     DustParcel, EntityId, LinkLoad, LoosePoint, LooseSoil, ObjectPose, RockPose, RoverSnapshot, Snapshot, WheelTruth,
 };
-use selene_terrain::Edit;
+use selene_terrain::{Edit, Print};
 
 use crate::convert::{from_vector, pose, to_pose, to_vector};
 use crate::run::RunId;
@@ -235,6 +235,7 @@ pub fn edits_to_message(edits: &[Edit]) -> Vec<selene_msgs::TerrainEdit> {
         tile_x: edit.tile[0],
         tile_y: edit.tile[1],
         node: edit.node,
+        print: edit.print.bits(),
         height: edit.height_m,
     };
     edits.iter().map(one).collect()
@@ -246,6 +247,7 @@ pub fn edits_from_message(messages: &[selene_msgs::TerrainEdit]) -> Vec<Edit> {
     let one = |message: &selene_msgs::TerrainEdit| Edit {
         tile: [message.tile_x, message.tile_y],
         node: message.node,
+        print: Print::from_bits(message.print),
         height_m: message.height,
     };
     messages.iter().map(one).collect()
@@ -261,7 +263,7 @@ mod tests {
         DustParcel, EntityId, LinkLoad, LoosePoint, LooseSoil, ObjectPose, RockPose, RoverSnapshot, Snapshot,
         WheelTruth,
     };
-    use selene_terrain::Edit;
+    use selene_terrain::{Edit, Print};
 
     #[test]
     fn a_snapshot_comes_back_bit_for_bit() {
@@ -323,7 +325,12 @@ mod tests {
                 window: 1,
                 points: vec![LoosePoint { place: [0, u16::MAX, 7], id: u32::MAX }, LoosePoint::default()],
             }],
-            edits: vec![Edit { tile: [-3, 4], node: 4095, height_m: -0.0125 }],
+            edits: vec![Edit {
+                tile: [-3, 4],
+                node: 4095,
+                print: Print::of_grousers(0.4, 1.0, 0.06),
+                height_m: -0.0125,
+            }],
             sky_offset: SimTime::from_nanos(-86_400_000_000_001),
             sun_direction: Vector3::x(),
         };

@@ -33,7 +33,7 @@ struct Trail<'a> {
 pub(super) fn heap(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>) -> Option<Heap> {
     let spec = model.scenario().crumbs.as_ref()?;
     let trail = Trail { spec, clipmap, viewer_m, seed: model.scenario().seed };
-    let corner = |sign: f64| trail.node_at(viewer_m.xy().add_scalar(sign * spec.within_m));
+    let corner = |sign: f64| node_before(clipmap, viewer_m.xy().add_scalar(sign * spec.within_m));
     let tiles: Vec<_> = TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles().collect();
     let grains: Vec<Grain> = tiles.into_par_iter().flat_map_iter(|tile| trail.crumbs_on(tile)).collect();
     let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
@@ -49,7 +49,7 @@ impl Trail<'_> {
 
     /// The crumbs of a post.
     fn crumbs_of(&self, node: Node) -> Vec<Grain> {
-        let (at_m, spacing_m) = (self.place_m(node), self.clipmap.finest().spacing_m);
+        let (at_m, spacing_m) = (place_m(self.clipmap, node), self.clipmap.finest().spacing_m);
         let apart_m = Vector3::new(at_m.x - self.viewer_m.x, at_m.y - self.viewer_m.y, 0.0);
         let share = share_at(apart_m.norm(), self.spec.within_m);
         let Some((wall, down)) = self.wall(&at_m).filter(|_| share > 0.0) else { return Vec::new() };
@@ -84,17 +84,18 @@ impl Trail<'_> {
         let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - self.viewer_m;
         Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
     }
+}
 
-    fn place_m(&self, node: Node) -> Vector2<f64> {
-        let (finest, first) = (self.clipmap.finest(), self.clipmap.first_node());
-        let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
-        Vector2::from(finest.origin_m) + steps * finest.spacing_m
-    }
+/// Where a node stands, m.
+pub(super) fn place_m(clipmap: &Clipmap, node: Node) -> Vector2<f64> {
+    let (finest, first) = (clipmap.finest(), clipmap.first_node());
+    let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
+    Vector2::from(finest.origin_m) + steps * finest.spacing_m
+}
 
-    /// The last node whose x and y are not above these.
-    fn node_at(&self, at_m: Vector2<f64>) -> Node {
-        let (finest, first) = (self.clipmap.finest(), self.clipmap.first_node());
-        let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;
-        Node { column: first.column + steps.x.floor() as i32, row: first.row + steps.y.floor() as i32 }
-    }
+/// The last node whose x and y are not above these.
+pub(super) fn node_before(clipmap: &Clipmap, at_m: Vector2<f64>) -> Node {
+    let (finest, first) = (clipmap.finest(), clipmap.first_node());
+    let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;
+    Node { column: first.column + steps.x.floor() as i32, row: first.row + steps.y.floor() as i32 }
 }

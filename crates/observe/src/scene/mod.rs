@@ -7,6 +7,7 @@ mod crumbs;
 mod dust;
 mod grains;
 mod lights;
+mod pebbles;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -180,7 +181,8 @@ impl TracedScene {
         self.blow_dust(history, span[1]);
     }
 
-    /// Has grains where those points are that the first snapshot at or after `time` tells of, and crumbs along ruts.
+    /// Has grains where those points are that the first snapshot at or after `time` tells of, crumbs along ruts
+    /// and pebbles beside them.
     ///
     /// # Errors
     /// When they are too many for a scene.
@@ -197,12 +199,13 @@ impl TracedScene {
         Ok(())
     }
 
-    /// Grains and crumbs about the viewer.
+    /// Grains, crumbs and pebbles about the viewer.
     fn heaps(&self, told: &Snapshot) -> Vec<Heap> {
         let Some(rover) = told.rover(self.viewer) else { return Vec::new() };
         let viewer_m = rover.world_from_base().translation.vector;
         let mut heaps = grains::heaps(&self.model, &self.clipmap, viewer_m, told);
         heaps.extend(crumbs::heap(&self.model, &self.clipmap, viewer_m));
+        heaps.extend(pebbles::heap(&self.model, &self.clipmap, viewer_m));
         heaps
     }
 

@@ -13,6 +13,7 @@ use selene_scene::{
     Beam, BeamReturn, CameraFrame, CameraView, Class, CpuTracer, Heap, LightSampling, Scene, Tracer, TruthFrame,
 };
 use selene_sim::{EntityId, LoadOptions, Scenario, Snapshot, World};
+use selene_terrain::Node;
 
 const ROVER: EntityId = EntityId(1);
 const GRAINS: &str = ", grains: { per_point: 200, diameter_m: 0.004, spread: 1.4, within_m: 4 }";
@@ -215,6 +216,41 @@ fn crumbs_lie_along_ruts_and_are_the_same_for_any_number_of_threads_and_for_who_
         // In the square of a post, or down from there by the side of one.
         assert!(posts_m.iter().any(|post| apart_m(post) < 1.72 * spacing_m), "a crumb at {centre_m} is in no rut");
     }
+    assert!(is_told_late(&world, &told, &bits(&scene)));
+}
+
+#[test]
+fn pebbles_lie_where_nothing_moved_the_ground_as_many_of_each_size_as_their_law_says() {
+    let pebbles = "pebbles: { per_m2: 3000, diameter_m: [0.002, 0.02], exponent: 2.5, within_m: 2 }\n";
+    let (world, told, scene) = driven(&on_soft_soil(pebbles));
+    let (plain, _, _) = driven(&on_soft_soil(""));
+    assert_eq!(world.hash(), plain.hash(), "pebbles are part of the world's state");
+    let [heap] = scene.scene().heaps() else { panic!("one heap") };
+    let (spacing_m, origin_m) = (scene.clipmap().finest().spacing_m, scene.clipmap().finest().origin_m);
+    let first = scene.clipmap().first_node();
+    let moved: std::collections::BTreeSet<_> = world.state().ruts.edits().map(|edit| edit.at()).collect();
+    assert!(moved.len() > 20, "{} posts were moved", moved.len());
+    for grain in heap.grains.iter() {
+        let centre_m = heap.world_from_heap.translation.vector + Vector3::from(grain.centre_m).cast::<f64>();
+        let ground_m = scene.clipmap().height_m(centre_m.x, centre_m.y).expect("ground");
+        assert!(
+            (centre_m.z - ground_m).abs() < f64::from(grain.radius_m) + PLACE_TOLERANCE_M,
+            "{centre_m} is not on the ground"
+        );
+        let steps = [0, 1].map(|axis| (centre_m[axis] - origin_m[axis]) / spacing_m);
+        // Where rounding does not decide on which side of a post's lines it is.
+        if steps.iter().all(|at| (at - at.round()).abs() > 0.01) {
+            let node = Node { column: first.column + steps[0] as i32, row: first.row + steps[1] as i32 };
+            assert!(!moved.contains(&node), "a pebble at {centre_m} lies in a rut");
+        }
+    }
+    // All of them within a metre, none at two: 7/12 of the circle's.
+    let expected = 3000.0 * std::f64::consts::PI * 4.0 * 7.0 / 12.0;
+    let count = heap.grains.len() as f64;
+    assert!((count / expected - 1.0).abs() < 0.1, "{count} pebbles, {expected} are expected");
+    // (2^-2.5 − 10^-2.5) / (1 − 10^-2.5) of them have twice the least diameter or more.
+    let larger = heap.grains.iter().filter(|grain| grain.radius_m >= 0.002).count() as f64 / count;
+    assert!((larger - 0.1742).abs() < 0.012, "{larger} of them are larger than 4 mm");
     assert!(is_told_late(&world, &told, &bits(&scene)));
 }
 

@@ -1,11 +1,13 @@
 //! Slopes and albedo of the ground finer than its grid: value noise on lattices that halve
 //! from octave to octave, counted in whole cells from the map's origin, so that a place
 //! has the same noise in every window and on every device. An octave fades out where a
-//! pixel holds less than two of its cells, so that nothing shimmers with distance.
+//! pixel holds less than two of its cells, so that nothing shimmers with distance. Where wheels
+//! pressed the soil it is smoother, and their prints are seen (`print`).
 
 use nalgebra::{Vector2, Vector3};
 
 use super::chance::scramble;
+use super::print::{Print, print_at};
 use super::surface::Surface;
 use super::{GROUND, Hit, least, most};
 use crate::record::{CameraRecord, Records};
@@ -34,7 +36,7 @@ pub fn detailed(
     surface: Surface,
 ) -> Surface {
     let globals = &records.globals;
-    if hit.instance != GROUND || (globals.detail_slope == 0.0 && globals.detail_mottle == 0.0) {
+    if hit.instance != GROUND {
         return surface;
     }
     let length = direction.norm();
@@ -44,12 +46,22 @@ pub fn detailed(
     let footprint = hit.t * length * pixel * finest.inverse_spacing / facing;
     let cells = records.levels[hit.part as usize].spacing * finest.inverse_spacing;
     let place = [0, 1].map(|axis| (surface.point[axis] - finest.origin[axis]) * finest.inverse_spacing);
-    add_octaves(records, place, [cells, footprint], surface)
+    let print = if hit.part == 0 { print_at(records, place, &surface.normal, footprint) } else { Print::NONE };
+    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
+        return print.on(surface);
+    }
+    print.on(add_octaves(records, place, [cells, footprint], print.rough(), surface))
 }
 
 /// Adds the octaves between a grid of `cells` and a `footprint`, both in cells of the
-/// finest grid, as is `place` from its first post.
-fn add_octaves(records: &Records<'_>, place: [f32; 2], [cells, footprint]: [f32; 2], mut surface: Surface) -> Surface {
+/// finest grid, as is `place` from its first post; of each the `rough` part.
+fn add_octaves(
+    records: &Records<'_>,
+    place: [f32; 2],
+    [cells, footprint]: [f32; 2],
+    rough: f32,
+    mut surface: Surface,
+) -> Surface {
     let globals = &records.globals;
     // The grid itself holds what is at least its spacing.
     let largest = 0.75 * cells;
@@ -62,7 +74,7 @@ fn add_octaves(records: &Records<'_>, place: [f32; 2], [cells, footprint]: [f32;
     let mut amplitude = globals.detail_slope * globals.detail_gain.powf(octave as f32);
     while octave <= FINEST_OCTAVE && cell > footprint {
         if cell < largest {
-            let shown = least(cell / footprint - 1.0, 1.0);
+            let shown = least(cell / footprint - 1.0, 1.0) * rough;
             let [value, along_x, along_y] = noise(place, globals.detail_origin, octave);
             slope += Vector2::new(along_x, along_y) * (amplitude * SLOPE_SCALE * shown);
             surface.shade *= 1.0 + globals.detail_mottle * VALUE_SCALE * shown * value;

@@ -9,7 +9,7 @@ const GRAZING: f32 = 0.05;
 // The ground that a camera's ray of direction `direction` has met, in detail; any other
 // surface as it is. `pixel` is the camera's angle of a pixel.
 fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Surface {
-    if hit.instance != GROUND || (globals.detail_slope == 0.0 && globals.detail_mottle == 0.0) {
+    if hit.instance != GROUND {
         return surface;
     }
     let far = length(direction);
@@ -18,12 +18,19 @@ fn detailed(direction: vec3<f32>, pixel: f32, hit: Hit, surface: Surface) -> Sur
     let footprint = hit.t * far * pixel * inverse_spacing / facing;
     let cells = levels[hit.part].spacing * inverse_spacing;
     let place = (surface.point.xy - levels[0].origin) * inverse_spacing;
-    return add_octaves(place, cells, footprint, surface);
+    var print = Print(vec2(0.0), 0.0, 1.0);
+    if hit.part == 0u {
+        print = print_at(place, surface.normal, footprint);
+    }
+    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
+        return with_print(print, surface);
+    }
+    return with_print(print, add_octaves(place, cells, footprint, 1.0 - SMOOTHED * print.pressed, surface));
 }
 
 // Adds the octaves between a grid of `cells` and a `footprint`, both in cells of the
-// finest grid, as is `place` from its first post.
-fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, bare: Surface) -> Surface {
+// finest grid, as is `place` from its first post; of each the `rough` part.
+fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, rough: f32, bare: Surface) -> Surface {
     var surface = bare;
     // The grid itself holds what is at least its spacing.
     let largest = 0.75 * cells;
@@ -36,7 +43,7 @@ fn add_octaves(place: vec2<f32>, cells: f32, footprint: f32, bare: Surface) -> S
     var amplitude = globals.detail_slope * pow(globals.detail_gain, f32(octave));
     while octave <= FINEST_OCTAVE && cell > footprint {
         if cell < largest {
-            let shown = min(cell / footprint - 1.0, 1.0);
+            let shown = min(cell / footprint - 1.0, 1.0) * rough;
             let of_octave = noise(place, octave);
             slope += of_octave.yz * (amplitude * SLOPE_SCALE * shown);
             surface.shade *= 1.0 + globals.detail_mottle * VALUE_SCALE * shown * of_octave.x;

@@ -12,6 +12,7 @@ pub mod lamp;
 pub mod lens;
 pub mod motion;
 pub mod principled;
+pub mod print;
 pub mod scatter;
 pub mod sky;
 pub mod sunlight;
@@ -91,6 +92,7 @@ pub const WGSL: &str = concat!(
     include_str!("principled.wgsl"),
     include_str!("chance.wgsl"),
     include_str!("surface.wgsl"),
+    include_str!("print.wgsl"),
     include_str!("detail.wgsl"),
     include_str!("lamp.wgsl"),
     include_str!("sunlight.wgsl"),

@@ -7,7 +7,7 @@ struct Level {
     cells: u32,
     top_mip: u32,
     heights: u32,
-    pad: u32,
+    prints: u32,
     mips: array<vec4<u32>, 4>,
 }
 

@@ -28,9 +28,15 @@ pub struct Sunlight {
     pub direction: Vector3<f32>,
 }
 
-/// The Sun's light on a surface, by at most `samples` rays to its disc.
+/// The Sun's light on a surface, by at most `samples` rays to its disc, and past its own relief.
 #[must_use]
 pub fn sunlight(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> Sunlight {
+    let seen = disc_light(records, surface, samples, seed);
+    Sunlight { share: seen.share * surface.open, ..seen }
+}
+
+/// The same without that relief.
+fn disc_light(records: &Records<'_>, surface: &Surface, samples: u32, seed: u32) -> Sunlight {
     let sun = Vector3::from(records.globals.sun_direction);
     let radius = records.globals.sun_radius;
     let sun_height = surface.normal.dot(&sun);

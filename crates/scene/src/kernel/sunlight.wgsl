@@ -9,8 +9,14 @@ struct Sunlight {
     direction: vec3<f32>,
 }
 
-// The Sun's light on a surface, by at most `samples` rays to its disc.
+// The Sun's light on a surface, by at most `samples` rays to its disc, and past its own relief.
 fn sunlight(surface: Surface, samples: u32, seed: u32) -> Sunlight {
+    let seen = disc_light(surface, samples, seed);
+    return Sunlight(seen.share * surface.open, seen.direction);
+}
+
+// The same without that relief.
+fn disc_light(surface: Surface, samples: u32, seed: u32) -> Sunlight {
     let sun = globals.sun_direction;
     let radius = globals.sun_radius;
     let sun_height = dot(surface.normal, sun);

@@ -41,11 +41,13 @@ pub struct Surface {
     pub shade: f32,
     /// Facets are taken at least this rough: 0 as they are.
     pub least_alpha: f32,
+    /// The part of the Sun's light that relief too fine for rays lets through, 0…1.
+    pub open: f32,
 }
 
 impl Surface {
     fn new(point: Vector3<f32>, normal: Vector3<f32>, clearance: f32, material: u32, code: u32) -> Self {
-        Self { point, normal, clearance, material, code, shade: 1.0, least_alpha: 0.0 }
+        Self { point, normal, clearance, material, code, shade: 1.0, least_alpha: 0.0, open: 1.0 }
     }
 
     /// A ray that leaves the surface.

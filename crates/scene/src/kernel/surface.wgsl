@@ -14,6 +14,7 @@ struct Surface {
     code: u32,
     shade: f32,
     least_alpha: f32,
+    open: f32,
 }
 
 // A ray that leaves a surface.
@@ -33,12 +34,12 @@ fn surface_at(ray: Ray, hit: Hit) -> Surface {
     let rounding = 1e-4 + 1e-6 * (abs(point.x) + abs(point.y) + abs(point.z));
     if hit.instance == GROUND {
         let normal = ground_normal(hit.part, point.x, point.y);
-        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0);
+        return Surface(point, normal, rounding + 2e-3 * levels[hit.part].spacing, 0u, GROUND_CODE, 1.0, 0.0, 1.0);
     }
     let outward = part_normal(ray, hit);
     let normal = select(outward, -outward, dot(outward, ray.direction) > 0.0);
     let code = instances[hit.instance].code;
-    return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0);
+    return Surface(point, normal, rounding, instances[hit.instance].material, code, 1.0, 0.0, 1.0);
 }
 
 // Where the ground stands between a surface and what lies in `direction`, or FAR;

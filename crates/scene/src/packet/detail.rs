@@ -1,11 +1,13 @@
-//! Detail of the ground on eight surfaces: `kernel::detail` with the surfaces in lanes.
+//! Detail of the ground on eight surfaces: `kernel::detail` with the surfaces in lanes. Prints of
+//! wheels, which few packets have, the kernel finds lane by lane.
 
 use fearless_simd::prelude::*;
 
-use super::lanes::{Bits, Floats, Ints, Mask, Vectors, all};
+use super::lanes::{Bits, Floats, Ints, LANES, Mask, Vectors, all, floats, vector_of, vectors};
 use crate::kernel::chance::scramble;
 use crate::kernel::detail::{COARSEST_OCTAVE, FINEST_OCTAVE, GRAZING, SLOPE_SCALE, VALUE_SCALE};
 use crate::kernel::most;
+use crate::kernel::print::{Print, print_at};
 use crate::real::{Real, dot, unit};
 use crate::record::{CameraRecord, Records};
 
@@ -19,6 +21,8 @@ pub(crate) struct Grounds<S: Simd> {
     pub(crate) place: [Floats<S>; 2],
     /// Between the posts that were met, m.
     pub(crate) spacing: Floats<S>,
+    /// Whether those are the finest level's.
+    pub(crate) on_finest: [bool; LANES],
     pub(crate) normal: Vectors<S>,
 }
 
@@ -27,6 +31,8 @@ pub(crate) struct Details<S: Simd> {
     pub(crate) normal: Vectors<S>,
     /// Albedo over the material's.
     pub(crate) shade: Floats<S>,
+    /// The part of the Sun's light that grooves let through.
+    pub(crate) open: [f32; LANES],
 }
 
 /// As `detail::detailed`.
@@ -38,11 +44,8 @@ pub(crate) fn detailed<S: Simd>(
     grounds: &Grounds<S>,
 ) -> Details<S> {
     let globals = &records.globals;
-    let plain = Details { normal: grounds.normal, shade: all(simd, 1.0) };
-    if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
-        return plain;
-    }
-    let Grounds { direction, t, place, spacing, normal } = *grounds;
+    let plain = Details { normal: grounds.normal, shade: all(simd, 1.0), open: [1.0; LANES] };
+    let Grounds { direction, t, place, spacing, on_finest, normal } = *grounds;
     let length = dot(direction, direction).root();
     let facing = (-dot(normal, direction) / length).most(all(simd, GRAZING));
     let pixel = most(camera.inverse_focal[0], camera.inverse_focal[1]);
@@ -51,7 +54,48 @@ pub(crate) fn detailed<S: Simd>(
     let cells = spacing * finest.inverse_spacing;
     let x = (place[0] - finest.origin[0]) * finest.inverse_spacing;
     let y = (place[1] - finest.origin[1]) * finest.inverse_spacing;
-    add_octaves(simd, records, [x, y], [cells, footprint], plain)
+    let prints = prints(records, [&x, &y], &normal, &footprint, on_finest);
+    let details = if globals.detail_slope == 0.0 && globals.detail_mottle == 0.0 {
+        plain
+    } else {
+        let rough = floats(simd, |lane| prints[lane].rough());
+        add_octaves(simd, records, [x, y], [cells, footprint], rough, plain)
+    };
+    if prints.iter().all(|print| print.pressed == 0.0) { details } else { printed(simd, &prints, &details) }
+}
+
+/// What wheels left at each place.
+#[inline(always)]
+fn prints<S: Simd>(
+    records: &Records<'_>,
+    place: [&Floats<S>; 2],
+    normal: &Vectors<S>,
+    footprint: &Floats<S>,
+    on_finest: [bool; LANES],
+) -> [Print; LANES] {
+    if on_finest == [false; LANES] {
+        return [Print::NONE; LANES];
+    }
+    let (x, y, footprint) = (place[0].to_array(), place[1].to_array(), footprint.to_array());
+    let normal = [normal[0].to_array(), normal[1].to_array(), normal[2].to_array()];
+    std::array::from_fn(|lane| {
+        if !on_finest[lane] {
+            return Print::NONE;
+        }
+        print_at(records, [x[lane], y[lane]], &vector_of(&normal, lane), footprint[lane])
+    })
+}
+
+/// As `Print::on`, of each lane.
+fn printed<S: Simd>(simd: S, prints: &[Print; LANES], details: &Details<S>) -> Details<S> {
+    let normals = [details.normal[0].to_array(), details.normal[1].to_array(), details.normal[2].to_array()];
+    let shades = details.shade.to_array();
+    let turned: [_; LANES] = std::array::from_fn(|lane| prints[lane].turned(vector_of(&normals, lane)));
+    Details {
+        normal: vectors(simd, |lane| turned[lane]),
+        shade: floats(simd, |lane| prints[lane].shaded(shades[lane])),
+        open: std::array::from_fn(|lane| prints[lane].open),
+    }
 }
 
 #[inline(always)]
@@ -60,12 +104,13 @@ fn add_octaves<S: Simd>(
     records: &Records<'_>,
     place: [Floats<S>; 2],
     [cells, footprint]: [Floats<S>; 2],
+    rough: Floats<S>,
     plain: Details<S>,
 ) -> Details<S> {
     let globals = &records.globals;
     let largest = cells * 0.75;
     let has_room = !largest.at_most(footprint);
-    let Details { normal: n, mut shade } = plain;
+    let Details { normal: n, mut shade, open } = plain;
     let mut slope = [all(simd, 0.0); 2];
     let mut cell = 1024.0;
     let mut amplitude = globals.detail_slope * globals.detail_gain.powf(COARSEST_OCTAVE as f32);
@@ -73,7 +118,7 @@ fn add_octaves<S: Simd>(
         let side = all(simd, cell);
         let lanes: Mask<S> = has_room & footprint.below(side) & side.below(largest);
         if lanes.any_true() {
-            let shown = (side / footprint - 1.0).least(all(simd, 1.0));
+            let shown = (side / footprint - 1.0).least(all(simd, 1.0)) * rough;
             let [value, along_x, along_y] = noise(place, globals.detail_origin, octave);
             let steep = shown * (amplitude * SLOPE_SCALE);
             slope[0] = lanes.select(slope[0] + along_x * steep, slope[0]);
@@ -86,7 +131,7 @@ fn add_octaves<S: Simd>(
     }
     let turned = unit([n[0] - slope[0] * n[2], n[1] - slope[1] * n[2], n[2]]);
     let [x, y, z] = turned;
-    Details { normal: [has_room.select(x, n[0]), has_room.select(y, n[1]), has_room.select(z, n[2])], shade }
+    Details { normal: [has_room.select(x, n[0]), has_room.select(y, n[1]), has_room.select(z, n[2])], shade, open }
 }
 
 /// As `detail::noise`.

@@ -49,17 +49,17 @@ pub(crate) fn sights<S: Simd>(
     let levels: [&LevelRecord; LANES] =
         std::array::from_fn(|lane| on_ground_at(lane).map_or(finest, |(_, hit)| &records.levels[hit.part as usize]));
     let any_ground = (0..LANES).any(|lane| on_ground_at(lane).is_some());
-    let (normals, shades) = if any_ground {
+    let (normals, shades, opens) = if any_ground {
         let details = ground_details(simd, records, camera, met, &points, levels);
-        (details.normal.map(|part| part.to_array()), details.shade.to_array())
+        (details.normal.map(|part| part.to_array()), details.shade.to_array(), details.open)
     } else {
-        ([[0.0; LANES]; 3], [1.0; LANES])
+        ([[0.0; LANES]; 3], [1.0; LANES], [1.0; LANES])
     };
     std::array::from_fn(|lane| {
         let (ray, hit) = at(lane)?;
         let surface = if hit.instance == GROUND {
             let plain = on_ground(points[lane], vector_of(&normals, lane), levels[lane]);
-            Surface { shade: shades[lane], ..plain }
+            Surface { shade: shades[lane], open: opens[lane], ..plain }
         } else {
             surface_at(records, ray, hit)
         };
@@ -84,9 +84,15 @@ fn ground_details<S: Simd>(
         t: floats(simd, |lane| met(lane).1.t),
         place,
         spacing: floats(simd, |lane| levels[lane].spacing),
+        on_finest: std::array::from_fn(|lane| is_on_finest(&met(lane).1)),
         normal: ground_normals(simd, records, levels, [&place[0], &place[1]]),
     };
     detailed(simd, records, camera, &grounds)
+}
+
+/// Whether a ray has met the finest level of the ground.
+fn is_on_finest(hit: &Hit) -> bool {
+    hit.t < FAR && hit.instance == GROUND && hit.part == 0
 }
 
 impl<'a, S: Simd> Surfaces<'a, S> {
@@ -113,10 +119,14 @@ pub(crate) fn sunlight<S: Simd>(
     samples: u32,
     seeds: [u32; LANES],
 ) -> [Sunlight; LANES] {
-    simd.vectorize(
+    let mut lights = simd.vectorize(
         #[inline(always)]
         || sunlight_on(simd, records, &Surfaces::new(simd, sights), samples, seeds),
-    )
+    );
+    for (light, sight) in lights.iter_mut().zip(sights) {
+        light.share *= sight.map_or(1.0, |sight| sight.surface.open);
+    }
+    lights
 }
 
 #[inline(always)]

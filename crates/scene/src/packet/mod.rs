@@ -15,7 +15,7 @@ mod tests {
     use fearless_simd::{Level as Vectorised, dispatch};
     use nalgebra::Vector3;
     use selene_base::Pose;
-    use selene_terrain::{Clipmap, Level};
+    use selene_terrain::{Clipmap, Edit, Level, Node, Print};
 
     use super::detail::{Grounds, detailed};
     use super::ground::{ground_normals, trace_heights};
@@ -71,7 +71,23 @@ mod tests {
         let [regolith, rock] = [HapkeParams::REGOLITH, HapkeParams::ROCK].map(Material::Hapke);
         let detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
         scene.set_ground_materials(&regolith, &rock, detail);
+        scene.apply_edits(&tracks(&height));
         scene
+    }
+
+    /// Every second rectangle of the finest posts, pressed by grousers of several headings and distances, or smooth.
+    fn tracks(height: &impl Fn(f64, f64) -> f64) -> Vec<Edit> {
+        let edit = |column: i32, row: i32| {
+            let part = column / 9 + row / 7;
+            let post = Edit::of(
+                Node { column, row },
+                height(f64::from(column) * 0.05 - 2.5, f64::from(row) * 0.05 - 2.5) as f32,
+            );
+            let phase_rad = f64::from(column) * 1.9 + 0.3 * f64::from(row);
+            let print = Print::of_grousers(0.4 * f64::from(part), phase_rad, 0.03 * f64::from(part % 6));
+            (part % 2 == 0).then(|| post.with_print(print))
+        };
+        (0..101).flat_map(|row| (0..101).filter_map(move |column| edit(column, row))).collect()
     }
 
     /// Grains in the middle, some of which hide balls.
@@ -168,6 +184,7 @@ mod tests {
             t: floats(simd, t),
             place: [0, 1].map(|axis| floats(simd, |lane| place(lane)[axis])),
             spacing: floats(simd, |lane| records.levels[level(lane)].spacing),
+            on_finest: std::array::from_fn(|lane| level(lane) == 0),
             normal: vectors(simd, normal),
         };
         let together = simd.vectorize(
@@ -182,6 +199,7 @@ mod tests {
             let alone = detail::detailed(records, camera, &direction(lane), &hit, plain);
             assert_eq!(vector_of(&normals, lane), alone.normal, "{simd:?} {number} {lane}");
             assert_eq!(shade.to_bits(), alone.shade.to_bits(), "{simd:?} {number} {lane}");
+            assert_eq!(together.open[lane].to_bits(), alone.open.to_bits(), "{simd:?} {number} {lane}");
         }
         shades.iter().filter(|shade| **shade != 1.0).count()
     }

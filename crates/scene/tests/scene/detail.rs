@@ -1,5 +1,5 @@
 //! Detail below the mesh: a function of the place alone, with the deviation that it
-//! states, gone where a pixel cannot hold it, and no matter for depths.
+//! states, gone where a pixel cannot hold it, and no matter for depths. Prints of wheels likewise.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use selene_base::Pose;
 use selene_scene::{
     CameraFrame, CameraView, Class, CpuTracer, Detail, HapkeParams, LightSampling, Material, Scene, Tracer,
 };
-use selene_terrain::{Clipmap, Level};
+use selene_terrain::{Clipmap, Edit, Level, Node, Print};
 
 const DETAIL: Detail = Detail { deviation_at_1m_m: 0.006, hurst: 0.7, strength: 0.5, mottle: 0.05 };
 
@@ -71,6 +71,57 @@ fn what_a_pixel_cannot_hold_is_not_there() {
     assert!((contrast(&picture(&scene, [0.0; 2], 3.0, 60)) - bare).abs() < 1e-6);
     let closer = [1.0, 0.5, 0.25].map(|height| contrast(&picture(&scene, [0.0; 2], height, 100)));
     assert!(closer.windows(2).all(|pair| pair[0] < pair[1]), "{closer:?}");
+}
+
+/// Even ground with the Sun `elevation_rad` high between x and y, pressed by a wheel that went `heading_rad` with
+/// grousers that leave prints 6 cm apart.
+fn driven(heading_rad: f64, elevation_rad: f64) -> Scene {
+    let mut scene = matt([0.0; 2], Detail::NONE);
+    scene.set_sun(sun(elevation_rad, std::f64::consts::FRAC_PI_4));
+    let edit = |i: i32| {
+        let node = Node { column: 150 + i % 100, row: 150 + i / 100 };
+        let [x, y] = [node.column, node.row].map(|post| 0.02 * f64::from(post) - 4.0);
+        let ahead_m = x * heading_rad.cos() + y * heading_rad.sin();
+        let print = Print::of_grousers(heading_rad, std::f64::consts::TAU * ahead_m / 0.06, 0.06);
+        Edit::of(node, 0.0).with_print(print)
+    };
+    scene.apply_edits(&(0..10_000).map(edit).collect::<Vec<_>>());
+    scene
+}
+
+/// Mean squares of the steps from pixel to pixel along rows and along columns, over the mean light.
+fn steps(frame: &CameraFrame, width: usize) -> [f64; 2] {
+    let light = |i: usize| f64::from(frame.radiance[i][1]);
+    let mean = (0..width * width).map(light).sum::<f64>() / (width * width) as f64;
+    let inner = (0..width * (width - 1)).filter(|i| i % width + 1 < width);
+    let sum = |to: usize| inner.clone().map(|i| ((light(i + to) - light(i)) / mean).powi(2)).sum::<f64>();
+    [sum(1), sum(width)]
+}
+
+#[test]
+fn prints_lie_across_the_way_of_the_wheel_and_change_no_depth() {
+    let bare = picture(&matt([0.0; 2], Detail::NONE), [0.0; 2], 0.3, 120);
+    let [east, north] = [0.0, std::f64::consts::FRAC_PI_2].map(|heading_rad| {
+        let frame = picture(&driven(heading_rad, 0.6), [0.0; 2], 0.3, 120);
+        assert!(frame.depth_m == bare.depth_m && contrast(&frame) > 0.1, "{}", contrast(&frame));
+        steps(&frame, 120)
+    });
+    let along = usize::from(east[0] < east[1]);
+    assert!(east[along] > 10.0 * east[1 - along] && north[1 - along] > 10.0 * north[along], "{east:?} {north:?}");
+    // From 8 m a pixel is as wide as a print.
+    let far = picture(&driven(0.0, 0.6), [0.0; 2], 8.0, 120);
+    let middle = far.radiance[60 * 120 + 60][1] / bare.radiance[60 * 120 + 60][1];
+    assert!((middle - 0.92).abs() < 0.02, "pressed soil has {middle} of the light");
+}
+
+#[test]
+fn prints_lie_in_their_own_shadow_where_the_sun_is_low() {
+    let shares = [0.6, 0.1].map(|elevation_rad| {
+        let frame = picture(&driven(std::f64::consts::FRAC_PI_4, elevation_rad), [0.0; 2], 0.3, 120);
+        let dark = frame.radiance.iter().filter(|light| light[1] < 1e-6 * frame.radiance[0][1].max(1.0)).count();
+        dark as f64 / frame.radiance.len() as f64
+    });
+    assert!(shares[0] < 0.1 && shares[1] > 0.15 && shares[1] < 0.6, "{shares:?}");
 }
 
 #[test]

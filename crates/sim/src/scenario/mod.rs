@@ -12,6 +12,7 @@ mod motion;
 mod names;
 mod object;
 mod other_rover;
+mod pebbles;
 mod rover;
 mod sensors;
 mod sky;
@@ -37,6 +38,7 @@ pub use motion::MotionSpec;
 use names::Folders;
 pub use object::ObjectSetup;
 pub use other_rover::load_rover;
+pub use pebbles::PebblesSpec;
 pub use rover::{Mounted, MountedSensor, RoverSetup, Start};
 use sensors::with_others;
 pub(crate) use sensors::{load as load_sensors, refuse_sound_in_vacuum};
@@ -108,6 +110,8 @@ pub struct Scenario {
     pub granular: Vec<WindowSpec>,
     /// Crumbs along ruts, as sensors see them.
     pub crumbs: Option<CrumbsSpec>,
+    /// Clods and pebbles, as sensors see them.
+    pub pebbles: Option<PebblesSpec>,
     /// The rovers, in the order of the file.
     pub rovers: Vec<RoverSetup>,
     /// Objects that stand fast, in the order of the file.
@@ -195,6 +199,7 @@ impl Scenario {
             soils: Soils::load(&spec.soil, folder, seed)?,
             granular: spec.granular,
             crumbs: spec.crumbs,
+            pebbles: spec.pebbles,
             rovers,
             objects,
             loose_rocks: spec.loose_rocks,

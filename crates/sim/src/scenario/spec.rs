@@ -16,6 +16,7 @@ use crate::scenario::defaults;
 use crate::scenario::lockstep::{AWAITED_MAX, LockstepSpec};
 use crate::scenario::loose::{LooseFromSiteSpec, LooseRockSpec};
 use crate::scenario::motion::{MOTIONS_MAX, MotionSpec};
+use crate::scenario::pebbles::PebblesSpec;
 use crate::scenario::sky::SkySpec;
 
 /// Rovers of one world at most.
@@ -72,6 +73,10 @@ pub struct ScenarioSpec {
     #[garde(dive)]
     #[serde(default)]
     pub crumbs: Option<CrumbsSpec>,
+    /// Clods and pebbles that cameras and lidars see from close by: none where none are given.
+    #[garde(dive)]
+    #[serde(default)]
+    pub pebbles: Option<PebblesSpec>,
     /// The one rover, in short.
     #[garde(dive)]
     #[serde(default)]

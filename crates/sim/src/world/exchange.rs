@@ -4,7 +4,8 @@
 //!
 //! - a rover is what its own process says;
 //! - a node of the ground that several wrote has the lowest height that any of them gave it, since soil that
-//!   was pressed does not rise again; where heights are the same, the memory whose bits are least;
+//!   was pressed does not rise again, and the print that goes with it; where heights are the same, the memory whose
+//!   bits are least;
 //! - a loose rock is what the process says in which it is fastest: who pushed it knows more than who only saw it;
 //! - dust is what all their wheels threw, in order, as far as there is room for it;
 //! - what a contact remembers is told by who steps one of the two; of two rovers each process keeps what its own
@@ -21,7 +22,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selene_soil::{DustParcel, KnownNode, NodeMemory, WrittenMemory};
-use selene_terrain::{Edit, TileIndex};
+use selene_terrain::{Edit, Print, TileIndex};
 use selene_vehicle::contact::{ContactMemory, LooseRockState, Party};
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +96,8 @@ type At = (TileIndex, u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Given {
     height_m: Option<f32>,
+    /// What a wheel left there as it gave the height.
+    print: Print,
     memory: Option<NodeMemory>,
 }
 
@@ -257,12 +260,12 @@ fn latest(parts: &[Part]) -> Vec<Part> {
 fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
     let height = |edit: &Edit| GivenNode {
         at: (edit.tile_index(), edit.node),
-        given: Given { height_m: Some(edit.height_m), memory: None },
+        given: Given { height_m: Some(edit.height_m), print: edit.print, memory: None },
         is_here,
     };
     let memory = |node: &KnownNode| GivenNode {
         at: (node.tile, node.within),
-        given: Given { height_m: None, memory: Some(node.memory) },
+        given: Given { memory: Some(node.memory), ..Given::default() },
         is_here,
     };
     let edits = part.edits.iter().filter(|edit| edit.is_sound()).map(height);
@@ -272,7 +275,9 @@ fn given(part: &Part, is_here: bool) -> Vec<GivenNode> {
     all.dedup_by(|next, kept| {
         let is_same = next.at == kept.at;
         if is_same {
-            kept.given.height_m = next.given.height_m.or(kept.given.height_m);
+            if next.given.height_m.is_some() {
+                (kept.given.height_m, kept.given.print) = (next.given.height_m, next.given.print);
+            }
             kept.given.memory = next.given.memory.or(kept.given.memory);
         }
         is_same
@@ -314,12 +319,13 @@ fn of_both(a: &GivenNode, b: &GivenNode) -> GivenNode {
 fn comes_before(new: &Given, known: &Given) -> bool {
     let height = |given: &Given| given.height_m.unwrap_or(f32::INFINITY);
     let memory = |given: &Given| given.memory.map_or([u32::MAX; 4], |memory| memory.bits());
-    height(new).total_cmp(&height(known)).then_with(|| memory(new).cmp(&memory(known))).is_lt()
+    let later = || memory(new).cmp(&memory(known)).then(new.print.cmp(&known.print));
+    height(new).total_cmp(&height(known)).then_with(later).is_lt()
 }
 
 fn heights<'a>(given: impl Iterator<Item = &'a GivenNode>) -> Vec<Edit> {
     let edit = |GivenNode { at: (tile, node), given, .. }: &GivenNode| {
-        given.height_m.map(|height_m| Edit::new(*tile, usize::from(*node), height_m))
+        given.height_m.map(|height_m| Edit::new(*tile, usize::from(*node), height_m).with_print(given.print))
     };
     given.filter_map(edit).collect()
 }

@@ -20,10 +20,11 @@ use crate::error::TerrainError;
 use crate::lattice::Posts;
 use crate::level::Level;
 use crate::site::spec::SiteSpec;
+use crate::surface::print::Print;
 use crate::surface::rock::{Rock, RockShape};
 use crate::surface::rock_grid::RockGrid;
 use crate::surface::ruts::Ruts;
-use crate::surface::tile::{Edit, Node, TileRect};
+use crate::surface::tile::{Edit, Node, TileIndex, TileRect};
 use crate::terrain::Terrain;
 
 /// The ground around a viewer.
@@ -126,6 +127,18 @@ impl Clipmap {
     #[must_use]
     pub fn ruts(&self) -> &Ruts {
         &self.ruts
+    }
+
+    /// The nodes of the finest window on which wheels left prints.
+    pub fn prints(&self) -> impl Iterator<Item = (Node, Print)> + '_ {
+        let first = self.first_node();
+        let posts = self.finest().posts as i32;
+        let last = Node { column: first.column + posts - 1, row: first.row + posts - 1 };
+        let of_tile = move |tile: TileIndex| {
+            self.ruts.prints_of_tile(tile).map(move |(within, print)| (tile.node(within), print))
+        };
+        let prints = self.ruts.tiles_within(&TileRect::of_nodes(first, last)).into_iter().flat_map(of_tile);
+        prints.filter(move |(node, _)| on_window(first, posts, *node).is_some())
     }
 
     /// Takes over all that was done to the ground elsewhere; to this one nothing may have been done.
@@ -274,6 +287,7 @@ fn on_window(first: Node, posts: i32, node: Node) -> Option<[usize; 2]> {
 mod tests {
     use super::Clipmap;
     use crate::site::spec::LevelSpec;
+    use crate::surface::print::Print;
     use crate::surface::tile::{Edit, Node};
     use crate::terrain::Terrain;
     use std::sync::Arc;
@@ -312,6 +326,20 @@ mod tests {
     }
 
     #[test]
+    fn prints_are_told_of_the_window_alone_and_come_back_with_it() {
+        let mut clipmap = endless();
+        let node = |column| Node { column, row: 20 };
+        let print = Print::of_grousers(0.3, 1.0, 0.06);
+        clipmap.apply(&[Edit::of(node(-100), -0.5).with_print(print), Edit::of(node(5), -0.5)]);
+        let told = |clipmap: &Clipmap| clipmap.prints().collect::<Vec<_>>();
+        assert_eq!(told(&clipmap), [(node(-100), print)]);
+        clipmap.go_to_centre([40, -3]);
+        assert!(told(&clipmap).is_empty());
+        clipmap.go_to_centre([0, 0]);
+        assert_eq!(told(&clipmap), [(node(-100), print)]);
+    }
+
+    #[test]
     fn who_hears_of_ruts_has_the_ground_of_who_came_there_with_them_seams_too() {
         let mut early = endless();
         for i in 0..40 {
@@ -341,12 +369,9 @@ mod tests {
     #[test]
     fn edits_off_the_ground_are_not_shown() {
         let mut clipmap = Clipmap::flat(0.02, 1.0);
-        let off = [
-            Edit { tile: [-1, 0], node: 0, height_m: 1.0 },
-            Edit { tile: [0, 9], node: 4095, height_m: 1.0 },
-            Edit { tile: [0, 0], node: u16::MAX, height_m: 1.0 },
-            Edit { tile: [0, 0], node: 0, height_m: f32::NAN },
-        ];
+        let edit = |tile, node, height_m| Edit { tile, node, height_m, print: Print::SMOOTH };
+        let off =
+            [edit([-1, 0], 0, 1.0), edit([0, 9], 4095, 1.0), edit([0, 0], u16::MAX, 1.0), edit([0, 0], 0, f32::NAN)];
         assert!(clipmap.apply(&off).is_empty());
     }
 }

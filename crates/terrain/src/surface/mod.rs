@@ -5,6 +5,7 @@ pub(crate) mod marks;
 pub(crate) mod neighbourhood;
 pub(crate) mod page;
 pub(crate) mod patch;
+pub(crate) mod print;
 pub(crate) mod rock;
 pub(crate) mod rock_grid;
 pub(crate) mod ruts;

@@ -10,6 +10,7 @@ use nalgebra::Vector3;
 use crate::level::Level;
 use crate::surface::marks::Marks;
 use crate::surface::neighbourhood::Neighbourhood;
+use crate::surface::print::Print;
 use crate::surface::rock::{Rock, RockShape};
 use crate::surface::ruts::{OpenTile, Ruts};
 use crate::surface::tile::{Edit, Node, TILE_AREA, TILE_NODES, TileIndex, TileRect};
@@ -111,8 +112,11 @@ impl GroundPatch {
         let fresh = std::mem::take(&mut self.fresh);
         let mut edits = Vec::new();
         for (tile, marks) in &fresh {
-            let height_m = |within| self.height_of(tile.node(within));
-            edits.extend(marks.nodes().map(|within| Edit::new(*tile, within, height_m(within))));
+            let edit = |within| {
+                let node = tile.node(within);
+                Edit::new(*tile, within, self.height_of(node)).with_print(self.print(node))
+            };
+            edits.extend(marks.nodes().map(edit));
         }
         edits
     }
@@ -121,7 +125,7 @@ impl GroundPatch {
     pub fn apply(&mut self, edits: &[Edit]) {
         for edit in edits.iter().filter(|edit| edit.is_sound()) {
             if let Some(tile) = self.driven_tile(edit.tile_index()) {
-                tile.set(usize::from(edit.node), edit.height_m);
+                tile.set(usize::from(edit.node), edit.height_m, edit.print);
             }
         }
     }
@@ -213,6 +217,13 @@ impl GroundPatch {
         }
     }
 
+    /// What a wheel left on a node.
+    #[must_use]
+    pub fn print(&self, node: Node) -> Print {
+        let driven = self.around.rect.index(node.tile()).and_then(|at| self.driven[at].as_ref());
+        driven.map_or(Print::NONE, |tile| tile.print(node.within()))
+    }
+
     /// Copies the heights of nodes of one row from `first` on; not a number off the patch.
     pub fn copy_row(&self, first: Node, to: &mut [f32]) {
         let mut done = 0;
@@ -235,11 +246,17 @@ impl GroundPatch {
         }
     }
 
-    /// Gives a node a new height and remembers to tell it; one off the patch is left out.
+    /// Gives a node a new height and remembers to tell it; one off the patch is left out. Its soil has moved: a
+    /// wheel's print is lost.
     pub fn set_node_height(&mut self, node: Node, height_m: f64) {
+        self.press_node(node, height_m, Print::NONE);
+    }
+
+    /// The same where a wheel presses the node and leaves a print.
+    pub fn press_node(&mut self, node: Node, height_m: f64, print: Print) {
         let (tile, within) = (node.tile(), node.within());
         let Some(driven) = self.driven_tile(tile) else { return };
-        driven.set(within, height_m as f32);
+        driven.set(within, height_m as f32, print);
         self.fresh.entry(tile).or_default().mark(within);
     }
 
@@ -327,7 +344,7 @@ mod tests {
     use crate::level::Level;
     use crate::site::spec::LevelSpec;
     use crate::surface::ruts::Ruts;
-    use crate::surface::tile::{Edit, Node};
+    use crate::surface::tile::{Edit, Node, TileIndex};
     use crate::terrain::Terrain;
 
     /// Heights are kept as `f32`.
@@ -373,7 +390,7 @@ mod tests {
             patch.set_node_height(Node { column: -1, row: 5 }, height_m);
         }
         let edits = patch.take_edits();
-        assert_eq!(edits, [Edit { tile: [-1, 0], node: 5 * 64 + 63, height_m: -0.02 }]);
+        assert_eq!(edits, [Edit::new(TileIndex { column: -1, row: 0 }, 5 * 64 + 63, -0.02)]);
         assert!(patch.take_edits().is_empty());
         patch.give_back(&mut ruts);
         assert_eq!(ruts.edits().collect::<Vec<_>>(), edits);

@@ -3,8 +3,8 @@
 //! a tile is copied when it is written.
 //!
 //! A tile near a wheel is open, with the heights of all its posts at hand; others are packed: a
-//! bit a post and four bytes more for each that was changed. Which of the two it is changes nothing
-//! but time and memory.
+//! bit a post and six bytes more for each that was changed, four of its height and two of the print
+//! that a wheel left there. Which of the two it is changes nothing but time and memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::surface::marks::Marks;
+use crate::surface::print::Print;
 use crate::surface::tile::{Edit, TILE_AREA, TileIndex, TileRect};
 
 /// All changed posts.
@@ -31,23 +32,26 @@ enum RutTile {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenTile {
     pub(crate) heights_m: [f32; TILE_AREA],
+    /// What wheels left there.
+    prints: [Print; TILE_AREA],
     /// The changed nodes.
     marks: Marks,
 }
 
-/// The changed nodes of a tile and their heights in order, m.
+/// The changed nodes of a tile, their heights in order, m, and their prints.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct PackedTile {
     marks: Box<Marks>,
     heights_m: Vec<f32>,
+    prints: Vec<Print>,
 }
 
 impl Ruts {
     /// Every changed post with its height, in order of tile and node: what a late joiner needs.
     pub fn edits(&self) -> impl Iterator<Item = Edit> + '_ {
-        self.tiles
-            .iter()
-            .flat_map(|(&tile, ruts)| ruts.heights_m().map(move |(node, height_m)| Edit::new(tile, node, height_m)))
+        self.tiles.iter().flat_map(|(&tile, ruts)| {
+            ruts.posts().map(move |(node, height_m, print)| Edit::new(tile, node, height_m).with_print(print))
+        })
     }
 
     /// How many posts have new heights.
@@ -65,14 +69,21 @@ impl Ruts {
     /// Gives posts new heights, in any order; edits that name no node or no height are left out.
     pub fn apply(&mut self, edits: &[Edit]) {
         for some in edits.chunk_by(|a, b| a.tile == b.tile) {
-            let sound = some.iter().filter(|edit| edit.is_sound()).map(|edit| (usize::from(edit.node), edit.height_m));
+            let sound = some.iter().filter(|edit| edit.is_sound());
+            let sound = sound.map(|edit| (usize::from(edit.node), edit.height_m, edit.print));
             self.write(some[0].tile_index(), sound);
         }
     }
 
     /// The changed posts of a tile with their heights, m, in order.
     pub fn of_tile(&self, tile: TileIndex) -> impl Iterator<Item = (usize, f32)> + '_ {
-        self.tiles.get(&tile).into_iter().flat_map(RutTile::heights_m)
+        self.tiles.get(&tile).into_iter().flat_map(RutTile::posts).map(|(node, height_m, _)| (node, height_m))
+    }
+
+    /// The posts of a tile on which wheels left prints, in order.
+    pub(crate) fn prints_of_tile(&self, tile: TileIndex) -> impl Iterator<Item = (usize, Print)> + '_ {
+        let posts = self.tiles.get(&tile).into_iter().flat_map(RutTile::posts);
+        posts.filter_map(|(node, _, print)| (print != Print::NONE).then_some((node, print)))
     }
 
     /// The tiles of a rectangle to which something was done, in order.
@@ -85,12 +96,14 @@ impl Ruts {
     pub fn bytes(&self) -> usize {
         let bytes = |tile: &RutTile| match tile {
             RutTile::Open(_) => size_of::<OpenTile>(),
-            RutTile::Packed(packed) => size_of::<Marks>() + size_of_val(&packed.heights_m[..]),
+            RutTile::Packed(packed) => {
+                size_of::<Marks>() + size_of_val(&packed.heights_m[..]) + size_of_val(&packed.prints[..])
+            }
         };
         self.tiles.values().map(bytes).sum()
     }
 
-    fn write(&mut self, tile: TileIndex, news: impl Iterator<Item = (usize, f32)>) {
+    fn write(&mut self, tile: TileIndex, news: impl Iterator<Item = (usize, f32, Print)>) {
         let mut news = news.peekable();
         if news.peek().is_none() {
             return;
@@ -99,11 +112,11 @@ impl Ruts {
         match kept {
             RutTile::Open(open) => {
                 let open = Arc::make_mut(open);
-                news.for_each(|(node, height_m)| open.set(node, height_m));
+                news.for_each(|(node, height_m, print)| open.set(node, height_m, print));
             }
             RutTile::Packed(packed) => {
                 let packed = Arc::make_mut(packed);
-                news.for_each(|(node, height_m)| packed.set(node, height_m));
+                news.for_each(|(node, height_m, print)| packed.set(node, height_m, print));
             }
         }
     }
@@ -118,10 +131,10 @@ impl Ruts {
         Some(match self.tiles.remove(&tile)? {
             RutTile::Open(open) => open,
             RutTile::Packed(packed) => {
-                let mut open = Arc::new(OpenTile { heights_m: [f32::NAN; TILE_AREA], marks: *packed.marks });
-                let heights_m = &mut Arc::make_mut(&mut open).heights_m;
-                undisturbed(heights_m);
-                packed.marks.nodes().zip(&packed.heights_m).for_each(|(node, &height_m)| heights_m[node] = height_m);
+                let mut open = Arc::new(OpenTile::undisturbed([f32::NAN; TILE_AREA]));
+                let tile = Arc::make_mut(&mut open);
+                undisturbed(&mut tile.heights_m);
+                packed.posts().for_each(|(node, height_m, print)| tile.set(node, height_m, print));
                 open
             }
         })
@@ -142,10 +155,10 @@ impl Ruts {
     }
 }
 
-/// Two are alike when they have the same posts with the same heights, bit for bit.
+/// Two are alike when they have the same posts with the same heights and prints, bit for bit.
 impl PartialEq for Ruts {
     fn eq(&self, other: &Self) -> bool {
-        let bits = |edit: Edit| (edit.tile, edit.node, edit.height_m.to_bits());
+        let bits = |edit: Edit| (edit.tile, edit.node, edit.print, edit.height_m.to_bits());
         self.edits().map(bits).eq(other.edits().map(bits))
     }
 }
@@ -158,10 +171,11 @@ impl RutTile {
         }
     }
 
-    fn heights_m(&self) -> impl Iterator<Item = (usize, f32)> + '_ {
+    /// Its changed nodes with their heights, m, and prints.
+    fn posts(&self) -> impl Iterator<Item = (usize, f32, Print)> + '_ {
         self.marks().nodes().enumerate().map(move |(at, node)| match self {
-            Self::Open(open) => (node, open.heights_m[node]),
-            Self::Packed(packed) => (node, packed.heights_m[at]),
+            Self::Open(open) => (node, open.heights_m[node], open.prints[node]),
+            Self::Packed(packed) => (node, packed.heights_m[at], packed.prints[at]),
         })
     }
 }
@@ -169,64 +183,90 @@ impl RutTile {
 impl OpenTile {
     /// A tile in which nothing was changed.
     pub(crate) fn undisturbed(heights_m: [f32; TILE_AREA]) -> Self {
-        Self { heights_m, marks: Marks::default() }
+        Self { heights_m, prints: [Print::NONE; TILE_AREA], marks: Marks::default() }
     }
 
-    pub(crate) fn set(&mut self, node: usize, height_m: f32) {
+    pub(crate) fn print(&self, node: usize) -> Print {
+        self.prints[node]
+    }
+
+    pub(crate) fn set(&mut self, node: usize, height_m: f32, print: Print) {
         self.marks.mark(node);
         self.heights_m[node] = height_m;
+        self.prints[node] = print;
     }
 
     fn packed(&self) -> PackedTile {
         // Thousands of these are kept: none has room that it does not need.
-        let mut heights_m = Vec::with_capacity(self.marks.count());
+        let count = self.marks.count();
+        let (mut heights_m, mut prints) = (Vec::with_capacity(count), Vec::with_capacity(count));
         heights_m.extend(self.marks.nodes().map(|node| self.heights_m[node]));
-        PackedTile { marks: Box::new(self.marks), heights_m }
+        prints.extend(self.marks.nodes().map(|node| self.prints[node]));
+        PackedTile { marks: Box::new(self.marks), heights_m, prints }
     }
 }
 
 impl PackedTile {
-    fn set(&mut self, node: usize, height_m: f32) {
+    fn posts(&self) -> impl Iterator<Item = (usize, f32, Print)> + '_ {
+        let posts = self.marks.nodes().zip(&self.heights_m).zip(&self.prints);
+        posts.map(|((node, &height_m), &print)| (node, height_m, print))
+    }
+
+    fn set(&mut self, node: usize, height_m: f32, print: Print) {
         let at = self.marks.rank(node);
         if self.marks.has(node) {
-            self.heights_m[at] = height_m;
+            (self.heights_m[at], self.prints[at]) = (height_m, print);
         } else {
             self.marks.mark(node);
             self.heights_m.insert(at, height_m);
+            self.prints.insert(at, print);
         }
     }
 }
 
 /// A tile in a file: its marks, and the changed heights as byte planes: the first bytes of all
-/// heights, then the second ones …, so that what is alike lies together and compresses well.
+/// heights, then the second ones …, so that what is alike lies together and compresses well. So are
+/// prints, of two planes.
 #[derive(Serialize, Deserialize)]
 struct StoredTile {
     #[serde(with = "serde_bytes")]
     marks: Vec<u8>,
     #[serde(with = "serde_bytes")]
     planes: Vec<u8>,
+    #[serde(with = "serde_bytes")]
+    prints: Vec<u8>,
 }
 
 impl Serialize for RutTile {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let heights: Vec<u32> = self.heights_m().map(|(_, height_m)| height_m.to_bits()).collect();
-        StoredTile { marks: self.marks().to_bytes(), planes: planes::of(&heights) }.serialize(serializer)
+        let heights: Vec<u32> = self.posts().map(|(_, height_m, _)| height_m.to_bits()).collect();
+        let prints = [8, 0].into_iter().flat_map(|shift| self.posts().map(move |post| (post.2.bits() >> shift) as u8));
+        let (marks, prints) = (self.marks().to_bytes(), prints.collect());
+        StoredTile { marks, planes: planes::of(&heights), prints }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for RutTile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let StoredTile { marks, planes } = StoredTile::deserialize(deserializer)?;
+        let StoredTile { marks, planes, prints } = StoredTile::deserialize(deserializer)?;
         let refuse = |what: &str| serde::de::Error::custom(format!("ruts of a tile: {what}"));
         let marks = Marks::from_bytes(&marks).ok_or_else(|| refuse("marks must have 512 bytes"))?;
         let heights = planes::read(&planes, marks.count());
         let heights = heights.ok_or_else(|| refuse("as many heights as marks are needed"))?;
         let heights_m: Vec<f32> = heights.into_iter().map(f32::from_bits).collect();
+        let prints = prints_of(&prints, heights_m.len());
+        let prints = prints.ok_or_else(|| refuse("as many prints as marks are needed"))?;
         match heights_m.iter().find(|height_m| !height_m.is_finite()) {
             Some(height_m) => Err(refuse(&format!("height {height_m} is not allowed: must be finite"))),
-            None => Ok(Self::Packed(Arc::new(PackedTile { marks: Box::new(marks), heights_m }))),
+            None => Ok(Self::Packed(Arc::new(PackedTile { marks: Box::new(marks), heights_m, prints }))),
         }
     }
+}
+
+/// The prints of two planes; none when they are not `count`.
+fn prints_of(planes: &[u8], count: usize) -> Option<Vec<Print>> {
+    let (high, low) = planes.split_at_checked(count).filter(|(high, low)| high.len() == low.len())?;
+    Some(high.iter().zip(low).map(|(&high, &low)| Print::from_bits(u16::from_be_bytes([high, low]))).collect())
 }
 
 /// Numbers of 32 bits as four planes of bytes, the highest first.
@@ -256,13 +296,14 @@ pub mod planes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ruts, planes};
+    use super::{Ruts, planes, prints_of};
+    use crate::surface::print::Print;
     use crate::surface::tile::{Edit, TileIndex};
 
     const TILE: TileIndex = TileIndex { row: -3, column: 7 };
 
     fn edit(node: u16, height_m: f32) -> Edit {
-        Edit { tile: [7, -3], node, height_m }
+        Edit { tile: [7, -3], node, print: Print::NONE, height_m }
     }
 
     #[test]
@@ -292,6 +333,26 @@ mod tests {
         open.pack(TILE);
         ruts.apply(&[edit(9, 9.0)]);
         assert!(open == ruts && open.bytes() == ruts.bytes());
+    }
+
+    #[test]
+    fn prints_stay_with_their_posts_packed_and_open_and_go_with_what_moves_the_soil() {
+        let print = |number: u16| Print::from_bits(0x8000 | number);
+        let mut ruts = Ruts::default();
+        ruts.apply(&[edit(64, 3.0).with_print(print(3)), edit(7, -1.0).with_print(print(258)), edit(9, 0.0)]);
+        let told = |ruts: &Ruts| ruts.edits().map(|edit| (edit.node, edit.print)).collect::<Vec<_>>();
+        let expected = [(7, print(258)), (9, Print::NONE), (64, print(3))];
+        assert_eq!(told(&ruts), expected);
+        let mut open = ruts.clone();
+        let tile = open.lend(TILE, |heights_m| heights_m.fill(0.5)).expect("driven");
+        open.give_back(TILE, tile);
+        assert_eq!(told(&open), expected);
+        let of_tile: Vec<_> = open.prints_of_tile(TILE).collect();
+        assert_eq!(of_tile, [(7, print(258)), (64, print(3))]);
+        open.apply(&[edit(7, -1.0)]);
+        assert!(open != ruts && told(&open)[0] == (7, Print::NONE));
+        assert_eq!(prints_of(&[0x81, 0x00, 0x02, 0x07], 2), Some(vec![print(258), Print::NONE]));
+        assert!(prints_of(&[0x80; 3], 2).is_none() && prints_of(&[0x80; 2], 3).is_none());
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::surface::print::Print;
+
 /// Nodes on a tile's side.
 pub const TILE_NODES: usize = 64;
 /// Nodes of a tile.
@@ -29,13 +31,15 @@ pub struct TileIndex {
     pub column: i16,
 }
 
-/// A new height of one node.
+/// A new height of one node, and the print that goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     /// The node's tile: column and row.
     pub tile: [i16; 2],
     /// Node within the tile: row · 64 + column.
     pub node: u16,
+    /// What a wheel left there as it gave this height.
+    pub print: Print,
     /// The node's height from now on, m.
     pub height_m: f32,
 }
@@ -98,10 +102,16 @@ impl Edit {
         TileIndex { row: self.tile[1], column: self.tile[0] }
     }
 
-    /// The new height, m, of node `within` (row · 64 + column) of a tile.
+    /// The new height, m, of node `within` (row · 64 + column) of a tile, without a wheel's print.
     #[must_use]
     pub fn new(tile: TileIndex, within: usize, height_m: f32) -> Self {
-        Self { tile: [tile.column, tile.row], node: within as u16, height_m }
+        Self { tile: [tile.column, tile.row], node: within as u16, print: Print::NONE, height_m }
+    }
+
+    /// The same where a wheel left a print.
+    #[must_use]
+    pub fn with_print(self, print: Print) -> Self {
+        Self { print, ..self }
     }
 
     /// Whether it names a node and a height.

@@ -12,7 +12,7 @@ use selene_ros::{Qos, selene_msgs};
 use selene_sim::{
     AllowedFolders, Entity, EntityId, LoadOptions, Model, RoverSnapshot, Scenario, Snapshot, Spawn, SpawnPlace, World,
 };
-use selene_terrain::Edit;
+use selene_terrain::{Edit, Print};
 
 use super::{BEHIND_MAX, WorldWatcher};
 use crate::NodeError;
@@ -126,7 +126,7 @@ fn state(sequence: u64) -> Snapshot {
 }
 
 fn edit(sequence: u64) -> Edit {
-    Edit { tile: [0, 0], node: sequence as u16, height_m: sequence as f32 }
+    Edit { tile: [0, 0], node: sequence as u16, print: Print::NONE, height_m: sequence as f32 }
 }
 
 #[test]
