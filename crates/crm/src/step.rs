@@ -9,7 +9,7 @@ use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
 use crate::nodes::{Conditions, sum_tiles};
-use crate::scratch::{Scratch, slots_around};
+use crate::scratch::{Scratch, slots_around, split};
 use crate::shape::Shape;
 use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
@@ -175,17 +175,6 @@ fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
         None => Ok(()),
         Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),
     }
-}
-
-/// Cuts `points` into pieces of these lengths.
-fn split(mut points: &mut [Point], lengths: impl Iterator<Item = usize>) -> Vec<&mut [Point]> {
-    let mut pieces = Vec::with_capacity(lengths.size_hint().0);
-    for length in lengths {
-        let (piece, rest) = points.split_at_mut(length);
-        pieces.push(piece);
-        points = rest;
-    }
-    pieces
 }
 
 fn check_end(model: &Model, points: &[Point]) -> Result<(), CrmError> {
