@@ -88,18 +88,19 @@ impl Layout {
         [index % x, index / x % y, index / (x * y)]
     }
 
-    /// The block at `block + offset`; none beyond walls.
-    pub(crate) fn neighbour(&self, block: [i32; 3], offset: [i32; 3]) -> Option<u32> {
-        let mut at = [0; 3];
-        for axis in 0..3 {
+    /// The 27 blocks around `block`, itself among them, x fastest; none beyond walls.
+    pub(crate) fn neighbours(&self, block: [i32; 3]) -> [Option<u32>; 27] {
+        let strides = [1, self.blocks[0], self.blocks[0] * self.blocks[1]];
+        let part = |axis: usize, offset: i32| {
             let count = self.blocks[axis];
-            let along = block[axis] + offset[axis];
-            at[axis] = if self.period[axis].is_some() { along.rem_euclid(count) } else { along };
-            if !(0..count).contains(&at[axis]) {
-                return None;
-            }
-        }
-        Some(self.index(at))
+            let along = match self.period[axis] {
+                Some(_) => (block[axis] + offset).rem_euclid(count),
+                None => block[axis] + offset,
+            };
+            (0..count).contains(&along).then_some((along * strides[axis]) as u32)
+        };
+        let [x, y, z] = [0, 1, 2].map(|axis| [-1, 0, 1].map(|offset| part(axis, offset)));
+        std::array::from_fn(|n| Some(x[n % 3]? + y[n / 3 % 3]? + z[n / 9]?))
     }
 
     /// Node number along x, y and z from the origin: zero and the number of cells are at the walls.
@@ -122,6 +123,21 @@ impl Layout {
             weights[2][axis] = 0.5 * (behind * behind);
         }
         Stencil { first: (first[2] * TILE_SIDE + first[1]) * TILE_SIDE + first[0], offset, weights }
+    }
+
+    /// How far a point is out of what is sorted into a block, cells: up to one, its stencil is in the block's tile.
+    #[inline(always)]
+    pub(crate) fn beyond_cells(&self, point: &Point, block: [i32; 3]) -> f64 {
+        let mut beyond = 0.0;
+        for axis in 0..3 {
+            let middle = f64::from(block[axis] * SIDE - self.origin[axis]) + 2.5;
+            let mut from_middle = (point.position_m[axis] * self.per_m - middle).abs();
+            if let Some(nodes) = self.period[axis] {
+                from_middle = from_middle.min(f64::from(nodes) - from_middle);
+            }
+            beyond = f64::max(beyond, from_middle - 0.5 * f64::from(SIDE));
+        }
+        beyond
     }
 
     /// First node of a point's stencil along an axis, and the point's distance from it: 0.5 to 1.5 cells.

@@ -185,10 +185,16 @@ pub(crate) fn tile_of<T: Copy>(nodes: &[[T; BLOCK_NODES]], around: &[Option<usiz
 }
 
 /// Moves a block's points with the velocities of its tile. Gives the square of the greatest
-/// speed, (m/s)²; infinity when a value is not finite.
-pub(crate) fn to_points(model: &Model, substep_s: f64, block: u32, tile: &Tile, points: &mut [Point]) -> f32 {
+/// speed, (m/s)²; infinity when a value is not finite. The points come from `unmoved` where that is given.
+pub(crate) fn to_points(
+    model: &Model,
+    substep_s: f64,
+    (block, tile): (u32, &Tile),
+    unmoved: Option<&[Point]>,
+    points: &mut [Point],
+) -> f32 {
     let block = model.layout.block_at(block);
-    dispatch!(Level::new(), simd => move_points(simd, model, substep_s, block, tile, points))
+    dispatch!(Level::new(), simd => move_points(simd, model, substep_s, (block, tile), unmoved, points))
 }
 
 #[inline(always)]
@@ -196,13 +202,16 @@ fn move_points<S: Simd>(
     simd: S,
     model: &Model,
     substep_s: f64,
-    block: [i32; 3],
-    tile: &Tile,
+    (block, tile): ([i32; 3], &Tile),
+    unmoved: Option<&[Point]>,
     points: &mut [Point],
 ) -> f32 {
     let (numbers, way) = (tile.as_flattened(), Way::new(model, substep_s));
     let mut fastest = Floats::splat(simd, 0.0);
-    for eight in points.chunks_mut(LANES) {
+    for (number, eight) in points.chunks_mut(LANES).enumerate() {
+        if let Some(unmoved) = unmoved {
+            eight.copy_from_slice(&unmoved[number * LANES..][..eight.len()]);
+        }
         for point in &mut *eight {
             let stencil = model.layout.stencil(point, block);
             let gathered = gather(simd, &stencil, &numbers[4 * stencil.first..][..SPAN]);

@@ -29,7 +29,7 @@ const MAGIC: [u8; 8] = *b"SELSTATE";
 /// A file of a state.
 pub const STATE_FILE: FileKind = FileKind { name: "saved state", is: |head| head.starts_with(&MAGIC) };
 /// To be raised with every change of what is saved.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 /// More than any state has, unpacked: 80 km of tracks at 2 cm.
 const BYTES_MAX: u64 = 8 << 30;
 
