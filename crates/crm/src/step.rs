@@ -14,7 +14,7 @@ use crate::shape::Shape;
 use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
-use crate::transfer::{Beside, tile_of, to_points, to_points_beside, to_tile};
+use crate::transfer::{Beside, Moved, tile_of, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
@@ -57,8 +57,10 @@ pub fn step(
     while stepping.elapsed_s < duration_s {
         stepping.substep()?;
     }
-    let outcome = stepping.outcome;
-    check_end(model, &scratch.points)?;
+    let (outcome, is_outside) = (stepping.outcome, stepping.is_outside);
+    if is_outside {
+        check_end(model, &scratch.points)?;
+    }
     std::mem::swap(&mut state.points, &mut scratch.points);
     state.sorted.clear();
     state.sorted.extend(scratch.sorted());
@@ -80,6 +82,8 @@ struct Stepping<'a> {
     body_speed_m_s: f64,
     /// The farthest that a point can have moved since the points were sorted, m.
     way_m: f64,
+    /// Whether a point is outside of the grid.
+    is_outside: bool,
     outcome: Outcome,
 }
 
@@ -97,6 +101,7 @@ impl<'a> Stepping<'a> {
             speed_m_s: begun.speed_m_s,
             body_speed_m_s,
             way_m: begun.way_m,
+            is_outside: false,
             outcome: Outcome { reactions, ..Outcome::default() },
         }
     }
@@ -159,7 +164,7 @@ impl<'a> Stepping<'a> {
         });
         let lengths = crowds.iter().map(|crowd| crowd.points.len());
         let crowded = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(rows)).zip(&*crowds);
-        let squares = crowded.map(|((points, reactions), crowd)| {
+        let moved = crowded.map(|((points, reactions), crowd)| {
             let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
             let unmoved = unmoved.map(|unmoved| &unmoved[crowd.points.clone()]);
             match beside(crowd.block) {
@@ -172,7 +177,8 @@ impl<'a> Stepping<'a> {
                 }
             }
         });
-        self.speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
+        let moved = moved.reduce(Moved::default, Moved::and);
+        (self.speed_m_s, self.is_outside) = (f64::from(moved.square).sqrt(), moved.is_outside);
         self.collect(rows);
     }
 

@@ -184,15 +184,29 @@ pub(crate) fn tile_of<T: Copy>(nodes: &[[T; BLOCK_NODES]], around: &[Option<usiz
     tile
 }
 
-/// Moves a block's points with the velocities of its tile. Gives the square of the greatest
-/// speed, (m/s)²; infinity when a value is not finite. The points come from `unmoved` where that is given.
+/// What is found of points that moved.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Moved {
+    /// Square of the greatest speed, (m/s)²; infinity when a value is not finite.
+    pub(crate) square: f32,
+    /// Whether one is outside of the grid.
+    pub(crate) is_outside: bool,
+}
+
+impl Moved {
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { square: self.square.max(other.square), is_outside: self.is_outside || other.is_outside }
+    }
+}
+
+/// Moves a block's points with the velocities of its tile. The points come from `unmoved` where that is given.
 pub(crate) fn to_points(
     model: &Model,
     substep_s: f64,
     (block, tile): (u32, &Tile),
     unmoved: Option<&[Point]>,
     points: &mut [Point],
-) -> f32 {
+) -> Moved {
     let block = model.layout.block_at(block);
     dispatch!(Level::new(), simd => move_points(simd, model, substep_s, (block, tile), unmoved, points))
 }
@@ -205,9 +219,9 @@ fn move_points<S: Simd>(
     (block, tile): ([i32; 3], &Tile),
     unmoved: Option<&[Point]>,
     points: &mut [Point],
-) -> f32 {
+) -> Moved {
     let (numbers, way) = (tile.as_flattened(), Way::new(model, substep_s));
-    let mut fastest = Floats::splat(simd, 0.0);
+    let (mut fastest, mut is_outside) = (Floats::splat(simd, 0.0), false);
     for (number, eight) in points.chunks_mut(LANES).enumerate() {
         if let Some(unmoved) = unmoved {
             eight.copy_from_slice(&unmoved[number * LANES..][..eight.len()]);
@@ -226,8 +240,9 @@ fn move_points<S: Simd>(
             point.affine_s.data.0 = [three(gradient[0]), three(gradient[1]), three(gradient[2])];
         }
         fastest = greater(advance(simd, model, &way, eight), fastest);
+        is_outside |= eight.iter().any(|point| !way.holds(point));
     }
-    (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max)
+    Moved { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), is_outside }
 }
 
 /// As `to_points`, beside shells; adds what they got to `reactions`.
@@ -238,9 +253,9 @@ pub(crate) fn to_points_beside(
     beside: &Beside,
     points: &mut [Point],
     reactions: &mut [Reaction],
-) -> f32 {
+) -> Moved {
     let (block, way) = (model.layout.block_at(block), Way::new(model, substep_s));
-    let mut fastest = 0.0_f32;
+    let mut moved = Moved::default();
     for eight in points.chunks_mut(LANES) {
         let mut before_m = [Vector3::zeros(); LANES];
         for (point, before_m) in eight.iter_mut().zip(&mut before_m) {
@@ -252,11 +267,11 @@ pub(crate) fn to_points_beside(
         dispatch!(Level::new(), simd => { advance(simd, model, &way, eight); });
         for (point, before_m) in eight.iter_mut().zip(&before_m) {
             beside.shells.hold(point, before_m, reactions);
-            let speed = point.velocity_m_s.norm_squared();
-            fastest = if point.is_sound() { fastest.max(speed) } else { f32::INFINITY };
+            let square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
+            moved = moved.and(Moved { square, is_outside: !way.holds(point) });
         }
     }
-    fastest
+    moved
 }
 
 /// Velocity that a point sees, and its moments about the first node along x, y and z, cells m/s.
@@ -348,6 +363,8 @@ struct Way {
     per_cell: f32,
     /// Ends of a period along x, y and z, m, and its length: infinite ends with walls.
     periods_m: [[f64; 3]; 3],
+    /// Between these a point is inside of the grid, m.
+    bounds_m: [[f64; 2]; 3],
 }
 
 impl Way {
@@ -357,7 +374,20 @@ impl Way {
             Edges::Periodic => [0.0, size_m[axis], size_m[axis]],
             Edges::Walls { .. } => [f64::NEG_INFINITY, f64::INFINITY, 0.0],
         });
-        Self { substep_s, per_cell: (4.0 / grid.cell_m) as f32, periods_m }
+        let bounds_m = [0, 1, 2].map(|axis| match grid.edges[axis] {
+            Edges::Periodic => [f64::NEG_INFINITY, f64::INFINITY],
+            Edges::Walls { .. } => [-grid.cell_m, size_m[axis] + grid.cell_m],
+        });
+        Self { substep_s, per_cell: (4.0 / grid.cell_m) as f32, periods_m, bounds_m }
+    }
+
+    /// As `Point::is_inside`.
+    #[inline(always)]
+    fn holds(&self, point: &Point) -> bool {
+        let [x, y, z] = self.bounds_m;
+        let at_m = &point.position_m;
+        let along = |[low_m, high_m]: [f64; 2], at_m: f64| (low_m < at_m) & (at_m < high_m);
+        along(x, at_m.x) & along(y, at_m.y) & along(z, at_m.z)
     }
 
     #[inline(always)]
