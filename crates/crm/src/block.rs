@@ -1,5 +1,6 @@
-//! Where nodes and points are in blocks of 4³ nodes. An axis with walls has a block of
-//! nodes before its first wall and at least one behind its last, for points at the walls.
+//! Where nodes and points are in blocks of 4³ nodes. An axis with walls has five nodes before its
+//! first wall and at least seven behind its last, for points at the walls: so that points in the
+//! cell at the first wall are of the same block as those in the three behind it.
 //!
 //! A block's tile has 8³ nodes: its own, one before and three behind. A point's stencil of
 //! 3³ nodes stays inside of it until the point has moved a cell since it was sorted.
@@ -20,15 +21,27 @@ pub(crate) type Node = [f32; 4];
 pub(crate) type BlockNodes = [Node; BLOCK_NODES];
 pub(crate) type Tile = [Node; TILE_NODES];
 
+/// Nodes before the first wall.
+const BEFORE: i32 = SIDE + 1;
+/// 1.5 · 2⁵²: a number that it is added to is rounded to a whole one, which is in the lowest bits.
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
+
 /// Blocks of a grid and how they neighbour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layout {
-    cell_m: f64,
+    per_m: f64,
     blocks: [i32; 3],
     /// Index of the node at the origin.
     origin: [i32; 3],
     /// Nodes of a period; none with walls.
     period: [Option<i32>; 3],
+}
+
+/// Where a point is sorted into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) block: u32,
+    pub(crate) cell: u32,
 }
 
 /// The 27 nodes that a point touches.
@@ -37,7 +50,7 @@ pub(crate) struct Stencil {
     pub(crate) first: usize,
     /// From the point to the first node, cells.
     pub(crate) offset: Vector3<f32>,
-    /// Weights along x, y and z.
+    /// Weights of the first, second and third node along x, y and z.
     pub(crate) weights: [[f32; 3]; 3],
 }
 
@@ -47,9 +60,9 @@ impl Layout {
         let periodic = grid.edges.map(|edges| edges == Edges::Periodic);
         let axes = [0, 1, 2];
         Self {
-            cell_m: grid.cell_m,
+            per_m: 1.0 / grid.cell_m,
             blocks: axes.map(|i| if periodic[i] { cells[i] / SIDE } else { cells[i] / SIDE + 3 }),
-            origin: axes.map(|i| if periodic[i] { 0 } else { SIDE }),
+            origin: axes.map(|i| if periodic[i] { 0 } else { BEFORE }),
             period: axes.map(|i| periodic[i].then_some(cells[i])),
         }
     }
@@ -58,13 +71,12 @@ impl Layout {
         self.blocks.iter().map(|count| *count as usize).product()
     }
 
-    /// The block that a point inside of the grid is sorted into.
-    pub(crate) fn block_of(&self, point: &Point) -> u32 {
-        let block = [0, 1, 2].map(|axis| {
-            let (base, _) = self.base(point, axis);
-            base.div_euclid(SIDE).rem_euclid(self.blocks[axis])
-        });
-        self.index(block)
+    /// Where a point inside of the grid is sorted into: its block, and its cell in it, x fastest.
+    pub(crate) fn place_of(&self, point: &Point) -> Place {
+        let base = [0, 1, 2].map(|axis| self.base(point, axis).0);
+        let block = [0, 1, 2].map(|axis| base[axis].div_euclid(SIDE).rem_euclid(self.blocks[axis]));
+        let [x, y, z] = base.map(|along| along.rem_euclid(SIDE));
+        Place { block: self.index(block), cell: (x + SIDE * (y + SIDE * z)) as u32 }
     }
 
     fn index(&self, block: [i32; 3]) -> u32 {
@@ -76,18 +88,19 @@ impl Layout {
         [index % x, index / x % y, index / (x * y)]
     }
 
-    /// The block at `block + offset`; none beyond walls.
-    pub(crate) fn neighbour(&self, block: [i32; 3], offset: [i32; 3]) -> Option<u32> {
-        let mut at = [0; 3];
-        for axis in 0..3 {
+    /// The 27 blocks around `block`, itself among them, x fastest; none beyond walls.
+    pub(crate) fn neighbours(&self, block: [i32; 3]) -> [Option<u32>; 27] {
+        let strides = [1, self.blocks[0], self.blocks[0] * self.blocks[1]];
+        let part = |axis: usize, offset: i32| {
             let count = self.blocks[axis];
-            let along = block[axis] + offset[axis];
-            at[axis] = if self.period[axis].is_some() { along.rem_euclid(count) } else { along };
-            if !(0..count).contains(&at[axis]) {
-                return None;
-            }
-        }
-        Some(self.index(at))
+            let along = match self.period[axis] {
+                Some(_) => (block[axis] + offset).rem_euclid(count),
+                None => block[axis] + offset,
+            };
+            (0..count).contains(&along).then_some((along * strides[axis]) as u32)
+        };
+        let [x, y, z] = [0, 1, 2].map(|axis| [-1, 0, 1].map(|offset| part(axis, offset)));
+        std::array::from_fn(|n| Some(x[n % 3]? + y[n / 3 % 3]? + z[n / 9]?))
     }
 
     /// Node number along x, y and z from the origin: zero and the number of cells are at the walls.
@@ -96,23 +109,53 @@ impl Layout {
     }
 
     /// A point's stencil in the tile of `block`, which it was sorted into less than a cell ago.
+    #[inline(always)]
     pub(crate) fn stencil(&self, point: &Point, block: [i32; 3]) -> Stencil {
         let (mut first, mut offset, mut weights) = ([0; 3], Vector3::zeros(), [[0.0; 3]; 3]);
         for axis in 0..3 {
             let (base, beyond) = self.base(point, axis);
             let in_tile = base - block[axis] * SIDE + 1;
-            first[axis] = self.period[axis].map_or(in_tile, |nodes| in_tile.rem_euclid(nodes)) as usize;
+            first[axis] = self.period[axis].map_or(in_tile, |nodes| around(in_tile, nodes)) as usize;
             offset[axis] = -beyond;
-            weights[axis] = [0.5 * (1.5 - beyond).powi(2), 0.75 - (beyond - 1.0).powi(2), 0.5 * (beyond - 0.5).powi(2)];
+            let [before, middle, behind] = [1.5 - beyond, beyond - 1.0, beyond - 0.5];
+            weights[0][axis] = 0.5 * (before * before);
+            weights[1][axis] = 0.75 - middle * middle;
+            weights[2][axis] = 0.5 * (behind * behind);
         }
         Stencil { first: (first[2] * TILE_SIDE + first[1]) * TILE_SIDE + first[0], offset, weights }
     }
 
+    /// How far a point is out of what is sorted into a block, cells: up to one, its stencil is in the block's tile.
+    #[inline(always)]
+    pub(crate) fn beyond_cells(&self, point: &Point, block: [i32; 3]) -> f64 {
+        let mut beyond = 0.0;
+        for axis in 0..3 {
+            let middle = f64::from(block[axis] * SIDE - self.origin[axis]) + 2.5;
+            let mut from_middle = (point.position_m[axis] * self.per_m - middle).abs();
+            if let Some(nodes) = self.period[axis] {
+                from_middle = from_middle.min(f64::from(nodes) - from_middle);
+            }
+            beyond = f64::max(beyond, from_middle - 0.5 * f64::from(SIDE));
+        }
+        beyond
+    }
+
     /// First node of a point's stencil along an axis, and the point's distance from it: 0.5 to 1.5 cells.
+    #[inline(always)]
     fn base(&self, point: &Point, axis: usize) -> (i32, f32) {
-        let along = point.position_m[axis] / self.cell_m + f64::from(self.origin[axis]);
-        let base = (along - 0.5).floor();
-        (base as i32, (along - base) as f32)
+        let along = point.position_m[axis] * self.per_m + f64::from(self.origin[axis]);
+        let rounded = (along - 1.0) + ROUNDING;
+        (rounded.to_bits() as i32, (along - (rounded - ROUNDING)) as f32)
+    }
+}
+
+/// A node number that is off by a period at most.
+#[inline(always)]
+fn around(number: i32, nodes: i32) -> i32 {
+    match number {
+        ..0 => number + nodes,
+        _ if number >= nodes => number - nodes,
+        _ => number,
     }
 }
 
@@ -120,11 +163,10 @@ impl Stencil {
     /// Calls `visit` with each node's place in the tile, its weight, and its number along x, y and z.
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(usize, f32, [usize; 3])) {
-        let [along_x, along_y, along_z] = &self.weights;
-        for (k, weight_z) in along_z.iter().enumerate() {
-            for (j, weight_y) in along_y.iter().enumerate() {
+        for (k, [_, _, weight_z]) in self.weights.iter().enumerate() {
+            for (j, [_, weight_y, _]) in self.weights.iter().enumerate() {
                 let row = self.first + (k * TILE_SIDE + j) * TILE_SIDE;
-                for (i, weight_x) in along_x.iter().enumerate() {
+                for (i, [weight_x, _, _]) in self.weights.iter().enumerate() {
                     visit(row + i, weight_x * weight_y * weight_z, [i, j, k]);
                 }
             }

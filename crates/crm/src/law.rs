@@ -10,8 +10,9 @@
 //!   `τ' = 2H/(B + √(B² − 4H))`, `B = s₂ + τ + α`, `H = s₂τ + s₀α`. With μ2 = μs it is s₀.
 //! - There is no dilatancy.
 
-use nalgebra::Matrix3;
+use fearless_simd::prelude::*;
 
+use crate::lanes::{Floats, Mask, Matrices, Symmetric};
 use crate::spec::CrmSpec;
 
 /// Volume over that at rest beyond which soil bears nothing.
@@ -43,60 +44,109 @@ impl From<&CrmSpec> for Law {
 }
 
 impl Law {
-    /// The stress after `substep_s` in the velocity gradient `gradient`, 1/s.
-    pub(crate) fn stress(
+    /// The stresses of eight points after `substep_s` in the velocity gradients `gradients`, 1/s.
+    #[inline(always)]
+    pub(crate) fn stresses<S: Simd>(
         &self,
-        stress: &Matrix3<f32>,
-        volume_ratio: f32,
-        gradient: &Matrix3<f32>,
+        stresses: Symmetric<S>,
+        volume_ratios: Floats<S>,
+        gradients: &Matrices<S>,
         substep_s: f32,
-    ) -> Matrix3<f32> {
-        let trial = self.trial(stress, gradient, substep_s);
-        let pressure = -trial.trace() / 3.0;
-        if pressure <= 0.0 || volume_ratio > OPEN_RATIO {
-            return Matrix3::zeros();
+    ) -> Symmetric<S> {
+        let trial = self.trial(stresses, gradients, substep_s);
+        let [xx, yy, zz, xy, xz, yz] = trial;
+        let pressure = (xx + yy + zz) * (-1.0 / 3.0);
+        let [dxx, dyy, dzz] = [xx + pressure, yy + pressure, zz + pressure];
+        let across = xy * xy + xz * xz + yz * yz;
+        let shear = ((dxx * dxx + dyy * dyy + dzz * dzz) * 0.5 + across).sqrt();
+        let (left, is_elastic) = self.yielded(shear, pressure, substep_s);
+        let zero = Floats::splat(pressure.simd, 0.0);
+        let is_open = pressure.simd_le(zero) | volume_ratios.simd_gt(zero + OPEN_RATIO);
+        let returned =
+            [dxx * left - pressure, dyy * left - pressure, dzz * left - pressure, xy * left, xz * left, yz * left];
+        let mut after = trial;
+        for (after, returned) in after.iter_mut().zip(returned) {
+            *after = is_open.select(zero, is_elastic.select(*after, returned));
         }
-        let deviator = trial + Matrix3::from_diagonal_element(pressure);
-        let shear = (0.5 * deviator.norm_squared()).sqrt();
-        let scale = match self.yielded(shear, pressure, substep_s) {
-            Some(left) => left / shear,
-            None => return trial,
-        };
-        deviator * scale - Matrix3::from_diagonal_element(pressure)
+        after
     }
 
-    fn trial(&self, stress: &Matrix3<f32>, gradient: &Matrix3<f32>, substep_s: f32) -> Matrix3<f32> {
-        let rate = (gradient + gradient.transpose()) * 0.5;
-        let spin = (gradient - gradient.transpose()) * 0.5;
-        let dilation = rate.trace();
-        let turned = spin * stress;
-        let elastic = rate * (2.0 * self.shear_pa)
-            + Matrix3::from_diagonal_element((self.bulk_pa - 2.0 / 3.0 * self.shear_pa) * dilation);
-        // −σW is the transpose of Wσ: the sum stays symmetric to the bit.
-        stress + (elastic + turned + turned.transpose()) * substep_s
+    #[inline(always)]
+    fn trial<S: Simd>(
+        &self,
+        [xx, yy, zz, xy, xz, yz]: Symmetric<S>,
+        gradients: &Matrices<S>,
+        substep_s: f32,
+    ) -> Symmetric<S> {
+        let [[lxx, lxy, lxz], [lyx, lyy, lyz], [lzx, lzy, lzz]] = *gradients;
+        // Twice the spin's upper half.
+        let (spin_xy, spin_xz, spin_yz) = (lxy - lyx, lxz - lzx, lyz - lzy);
+        let dilated = (lxx + lyy + lzz) * (self.bulk_pa - 2.0 / 3.0 * self.shear_pa);
+        let (shear_pa, twice) = (self.shear_pa, 2.0 * self.shear_pa);
+        let [turned_xy, turned_xz, turned_yz] = [
+            spin_xy * (yy - xx) + spin_xz * yz + spin_yz * xz,
+            spin_xy * yz + spin_xz * (zz - xx) - spin_yz * xy,
+            spin_yz * (zz - yy) - spin_xy * xz - spin_xz * xy,
+        ];
+        [
+            xx + (lxx * twice + dilated + (spin_xy * xy + spin_xz * xz)) * substep_s,
+            yy + (lyy * twice + dilated + (spin_yz * yz - spin_xy * xy)) * substep_s,
+            zz + (lzz * twice + dilated - (spin_xz * xz + spin_yz * yz)) * substep_s,
+            xy + ((lxy + lyx) * shear_pa + turned_xy * 0.5) * substep_s,
+            xz + ((lxz + lzx) * shear_pa + turned_xz * 0.5) * substep_s,
+            yz + ((lyz + lzy) * shear_pa + turned_yz * 0.5) * substep_s,
+        ]
     }
 
-    /// Shear that is left of a trial `shear` beyond yield; none within it.
-    fn yielded(&self, shear: f32, pressure: f32, substep_s: f32) -> Option<f32> {
+    /// Shares that are left of trial `shear` beyond yield, and where it is within.
+    #[inline(always)]
+    fn yielded<S: Simd>(&self, shear: Floats<S>, pressure: Floats<S>, substep_s: f32) -> (Floats<S>, Mask<S>) {
         let strength = pressure + self.cohesion_pa / self.friction_static;
-        let (slow, fast) = (self.friction_static * strength, self.friction_dynamic * strength);
-        if shear <= slow {
-            return None;
-        }
-        let alpha = self.viscous * substep_s * pressure.sqrt();
+        let (slow, fast) = (strength * self.friction_static, strength * self.friction_dynamic);
+        // Where the root is of a number below zero, the point is open.
+        let alpha = pressure.sqrt() * (self.viscous * substep_s);
         let b = fast + shear + alpha;
         let h = fast * shear + slow * alpha;
-        let root = (b * b - 4.0 * h).max(0.0).sqrt();
-        Some(2.0 * h / (b + root))
+        let squared = b * b - h * 4.0;
+        let zero = Floats::splat(pressure.simd, 0.0);
+        let root = squared.simd_gt(zero).select(squared, zero).sqrt();
+        (h * 2.0 / ((b + root) * shear), shear.simd_le(slow))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fearless_simd::prelude::*;
+    use fearless_simd::{Level, dispatch};
     use nalgebra::Matrix3;
 
     use super::Law;
+    use crate::lanes::{Symmetric, floats};
     use crate::spec::CrmSpec;
+
+    impl Law {
+        /// The stress of one point.
+        fn stress(&self, stress: &Matrix3<f32>, ratio: f32, gradient: &Matrix3<f32>, substep_s: f32) -> Matrix3<f32> {
+            dispatch!(Level::new(), simd => self.stress_on(simd, stress, ratio, gradient, substep_s))
+        }
+
+        #[inline(always)]
+        fn stress_on<S: Simd>(
+            &self,
+            simd: S,
+            stress: &Matrix3<f32>,
+            ratio: f32,
+            gradient: &Matrix3<f32>,
+            substep_s: f32,
+        ) -> Matrix3<f32> {
+            let lanes = |number: f32| floats(simd, |_| number);
+            let before = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|at| lanes(stress[at]));
+            let gradients = [0, 1, 2].map(|row| [0, 1, 2].map(|column| lanes(gradient[(row, column)])));
+            let after: Symmetric<S> = self.stresses(before, lanes(ratio), &gradients, substep_s);
+            let [xx, yy, zz, xy, xz, yz] = after.map(|numbers| numbers[5]);
+            Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
+        }
+    }
 
     const SOIL: CrmSpec = CrmSpec {
         density_kg_m3: 1500.0,

@@ -21,6 +21,7 @@ mod body;
 mod drum;
 mod error;
 mod grid;
+mod lanes;
 mod law;
 mod model;
 mod nodes;

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use crate::block::{BlockNodes, Node, SIDE, Tile};
+use crate::block::{BLOCK_NODES, BlockNodes, SIDE, Tile};
 use crate::body::{Body, Reaction, slide};
 use crate::grid::{Edges, Wall};
 use crate::model::Model;
@@ -10,32 +10,36 @@ use crate::scratch::around;
 
 /// Sums what the tiles of the 27 blocks around give to a block's nodes, in the order of `around`.
 pub(crate) fn sum_tiles(tiles: &[Tile], slots: &[Option<usize>; 27]) -> BlockNodes {
-    let mut nodes = [[0.0; 4]; 64];
+    let mut nodes = [[0.0; 4]; BLOCK_NODES];
+    let sums = nodes.as_flattened_mut();
     for (n, tile) in slots.iter().enumerate().filter_map(|(n, slot)| Some((n, &tiles[(*slot)?]))) {
         let [x, y, z] = around(n).map(reach);
-        for (k, tile_z) in z.clone() {
-            for (j, tile_y) in y.clone() {
-                for (i, tile_x) in x.clone() {
-                    add(&mut nodes[i + 4 * j + 16 * k], &tile[tile_x + 8 * tile_y + 64 * tile_z]);
-                }
+        let parts = tile.as_flattened();
+        for k in 0..z.count {
+            for j in 0..y.count {
+                let sums = &mut sums[4 * (x.first + 4 * (y.first + j) + 16 * (z.first + k))..][..4 * x.count];
+                let parts = &parts[4 * (x.place + 8 * (y.place + j) + 64 * (z.place + k))..][..4 * x.count];
+                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
             }
         }
     }
     nodes
 }
 
-/// Along an axis, nodes of a block that the tile of its neighbour at `offset` has, each with its place in that tile.
-fn reach(offset: i32) -> impl Iterator<Item = (usize, usize)> + Clone {
-    let (first, place, count) = match offset {
-        -1 => (0, 5, 3),
-        0 => (0, 1, 4),
-        _ => (3, 0, 1),
-    };
-    (0..count).map(move |n| (first + n, place + n))
+/// Nodes of a block along an axis that the tile of a neighbour has, and where in that tile the first of them is.
+#[derive(Clone, Copy)]
+struct Reach {
+    first: usize,
+    place: usize,
+    count: usize,
 }
 
-fn add(sum: &mut Node, node: &Node) {
-    sum.iter_mut().zip(node).for_each(|(sum, part)| *sum += part);
+fn reach(offset: i32) -> Reach {
+    match offset {
+        -1 => Reach { first: 0, place: 5, count: 3 },
+        0 => Reach { first: 0, place: 1, count: 4 },
+        _ => Reach { first: 3, place: 0, count: 1 },
+    }
 }
 
 /// What acts on nodes in a substep.
@@ -50,6 +54,7 @@ impl Conditions<'_> {
     /// what the soil gave to each body, and last to the walls, to `reactions`.
     pub(crate) fn apply(&self, block: u32, nodes: &mut BlockNodes, reactions: &mut [Reaction]) {
         let block = self.model.layout.block_at(block);
+        let bodies = if self.meets_bodies(block) { self.bodies } else { &[] };
         for (at, node) in nodes.iter_mut().enumerate() {
             let mass = node[3];
             // Lighter nodes have lost the digits of their momentum; no point follows them.
@@ -61,21 +66,35 @@ impl Conditions<'_> {
             let local = [at % SIDE, at / SIDE % SIDE, at / (SIDE * SIDE)];
             let number = self.model.layout.node_from_origin(block, local);
             let momentum = Vector3::new(node[0], node[1], node[2]).cast::<f64>();
-            let velocity = momentum / f64::from(mass) + self.model.gravity_m_s2() * self.substep_s;
-            let velocity = self.against(number, f64::from(mass), velocity, reactions).cast::<f32>();
+            let velocity = momentum * f64::from(mass).recip() + self.model.gravity_m_s2() * self.substep_s;
+            let velocity = self.against(bodies, number, f64::from(mass), velocity, reactions).cast::<f32>();
             *node = [velocity.x, velocity.y, velocity.z, mass];
         }
     }
 
+    /// Whether the ball about any body has nodes of a block.
+    fn meets_bodies(&self, block: [i32; 3]) -> bool {
+        let cell_m = self.model.grid().cell_m;
+        let low = self.model.layout.node_from_origin(block, [0; 3]);
+        self.bodies.iter().any(|body| {
+            let (at, radius_m) = (body.pose.translation.vector, body.shape.bounding_radius_m());
+            (0..3).all(|axis| {
+                let low_m = f64::from(low[axis]) * cell_m;
+                low_m - cell_m < at[axis] + radius_m && at[axis] - radius_m < low_m + f64::from(SIDE) * cell_m
+            })
+        })
+    }
+
     fn against(
         &self,
+        bodies: &[Body],
         number: [i32; 3],
         mass_kg: f64,
         mut velocity: Vector3<f64>,
         reactions: &mut [Reaction],
     ) -> Vector3<f64> {
         let at = Vector3::from(number.map(|along| f64::from(along) * self.model.grid().cell_m));
-        for (body, reaction) in self.bodies.iter().zip(reactions.iter_mut()) {
+        for (body, reaction) in bodies.iter().zip(reactions.iter_mut()) {
             if let Some(after) = body.meet(&at, &velocity) {
                 let impulse = (velocity - after) * mass_kg;
                 reaction.add(impulse, &(at - body.pose.translation.vector));

@@ -48,10 +48,26 @@ pub struct Filling {
 }
 
 /// Points of soil.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// In the order of blocks that the last step left; a new step gives the same bytes from the same order.
     pub points: Vec<Point>,
+    /// Blocks that the points were sorted into, ascending, and how many each has: they stay sorted so until one of
+    /// them is too far from its block, or points came or went.
+    pub(crate) sorted: Vec<[u32; 2]>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { points: self.points.clone(), sorted: self.sorted.clone() }
+    }
+
+    /// Keeps the memory that it has.
+    fn clone_from(&mut self, source: &Self) {
+        let Self { points, sorted } = source;
+        self.points.clone_from(points);
+        self.sorted.clone_from(sorted);
+    }
 }
 
 impl State {
@@ -88,6 +104,16 @@ impl State {
         self.points.iter().map(|point| point.velocity_m_s.cast::<f64>() * point.mass_kg()).sum()
     }
 
+    /// Whether `sorted` can be true of its points, as far as their number and the blocks tell.
+    pub(crate) fn may_be_sorted(&self, model: &Model) -> bool {
+        let counted: usize = self.sorted.iter().map(|[_, count]| *count as usize).sum();
+        let blocks = || self.sorted.iter().map(|[block, _]| *block);
+        counted == self.points.len()
+            && blocks().is_sorted_by(|a, b| a < b)
+            && blocks().all(|block| (block as usize) < model.layout.block_count())
+            && self.sorted.iter().all(|[_, count]| *count > 0)
+    }
+
     /// A hash over every bit of it (XXH3).
     #[must_use]
     pub fn hash(&self) -> u64 {
@@ -98,6 +124,7 @@ impl State {
             numbers.chain([&point.volume_ratio]).for_each(|number| hasher.update(&number.to_bits().to_le_bytes()));
             [point.mass_mg, point.id].iter().for_each(|number| hasher.update(&number.to_le_bytes()));
         }
+        self.sorted.iter().flatten().for_each(|number| hasher.update(&number.to_le_bytes()));
         hasher.digest()
     }
 }

@@ -1,4 +1,4 @@
-//! A step: sort, then substeps. A substep takes the points to tiles, tiles to nodes, the
+//! A step: sort if need be, then substeps. A substep takes the points to tiles, tiles to nodes, the
 //! nodes' velocities back to points. It is at most 0.4 of a pressure wave's time through a
 //! cell, and short enough for no point and no body to move half a cell at the speed it has.
 
@@ -9,12 +9,12 @@ use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
 use crate::nodes::{Conditions, sum_tiles};
-use crate::scratch::{Scratch, slots_around};
+use crate::scratch::{Begun, Scratch, slots_around, split};
 use crate::shape::Shape;
 use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
-use crate::transfer::{Beside, tile_of, to_points, to_points_beside, to_tile};
+use crate::transfer::{Beside, Moved, tile_of, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
@@ -51,14 +51,19 @@ pub fn step(
     }
     bodies.iter().enumerate().try_for_each(|(index, body)| body.check(index))?;
     few_shells(bodies)?;
-    scratch.take(model, &state.points, bodies.len())?;
-    let mut stepping = Stepping::new(model, bodies, duration_s, scratch);
+    let begun = scratch.begin(model, state, bodies.len())?;
+    let mut stepping = Stepping::new(model, bodies, duration_s, scratch, &begun);
+    stepping.unmoved = begun.are_in_state.then_some(state.points.as_slice());
     while stepping.elapsed_s < duration_s {
         stepping.substep()?;
     }
-    let outcome = stepping.outcome;
-    check_end(model, &scratch.points)?;
+    let (outcome, is_outside) = (stepping.outcome, stepping.is_outside);
+    if is_outside {
+        check_end(model, &scratch.points)?;
+    }
     std::mem::swap(&mut state.points, &mut scratch.points);
+    state.sorted.clear();
+    state.sorted.extend(scratch.sorted());
     Ok(outcome)
 }
 
@@ -68,6 +73,8 @@ struct Stepping<'a> {
     bodies: &'a [Body],
     duration_s: f64,
     scratch: &'a mut Scratch,
+    /// The points of the state, until the first substep moves them into the scratch.
+    unmoved: Option<&'a [Point]>,
     elapsed_s: f64,
     /// The fastest point, m/s.
     speed_m_s: f64,
@@ -75,18 +82,28 @@ struct Stepping<'a> {
     body_speed_m_s: f64,
     /// The farthest that a point can have moved since the points were sorted, m.
     way_m: f64,
+    /// Whether a point is outside of the grid.
+    is_outside: bool,
     outcome: Outcome,
 }
 
 impl<'a> Stepping<'a> {
-    /// Of points that were just sorted.
-    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch) -> Self {
-        let squares = scratch.points.par_iter().map(|point| point.velocity_m_s.norm_squared());
-        let speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
+    fn new(model: &'a Model, bodies: &'a [Body], duration_s: f64, scratch: &'a mut Scratch, begun: &Begun) -> Self {
         let body_speed_m_s = bodies.iter().map(Body::speed_max_m_s).fold(0.0, f64::max);
         let reactions = vec![Reaction::default(); bodies.len()];
-        let outcome = Outcome { reactions, ..Outcome::default() };
-        Self { model, bodies, duration_s, scratch, elapsed_s: 0.0, speed_m_s, body_speed_m_s, way_m: 0.0, outcome }
+        Self {
+            model,
+            bodies,
+            duration_s,
+            scratch,
+            unmoved: None,
+            elapsed_s: 0.0,
+            speed_m_s: begun.speed_m_s,
+            body_speed_m_s,
+            way_m: begun.way_m,
+            is_outside: false,
+            outcome: Outcome { reactions, ..Outcome::default() },
+        }
     }
 
     fn substep(&mut self) -> Result<(), CrmError> {
@@ -127,14 +144,15 @@ impl<'a> Stepping<'a> {
         if shells.are_there() {
             touched.par_iter().map(|block| shells.block_sides(model, *block)).collect_into_vec(sides);
         }
-        let (sides, nodes_of) = (&*sides, &*nodes_of);
+        let (sides, nodes_of, unmoved) = (&*sides, &*nodes_of, self.unmoved.take());
         let beside = |block: u32| {
             let sides = || Box::new(tile_of(sides, &slots_around(model, block, nodes_of), Sides::default()));
             shells.reach(model, block).then(|| Beside { shells: &shells, sides: sides() })
         };
+        let before: &[Point] = unmoved.unwrap_or(points);
         tiles.par_iter_mut().zip(&*crowds).for_each(|(tile, crowd)| {
             let beside = beside(crowd.block);
-            to_tile(model, substep_s, crowd.block, &points[crowd.points.clone()], beside.as_ref(), tile);
+            to_tile(model, substep_s, crowd.block, &before[crowd.points.clone()], beside.as_ref(), tile);
         });
         let conditions = Conditions { model, bodies: &bodies, substep_s };
         reactions.fill(Reaction::default());
@@ -146,14 +164,21 @@ impl<'a> Stepping<'a> {
         });
         let lengths = crowds.iter().map(|crowd| crowd.points.len());
         let crowded = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(rows)).zip(&*crowds);
-        let squares = crowded.map(|((points, reactions), crowd)| {
+        let moved = crowded.map(|((points, reactions), crowd)| {
             let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
+            let unmoved = unmoved.map(|unmoved| &unmoved[crowd.points.clone()]);
             match beside(crowd.block) {
-                None => to_points(model, substep_s, crowd.block, &tile, points),
-                Some(beside) => to_points_beside(model, substep_s, (crowd.block, &tile), &beside, points, reactions),
+                None => to_points(model, substep_s, (crowd.block, &tile), unmoved, points),
+                Some(beside) => {
+                    if let Some(unmoved) = unmoved {
+                        points.copy_from_slice(unmoved);
+                    }
+                    to_points_beside(model, substep_s, (crowd.block, &tile), &beside, points, reactions)
+                }
             }
         });
-        self.speed_m_s = f64::from(squares.reduce(|| 0.0, f32::max)).sqrt();
+        let moved = moved.reduce(Moved::default, Moved::and);
+        (self.speed_m_s, self.is_outside) = (f64::from(moved.square).sqrt(), moved.is_outside);
         self.collect(rows);
     }
 
@@ -175,17 +200,6 @@ fn few_shells(bodies: &[Body]) -> Result<(), CrmError> {
         None => Ok(()),
         Some((index, _)) => Err(CrmError::Body { index, what: format!("more than {SHELLS_MAX} drums at once") }),
     }
-}
-
-/// Cuts `points` into pieces of these lengths.
-fn split(mut points: &mut [Point], lengths: impl Iterator<Item = usize>) -> Vec<&mut [Point]> {
-    let mut pieces = Vec::with_capacity(lengths.size_hint().0);
-    for length in lengths {
-        let (piece, rest) = points.split_at_mut(length);
-        pieces.push(piece);
-        points = rest;
-    }
-    pieces
 }
 
 fn check_end(model: &Model, points: &[Point]) -> Result<(), CrmError> {

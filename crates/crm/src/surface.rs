@@ -8,6 +8,8 @@ use crate::state::{Point, State};
 
 /// Density over that at rest at which soil ends.
 const TOP_SHARE: f32 = 0.5;
+/// Cells beyond each wall that points give to.
+const RIM: usize = 2;
 /// Share of a cell's kernel beyond a wall beside it: the integral of ½(3/2 − x)² from 1/2 to 3/2.
 const BEYOND_WALL: f32 = 1.0 / 6.0;
 
@@ -21,7 +23,8 @@ impl State {
         let layer = nx * ny;
         let top = |column: usize| {
             let at = [column % nx, column / nx];
-            let here = |k: usize| density[column + k * layer] / whole(at, k, [nx, ny, nz]);
+            let here =
+                |k: usize| density[place([at[0], at[1], k].map(|n| n + RIM), [nx, ny])] / whole(at, k, [nx, ny, nz]);
             let end = (0..nz).find(|&k| here(k) < TOP_SHARE).unwrap_or(nz);
             top_cells(end, nz, here) * model.grid().cell_m as f32
         };
@@ -46,38 +49,40 @@ fn whole([i, j]: [usize; 2], k: usize, [nx, ny, _]: [usize; 3]) -> f32 {
     along(i, nx) * along(j, ny) * (1.0 - BEYOND_WALL * f32::from(u8::from(k == 0)))
 }
 
-/// Density over that at rest about each cell's middle, x fastest; points are taken in their order.
+/// Density over that at rest about each cell's middle and those beyond the walls, x fastest; points are taken in their
+/// order.
 fn densities(model: &Model, points: &[Point]) -> Vec<f32> {
-    let (grid, cells) = (model.grid(), model.grid().cells.map(|cells| cells as i32));
-    let [nx, ny, nz] = cells;
-    let per_kg = 1.0 / (model.soil().density_kg_m3 * grid.cell_m.powi(3));
-    let mut densities = vec![0.0_f32; (nx * ny * nz) as usize];
+    let (grid, [nx, ny, nz]) = (model.grid(), model.grid().cells.map(|cells| cells as usize));
+    let (per_m, per_kg) = (1.0 / grid.cell_m, 1.0 / (model.soil().density_kg_m3 * grid.cell_m.powi(3)));
+    let mut densities = vec![0.0_f32; [nx, ny, nz].iter().map(|count| count + 2 * RIM).product()];
     for point in points {
         let share = (point.mass_kg() * per_kg) as f32;
-        let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| weights(point.position_m[axis] / grid.cell_m));
-        for (k, weight_z) in inside(along_z, nz) {
-            for (j, weight_y) in inside(along_y, ny) {
-                let row = (k * ny + j) * nx;
-                for (i, weight_x) in inside(along_x, nx) {
-                    densities[(row + i) as usize] += share * weight_x * weight_y * weight_z;
-                }
+        let [x, y, z] = [0, 1, 2].map(|axis| weights(point.position_m[axis] * per_m));
+        if x.0 > nx + 1 || y.0 > ny + 1 || z.0 > nz + 1 {
+            continue;
+        }
+        for (k, weight_z) in z.1.iter().enumerate() {
+            for (j, weight_y) in y.1.iter().enumerate() {
+                let row = &mut densities[place([x.0, y.0 + j, z.0 + k], [nx, ny])..][..3];
+                let weight = share * weight_z * weight_y;
+                row.iter_mut().zip(x.1).for_each(|(density, weight_x)| *density += weight * weight_x);
             }
         }
     }
     densities
 }
 
-/// The first of the three cells about a place, given in cells, and their weights.
-fn weights(at: f64) -> (i32, [f32; 3]) {
-    let first = (at - 1.0).floor();
-    let beyond = (at - 0.5 - first) as f32;
-    let outer = |distance: f32| 0.5 * distance * distance;
-    (first as i32, [outer(1.5 - beyond), 0.75 - (beyond - 1.0).powi(2), outer(beyond - 0.5)])
+/// Where a cell is, counted from the rim's first.
+fn place([i, j, k]: [usize; 3], [nx, ny]: [usize; 2]) -> usize {
+    (k * (ny + 2 * RIM) + j) * (nx + 2 * RIM) + i
 }
 
-/// Those of three cells that there are.
-fn inside((first, weights): (i32, [f32; 3]), count: i32) -> impl Iterator<Item = (i32, f32)> {
-    (first..).zip(weights).filter(move |(cell, _)| (0..count).contains(cell))
+/// The first of the three cells about a place, which is given in cells and at most one beyond a wall, and their weights.
+fn weights(at: f64) -> (usize, [f32; 3]) {
+    let first = (at + RIM as f64 - 1.0) as usize;
+    let beyond = (at + RIM as f64 - 0.5 - first as f64) as f32;
+    let outer = |distance: f32| 0.5 * distance * distance;
+    (first, [outer(1.5 - beyond), 0.75 - (beyond - 1.0).powi(2), outer(beyond - 0.5)])
 }
 
 #[cfg(test)]

@@ -5,14 +5,20 @@
 //! `C = (4/Δx²) Σ w vᵢ dᵀ`, then x, J and σ follow. Both conserve momentum. Beside shells a
 //! point has its own nodes where a surface is between (`shells`).
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch};
 use nalgebra::{Matrix3, Vector3};
 
-use crate::block::{BLOCK_NODES, Node, Stencil, TILE_NODES, Tile};
+use crate::block::{BLOCK_NODES, Node, Stencil, TILE_NODES, TILE_SIDE, Tile};
 use crate::body::Reaction;
 use crate::grid::Edges;
+use crate::lanes::{Floats, Four, LANES, Row, floats, greater};
 use crate::model::Model;
 use crate::shells::{Onlooker, Shells, TileSides};
 use crate::state::Point;
+
+/// Numbers of a tile from the first of a stencil to its last.
+const SPAN: usize = 4 * ((2 * TILE_SIDE + 2) * TILE_SIDE + 3);
 
 /// A block's tile beside shells.
 pub(crate) struct Beside<'a> {
@@ -32,29 +38,110 @@ pub(crate) fn to_tile(
 ) {
     tile.fill([0.0; 4]);
     let block = model.layout.block_at(block);
-    let cell_m = model.grid().cell_m;
-    let stress_factor = stress_factor(model, substep_s);
+    match beside {
+        None => dispatch!(Level::new(), simd => add_points(simd, model, substep_s, block, points, tile)),
+        Some(beside) => add_beside(model, substep_s, (block, points), beside, tile),
+    }
+}
+
+#[inline(always)]
+fn add_points<S: Simd>(simd: S, model: &Model, substep_s: f64, block: [i32; 3], points: &[Point], tile: &mut Tile) {
+    let (stress_factor, cell_m) = (stress_factor(model, substep_s), model.grid().cell_m as f32);
+    let numbers = tile.as_flattened_mut();
+    for point in points {
+        let stencil = model.layout.stencil(point, block);
+        let push = Push::new(simd, point, stress_factor, cell_m, &stencil);
+        push.add(simd, &stencil, &mut numbers[4 * stencil.first..][..SPAN]);
+    }
+}
+
+/// What a point gives to the first of its rows of nodes, but for the row's weight, and to each further one along y and z.
+struct Push<S: Simd> {
+    first: Row<S>,
+    along_y: Row<S>,
+    along_z: Row<S>,
+}
+
+impl<S: Simd> Push<S> {
+    #[inline(always)]
+    fn new(simd: S, point: &Point, stress_factor: f32, cell_m: f32, stencil: &Stencil) -> Self {
+        let mass_kg = point.mass_kg() as f32;
+        let pull = stress_factor * point.volume_ratio;
+        let scale: Four<S> = [mass_kg * cell_m, mass_kg * cell_m, mass_kg * cell_m, 0.0].simd_into(simd);
+        let [affine, stress] = [columns(simd, &point.affine_s), columns(simd, &point.stress_pa)];
+        let along_x = (affine[0] - stress[0] * pull) * scale;
+        let along_y = (affine[1] - stress[1] * pull) * scale;
+        let along_z = (affine[2] - stress[2] * pull) * scale;
+        let velocity: Four<S> = [point.velocity_m_s.x, point.velocity_m_s.y, point.velocity_m_s.z, 1.0].simd_into(simd);
+        let offset = &stencil.offset;
+        let node = velocity * mass_kg + (along_x * offset.x + along_y * offset.y + along_z * offset.z);
+        let next = node + along_x;
+        let weights = &stencil.weights;
+        let [x0, x1, x2] = [weights[0][0], weights[1][0], weights[2][0]];
+        Self {
+            first: Row::of(simd, [node * x0, next * x1, (next + along_x) * x2]),
+            along_y: Row::of(simd, [along_y * x0, along_y * x1, along_y * x2]),
+            along_z: Row::of(simd, [along_z * x0, along_z * x1, along_z * x2]),
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, simd: S, stencil: &Stencil, span: &mut [f32]) {
+        let mut plane = self.first;
+        for (k, [_, _, weight_z]) in stencil.weights.iter().enumerate() {
+            let mut row = plane;
+            for (j, [_, weight_y, _]) in stencil.weights.iter().enumerate() {
+                let nodes = &mut span[row_at(j, k)..][..12];
+                Row::load(simd, nodes).plus(row.times(weight_y * weight_z)).store(nodes);
+                row = row.plus(self.along_y);
+            }
+            plane = plane.plus(self.along_z);
+        }
+    }
+}
+
+/// The first number of a stencil's row in its span.
+#[inline(always)]
+fn row_at(j: usize, k: usize) -> usize {
+    4 * (k * TILE_SIDE + j) * TILE_SIDE
+}
+
+/// Columns of a matrix; what is fourth is any finite number.
+#[inline(always)]
+fn columns<S: Simd>(simd: S, matrix: &Matrix3<f32>) -> [Four<S>; 3] {
+    let numbers = matrix.data.0.as_flattened();
+    let last = [numbers[6], numbers[7], numbers[8], 0.0];
+    [Four::from_slice(simd, &numbers[..4]), Four::from_slice(simd, &numbers[3..7]), last.simd_into(simd)]
+}
+
+#[inline(always)]
+fn three<S: Simd>(numbers: Four<S>) -> [f32; 3] {
+    [numbers[0], numbers[1], numbers[2]]
+}
+
+/// As `add_points`, beside shells.
+fn add_beside(
+    model: &Model,
+    substep_s: f64,
+    (block, points): ([i32; 3], &[Point]),
+    Beside { shells, sides }: &Beside,
+    tile: &mut Tile,
+) {
+    let (stress_factor, cell_m) = (stress_factor(model, substep_s), model.grid().cell_m as f32);
     for point in points {
         let stencil = model.layout.stencil(point, block);
         let mass = point.mass_kg() as f32;
-        let affine = pushed(point, stress_factor) * (mass * cell_m as f32);
+        let affine = pushed(point, stress_factor) * (mass * cell_m);
         let first = point.velocity_m_s * mass + affine * stencil.offset;
         let first = [first.x, first.y, first.z, mass];
         let [along_x, along_y, along_z] = [0, 1, 2].map(|axis| four(&affine, axis));
-        let mut add = |at: usize, weight: f32, [i, j, k]: [usize; 3]| {
-            let (i, j, k) = (i as f32, j as f32, k as f32);
-            for (n, sum) in tile[at].iter_mut().enumerate() {
-                *sum += weight * (first[n] + along_x[n] * i + along_y[n] * j + along_z[n] * k);
-            }
-        };
-        let Some(Beside { shells, sides }) = beside else {
-            stencil.each(add);
-            continue;
-        };
         let own = shells.sides(&point.position_m);
-        stencil.each(|at, weight, number| {
+        stencil.each(|at, weight, [i, j, k]| {
             if own.between(sides[at]) == 0 {
-                add(at, weight, number);
+                let (i, j, k) = (i as f32, j as f32, k as f32);
+                for (n, sum) in tile[at].iter_mut().enumerate() {
+                    *sum += weight * (first[n] + along_x[n] * i + along_y[n] * j + along_z[n] * k);
+                }
             }
         });
     }
@@ -78,31 +165,84 @@ fn four(matrix: &Matrix3<f32>, column: usize) -> [f32; 4] {
 
 /// What a block's tile has of nodes, out of the 27 blocks around it; `none` where there is no block.
 pub(crate) fn tile_of<T: Copy>(nodes: &[[T; BLOCK_NODES]], around: &[Option<usize>; 27], none: T) -> [T; TILE_NODES] {
-    std::array::from_fn(|at| {
-        let tile = [at % 8, at / 8 % 8, at / 64];
+    let mut tile = [none; TILE_NODES];
+    for (number, row) in tile.chunks_exact_mut(TILE_SIDE).enumerate() {
         // One before the block, four of it, three behind.
-        let block = tile.map(|t| t.div_ceil(4));
-        let local = tile.map(|t| (t + 3) % 4);
-        let slot = around[block[0] + 3 * block[1] + 9 * block[2]];
-        slot.map_or(none, |slot| nodes[slot][local[0] + 4 * local[1] + 16 * local[2]])
-    })
+        let [y, z] = [number % TILE_SIDE, number / TILE_SIDE];
+        let from = 4 * ((y + 3) % 4) + 16 * ((z + 3) % 4);
+        let slots = &around[3 * y.div_ceil(4) + 9 * z.div_ceil(4)..][..3];
+        if let Some(slot) = slots[0] {
+            row[0] = nodes[slot][from + 3];
+        }
+        if let Some(slot) = slots[1] {
+            row[1..5].copy_from_slice(&nodes[slot][from..from + 4]);
+        }
+        if let Some(slot) = slots[2] {
+            row[5..].copy_from_slice(&nodes[slot][from..from + 3]);
+        }
+    }
+    tile
 }
 
-/// Moves a block's points with the velocities of its tile. Gives the square of the greatest
-/// speed, (m/s)²; infinity when a value is not finite.
-pub(crate) fn to_points(model: &Model, substep_s: f64, block: u32, tile: &Tile, points: &mut [Point]) -> f32 {
-    let block = model.layout.block_at(block);
-    let mut fastest = 0.0_f32;
-    for point in points {
-        let stencil = model.layout.stencil(point, block);
-        let mut gathered = Gathered::default();
-        stencil.each(|at, weight, numbers| gathered.add(weight, &tile[at], numbers));
-        gathered.give(model, &stencil, point);
-        advance(model, substep_s, point);
-        let speed = point.velocity_m_s.norm_squared();
-        fastest = if point.is_sound() { fastest.max(speed) } else { f32::INFINITY };
+/// What is found of points that moved.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Moved {
+    /// Square of the greatest speed, (m/s)²; infinity when a value is not finite.
+    pub(crate) square: f32,
+    /// Whether one is outside of the grid.
+    pub(crate) is_outside: bool,
+}
+
+impl Moved {
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { square: self.square.max(other.square), is_outside: self.is_outside || other.is_outside }
     }
-    fastest
+}
+
+/// Moves a block's points with the velocities of its tile. The points come from `unmoved` where that is given.
+pub(crate) fn to_points(
+    model: &Model,
+    substep_s: f64,
+    (block, tile): (u32, &Tile),
+    unmoved: Option<&[Point]>,
+    points: &mut [Point],
+) -> Moved {
+    let block = model.layout.block_at(block);
+    dispatch!(Level::new(), simd => move_points(simd, model, substep_s, (block, tile), unmoved, points))
+}
+
+#[inline(always)]
+fn move_points<S: Simd>(
+    simd: S,
+    model: &Model,
+    substep_s: f64,
+    (block, tile): ([i32; 3], &Tile),
+    unmoved: Option<&[Point]>,
+    points: &mut [Point],
+) -> Moved {
+    let (numbers, way) = (tile.as_flattened(), Way::new(model, substep_s));
+    let (mut fastest, mut is_outside) = (Floats::splat(simd, 0.0), false);
+    for (number, eight) in points.chunks_mut(LANES).enumerate() {
+        if let Some(unmoved) = unmoved {
+            eight.copy_from_slice(&unmoved[number * LANES..][..eight.len()]);
+        }
+        for point in &mut *eight {
+            let stencil = model.layout.stencil(point, block);
+            let gathered = gather(simd, &stencil, &numbers[4 * stencil.first..][..SPAN]);
+            let [velocity, along_x, along_y, along_z] = gathered;
+            let offset = &stencil.offset;
+            let gradient = [
+                (along_x + velocity * offset.x) * way.per_cell,
+                (along_y + velocity * offset.y) * way.per_cell,
+                (along_z + velocity * offset.z) * way.per_cell,
+            ];
+            point.velocity_m_s = Vector3::new(velocity[0], velocity[1], velocity[2]);
+            point.affine_s.data.0 = [three(gradient[0]), three(gradient[1]), three(gradient[2])];
+        }
+        fastest = greater(advance(simd, model, &way, eight), fastest);
+        is_outside |= eight.iter().any(|point| !way.holds(point));
+    }
+    Moved { square: (0..LANES).map(|lane| fastest[lane]).fold(0.0, f32::max), is_outside }
 }
 
 /// As `to_points`, beside shells; adds what they got to `reactions`.
@@ -113,20 +253,51 @@ pub(crate) fn to_points_beside(
     beside: &Beside,
     points: &mut [Point],
     reactions: &mut [Reaction],
-) -> f32 {
-    let block = model.layout.block_at(block);
-    let mut fastest = 0.0_f32;
-    for point in points {
-        let stencil = model.layout.stencil(point, block);
-        let gathered = gather_beside(model, substep_s, (&stencil, tile), beside, point, reactions);
-        gathered.give(model, &stencil, point);
-        let before_m = point.position_m;
-        advance(model, substep_s, point);
-        beside.shells.hold(point, &before_m, reactions);
-        let speed = point.velocity_m_s.norm_squared();
-        fastest = if point.is_sound() { fastest.max(speed) } else { f32::INFINITY };
+) -> Moved {
+    let (block, way) = (model.layout.block_at(block), Way::new(model, substep_s));
+    let mut moved = Moved::default();
+    for eight in points.chunks_mut(LANES) {
+        let mut before_m = [Vector3::zeros(); LANES];
+        for (point, before_m) in eight.iter_mut().zip(&mut before_m) {
+            let stencil = model.layout.stencil(point, block);
+            let gathered = gather_beside(model, substep_s, (&stencil, tile), beside, point, reactions);
+            gathered.give(way.per_cell, &stencil, point);
+            *before_m = point.position_m;
+        }
+        dispatch!(Level::new(), simd => { advance(simd, model, &way, eight); });
+        for (point, before_m) in eight.iter_mut().zip(&before_m) {
+            beside.shells.hold(point, before_m, reactions);
+            let square = if point.is_sound() { point.velocity_m_s.norm_squared() } else { f32::INFINITY };
+            moved = moved.and(Moved { square, is_outside: !way.holds(point) });
+        }
     }
-    fastest
+    moved
+}
+
+/// Velocity that a point sees, and its moments about the first node along x, y and z, cells m/s.
+#[inline(always)]
+fn gather<S: Simd>(simd: S, stencil: &Stencil, span: &[f32]) -> [Four<S>; 4] {
+    let weights = &stencil.weights;
+    let zero = Four::splat(simd, 0.0);
+    let zero = Row::of(simd, [zero; 3]);
+    // Of each plane: sum, and moment along y.
+    let mut planes = [[zero; 2]; 3];
+    for (k, plane) in planes.iter_mut().enumerate() {
+        let mut rows = [zero; 3];
+        for (j, row) in rows.iter_mut().enumerate() {
+            *row = Row::load(simd, &span[row_at(j, k)..][..12]).times(weights[j][1]);
+        }
+        let behind = rows[1].plus(rows[2]);
+        *plane = [rows[0].plus(behind).times(weights[k][2]), behind.plus(rows[2]).times(weights[k][2])];
+    }
+    let [[first, first_y], [second, second_y], [third, third_y]] = planes;
+    let above = second.plus(third);
+    let along_x = [weights[0][0], weights[1][0], weights[2][0]];
+    let [west, middle, east] = first.plus(above).weighted(simd, along_x);
+    let [south_x, south, north] = first_y.plus(second_y.plus(third_y)).weighted(simd, along_x);
+    let [low, mid, high] = above.plus(third).weighted(simd, along_x);
+    let ahead = middle + east;
+    [west + ahead, ahead + east, south_x + (south + north), low + (mid + high)]
 }
 
 /// Velocities that a point sees: the grid's, and where a surface is between those of its own nodes.
@@ -166,7 +337,6 @@ struct Gathered {
 }
 
 impl Gathered {
-    #[inline]
     fn add(&mut self, weight: f32, node: &Node, numbers: [usize; 3]) {
         for (n, component) in node.iter().enumerate() {
             let share = weight * component;
@@ -178,9 +348,7 @@ impl Gathered {
     }
 
     /// Gives a point its velocity and the gradient about it.
-    #[inline]
-    fn give(&self, model: &Model, stencil: &Stencil, point: &mut Point) {
-        let per_cell = (4.0 / model.grid().cell_m) as f32;
+    fn give(&self, per_cell: f32, stencil: &Stencil, point: &mut Point) {
         let velocity = Vector3::new(self.velocity[0], self.velocity[1], self.velocity[2]);
         let numbered = Matrix3::from_fn(|row, column| self.along[column][row]);
         point.affine_s = (numbered + velocity * stencil.offset.transpose()) * per_cell;
@@ -188,14 +356,78 @@ impl Gathered {
     }
 }
 
-/// Position, volume and stress after a substep.
-fn advance(model: &Model, substep_s: f64, point: &mut Point) {
-    for (axis, size_m) in model.grid().size_m().into_iter().enumerate() {
-        let at = point.position_m[axis] + f64::from(point.velocity_m_s[axis]) * substep_s;
-        let periodic = model.grid().edges[axis] == Edges::Periodic;
-        point.position_m[axis] = if periodic { at.rem_euclid(size_m) } else { at };
+/// What all points of a substep have in common.
+struct Way {
+    substep_s: f64,
+    /// Moments to gradients: `4/Δx`.
+    per_cell: f32,
+    /// Ends of a period along x, y and z, m, and its length: infinite ends with walls.
+    periods_m: [[f64; 3]; 3],
+    /// Between these a point is inside of the grid, m.
+    bounds_m: [[f64; 2]; 3],
+}
+
+impl Way {
+    fn new(model: &Model, substep_s: f64) -> Self {
+        let (grid, size_m) = (model.grid(), model.grid().size_m());
+        let periods_m = [0, 1, 2].map(|axis| match grid.edges[axis] {
+            Edges::Periodic => [0.0, size_m[axis], size_m[axis]],
+            Edges::Walls { .. } => [f64::NEG_INFINITY, f64::INFINITY, 0.0],
+        });
+        let bounds_m = [0, 1, 2].map(|axis| match grid.edges[axis] {
+            Edges::Periodic => [f64::NEG_INFINITY, f64::INFINITY],
+            Edges::Walls { .. } => [-grid.cell_m, size_m[axis] + grid.cell_m],
+        });
+        Self { substep_s, per_cell: (4.0 / grid.cell_m) as f32, periods_m, bounds_m }
     }
-    let substep_s = substep_s as f32;
-    point.volume_ratio *= 1.0 + substep_s * point.affine_s.trace();
-    point.stress_pa = model.law.stress(&point.stress_pa, point.volume_ratio, &point.affine_s, substep_s);
+
+    /// As `Point::is_inside`.
+    #[inline(always)]
+    fn holds(&self, point: &Point) -> bool {
+        let [x, y, z] = self.bounds_m;
+        let at_m = &point.position_m;
+        let along = |[low_m, high_m]: [f64; 2], at_m: f64| (low_m < at_m) & (at_m < high_m);
+        along(x, at_m.x) & along(y, at_m.y) & along(z, at_m.z)
+    }
+
+    #[inline(always)]
+    fn go(&self, point: &mut Point) {
+        for (axis, [low_m, high_m, length_m]) in self.periods_m.iter().enumerate() {
+            let at_m = point.position_m[axis] + f64::from(point.velocity_m_s[axis]) * self.substep_s;
+            let back_m = if at_m >= *high_m { at_m - length_m } else { at_m };
+            point.position_m[axis] = if at_m < *low_m { at_m + length_m } else { back_m };
+        }
+    }
+}
+
+/// Positions, volumes and stresses of up to eight points after a substep. Gives the squares of their speeds, (m/s)²;
+/// infinity where a value is not finite.
+#[inline(always)]
+fn advance<S: Simd>(simd: S, model: &Model, way: &Way, eight: &mut [Point]) -> Floats<S> {
+    eight.iter_mut().for_each(|point| way.go(point));
+    let substep_s = way.substep_s as f32;
+    // The last stands for those that are not there.
+    let last = eight.len() - 1;
+    let of: [&Point; LANES] = std::array::from_fn(|lane| &eight[lane.min(last)]);
+    let [vx, vy, vz] = [0, 1, 2].map(|n| floats(simd, |lane| of[lane].velocity_m_s[n]));
+    let gradients = [0, 1, 2].map(|row| [0, 1, 2].map(|column| floats(simd, |lane| of[lane].affine_s[(row, column)])));
+    let before = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|at| floats(simd, |lane| of[lane].stress_pa[at]));
+    let ratios = floats(simd, |lane| of[lane].volume_ratio);
+    let [[lxx, ..], [_, lyy, _], [.., lzz]] = gradients;
+    let ratios = ratios * ((lxx + lyy + lzz) * substep_s + 1.0);
+    let after = model.law.stresses(before, ratios, &gradients, substep_s);
+    let squares = vx * vx + vy * vy + vz * vz;
+    // Nothing, or no number where there is one among them.
+    let mut nothing = squares * 0.0 + ratios * 0.0;
+    for number in gradients.iter().flatten().chain(&after) {
+        nothing += *number * 0.0;
+    }
+    for (lane, point) in eight.iter_mut().enumerate() {
+        let [xx, yy, zz, xy, xz, yz] = after.map(|numbers| numbers[lane]);
+        point.stress_pa = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+        point.volume_ratio = ratios[lane];
+    }
+    let zero = Floats::splat(simd, 0.0);
+    let is_sound = nothing.simd_eq(zero) & ratios.simd_gt(zero);
+    is_sound.select(squares, Floats::splat(simd, f32::INFINITY))
 }

@@ -96,6 +96,8 @@ pub struct Scratch {
     pub(crate) written: Written,
     /// Tiles open for what other processes wrote.
     foreign: BTreeSet<TileIndex>,
+    /// Granular windows as they were before a heartbeat.
+    windows_before: BTreeMap<u32, WindowState>,
 }
 
 /// What a heartbeat takes for given beside model and state.
@@ -191,13 +193,13 @@ impl Model {
     /// not fail would be ahead of the one that did.
     fn advance(&self, state: &mut State, inputs: &Inputs, scratch: &mut Scratch) -> Result<Vec<Edit>, WorldError> {
         let steps = (self.scenario().heartbeat / self.scenario().step) as usize;
-        let Scratch { rovers, groups: spare, written, .. } = scratch;
+        let Scratch { rovers, groups: spare, written, windows_before, .. } = scratch;
         let mut used = Vec::new();
         let mut members = self.groups(state);
         let (share, shared) = (inputs.share, inputs.share.is_some());
         members.retain(|of| share.is_none_or(|share| is_stepped_here(of, share)));
         // A group without granular soil cannot fail.
-        let before = members.iter().any(|of| !of.windows.is_empty()).then(|| state.clone());
+        let before = members.iter().any(|of| !of.windows.is_empty()).then(|| copied(state, windows_before));
         let mut groups: Vec<_> = members.iter().map(|of| Group::take(self, state, of, rovers, share, spare)).collect();
         let ran: Vec<_> = match &mut groups[..] {
             [alone] => vec![alone.run(self, steps, shared)],
@@ -205,7 +207,7 @@ impl Model {
         };
         if let Some(source) = ran.into_iter().find_map(Result::err) {
             if let Some(before) = before {
-                *state = before;
+                *state = State { granular: std::mem::take(windows_before), ..before };
             }
             return Err(WorldError::Granular { source, time: state.time });
         }
@@ -400,6 +402,18 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// A copy of a state but for its granular windows, which are copied into `windows` and the memory that those have.
+fn copied(state: &mut State, windows: &mut BTreeMap<u32, WindowState>) -> State {
+    windows.retain(|id, _| state.granular.contains_key(id));
+    for (id, of) in &state.granular {
+        windows.entry(*id).or_default().clone_from(of);
+    }
+    let granular = std::mem::take(&mut state.granular);
+    let copy = state.clone();
+    state.granular = granular;
+    copy
 }
 
 /// Whether this process steps a group: one with a rover of its own, or, where it leads, one with rocks and no rover

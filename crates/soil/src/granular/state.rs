@@ -21,7 +21,7 @@ const TOLD_M: f32 = 0.0005;
 const MG_PER_KG: f64 = 1e6;
 
 /// The state of a window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowState {
     /// Soil of each post, mg, x fastest: all that is above the window's floor; where points are, what
     /// is too shallow for one.
@@ -33,7 +33,7 @@ pub struct WindowState {
 }
 
 /// Soil that flows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Flowing {
     points: State,
     /// The drums in it.
@@ -46,6 +46,39 @@ struct Flowing {
     unshown_s: f64,
     /// How long nobody was inside and nothing moved, s.
     still_s: f64,
+}
+
+impl Clone for WindowState {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory that it has: a copy is made at each heartbeat.
+    fn clone_from(&mut self, source: &Self) {
+        let Self { posts_mg, total_mg, flowing } = source;
+        self.posts_mg.clone_from(posts_mg);
+        self.total_mg = *total_mg;
+        self.flowing.clone_from(flowing);
+    }
+}
+
+impl Clone for Flowing {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { points, shells, tops_m, told_m, unshown_s, still_s } = source;
+        self.points.clone_from(points);
+        self.shells.clone_from(shells);
+        self.tops_m.clone_from(tops_m);
+        self.told_m.clone_from(told_m);
+        (self.unshown_s, self.still_s) = (*unshown_s, *still_s);
+    }
 }
 
 impl WindowState {

@@ -1,0 +1,74 @@
+//! Numbers of eight points, or of nodes in a row, by the processor's vector instructions. All operations are those of
+//! IEEE 754 and none is fused, so that every processor gives the same bits.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, f32x8, mask32x8};
+
+/// Points whose stress is worked out together.
+pub(crate) const LANES: usize = 8;
+
+/// A number for each of eight points.
+pub(crate) type Floats<S> = f32x8<S>;
+pub(crate) type Mask<S> = mask32x8<S>;
+/// xx, yy, zz, xy, xz and yz of eight symmetric matrices.
+pub(crate) type Symmetric<S> = [Floats<S>; 6];
+/// Rows of eight matrices.
+pub(crate) type Matrices<S> = [[Floats<S>; 3]; 3];
+/// A node: a vector and one number more.
+pub(crate) type Four<S> = f32x4<S>;
+
+/// A number for each lane.
+#[inline(always)]
+pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> f32) -> Floats<S> {
+    std::array::from_fn::<f32, LANES, _>(of_lane).simd_into(simd)
+}
+
+/// The greater of two, neither of which is no number.
+#[inline(always)]
+pub(crate) fn greater<S: Simd>(one: Floats<S>, other: Floats<S>) -> Floats<S> {
+    one.simd_gt(other).select(one, other)
+}
+
+/// Three nodes side by side along x.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<S: Simd> {
+    /// The first and the second.
+    pub(crate) near: f32x8<S>,
+    pub(crate) far: f32x4<S>,
+}
+
+impl<S: Simd> Row<S> {
+    #[inline(always)]
+    pub(crate) fn of(simd: S, [first, second, third]: [Four<S>; 3]) -> Self {
+        Self { near: simd.combine_f32x4(first, second), far: third }
+    }
+
+    /// From its twelve numbers.
+    #[inline(always)]
+    pub(crate) fn load(simd: S, numbers: &[f32]) -> Self {
+        Self { near: f32x8::from_slice(simd, &numbers[..8]), far: f32x4::from_slice(simd, &numbers[8..12]) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn store(self, numbers: &mut [f32]) {
+        self.near.store_slice(&mut numbers[..8]);
+        self.far.store_slice(&mut numbers[8..12]);
+    }
+
+    #[inline(always)]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { near: self.near + other.near, far: self.far + other.far }
+    }
+
+    #[inline(always)]
+    pub(crate) fn times(self, factor: f32) -> Self {
+        Self { near: self.near * factor, far: self.far * factor }
+    }
+
+    /// Its nodes, each times its weight.
+    #[inline(always)]
+    pub(crate) fn weighted(self, simd: S, weights: [f32; 3]) -> [Four<S>; 3] {
+        let (first, second) = simd.split_f32x8(self.near);
+        [first * weights[0], second * weights[1], self.far * weights[2]]
+    }
+}
