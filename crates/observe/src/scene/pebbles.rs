@@ -56,7 +56,7 @@ impl Field<'_> {
         let [column, row] = [0, 1].map(|_| chance.random::<f64>() * TILE_NODES as f64);
         let radius_m = 0.5 * self.diameter_m(chance.random());
         let lies = LIES[0] + (LIES[1] - LIES[0]) * chance.random::<f64>();
-        let [here, last] = [chance.random::<f64>(), TILE_NODES - 1];
+        let (here, last) = (chance.random::<f64>(), TILE_NODES - 1);
         // The post south-west of it.
         let within = (row as usize).min(last) * TILE_NODES + (column as usize).min(last);
         let spacing_m = self.clipmap.finest().spacing_m;
