@@ -221,6 +221,7 @@ pub(crate) fn simulation_options(
             node: Some(format!("/{node}")),
             at_root: pacing.control_at_root,
             starts_paused: pacing.start_paused,
+            worlds: None,
         },
         ..SimulationOptions::default()
     }
