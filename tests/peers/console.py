@@ -373,7 +373,7 @@ def shapes(browser, folder, images):
                   "document.querySelectorAll('.pane select')[0].onchange(); document.getElementById('boxes').checked = true")
     click(browser, "hold")
     # What is played again is shown by the pictures that were chosen meanwhile.
-    browser.value("position.value = 0; position.oninput(); position.value = position.max; position.oninput()")
+    browser.value(REPLAY)
     grounds, wrong = set(), []
     for width, height, scheme in console_golden.SHAPES:
         browser.shape(width, height, scheme)
@@ -388,15 +388,27 @@ def shapes(browser, folder, images):
     assert not wrong, "; ".join(wrong)
 
 
-def view_now(browser):
-    """The view in three dimensions as it is drawn now."""
-    [view] = console_golden.parts(browser.picture(), browser.boxes(["#scene"]))
-    return view.astype(int)
+# What was drawn last is there only until the page is composed, and is black otherwise; the sky is not.
+DRAWN = """new Promise((done) => setTimeout(() => {
+  const small = new OffscreenCanvas(80, 60).getContext("2d", { willReadFrequently: true });
+  const look = () => {
+    small.drawImage(scene, 0, 0, 80, 60);
+    const { data } = small.getImageData(0, 0, 80, 60);
+    if (data.some((value, at) => at % 4 < 3 && value)) done([...data]);
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}, 150))"""
 
 
-# Of 255, on average over the view: what a step of a key changes, and what is left of it after the step back.
-TURNED = 2.0
-SAME = 0.2
+def drawn(browser):
+    """The view in three dimensions as it is drawn now, small."""
+    return numpy.array(browser.value(DRAWN, awaitPromise=True))
+
+
+# Of 255, on average over the view: what a hand changes at least, and what is left of that when it went back.
+CHANGED = 2.0
+SAME = 0.5
 
 
 def press(browser, key, times=3):
@@ -425,30 +437,44 @@ def pinch(browser, x, y, begun, ended):
     browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
 
+REPLAY = "position.value = 0; position.oninput(); position.value = position.max; position.oninput()"
+
+LOST = """(async () => {
+  const context = scene.getContext("webgl2").getExtension("WEBGL_lose_context");
+  const heard = (what) => new Promise((done) => scene.addEventListener(what, done, { once: true }));
+  const lost = heard("webglcontextlost"), restored = heard("webglcontextrestored");
+  context.loseContext();
+  await lost;
+  setTimeout(() => context.restoreContext(), 100);
+  await restored;
+})()"""
+
+
 def view(browser):
-    """Keys, mouse, wheel and fingers turn the view in three dimensions and bring it nearer, and back; so does a graphics
-    context that was lost. It is the made-up session's, in which nothing else moves."""
+    """Keys, mouse, wheel and fingers turn the view in three dimensions and bring it nearer, and back; points come
+    and go; a graphics context that was lost comes back. It is the made-up session's, in which nothing else moves."""
     browser.shape(360, 780, "light")
     browser.value("scene.scrollIntoView({ block: 'center' }); scene.focus()")
     x, y = browser.value("(({ x, y, width, height }) => [x + width / 2, y + height / 2])(scene.getBoundingClientRect())")
-    first = view_now(browser)
-    assert numpy.ptp(first) > 100, "nothing is drawn"
-    change = lambda: numpy.abs(view_now(browser) - first).mean()
-    browser.value("window.lost = scene.getContext('webgl2').getExtension('WEBGL_lose_context')")
+    first = drawn(browser)
+    change = lambda: numpy.abs(drawn(browser) - first).mean()
     for what, there, back in [
         ("arrow keys", lambda: press(browser, "ArrowLeft"), lambda: press(browser, "ArrowRight")),
         ("plus and minus", lambda: press(browser, "+"), lambda: press(browser, "-")),
         ("the mouse", lambda: drag(browser, x, y, 40), lambda: drag(browser, x, y, -40)),
         ("the wheel", lambda: wheel(browser, x, y, -300), lambda: wheel(browser, x, y, 300)),
         ("two fingers", lambda: pinch(browser, x, y, 20, 30), lambda: pinch(browser, x, y, 30, 20)),
-        ("a lost context", lambda: browser.value("lost.loseContext()"), lambda: browser.value("lost.restoreContext()")),
+        ("points", lambda: browser.value(f"cloud.value = '/lidar/points'; {REPLAY}"),
+         lambda: browser.value("cloud.value = ''; cloud.onchange()")),
     ]:
         there()
-        turned = change()
+        changed = change()
         back()
         left = change()
-        print(f"{what}: the view changes by {turned:.1f}, and {left:.2f} is left of it")
-        assert turned > TURNED and left < SAME, what
+        print(f"{what}: the view changes by {changed:.1f}, and {left:.2f} is left of it")
+        assert changed > CHANGED and left < SAME, what
+    browser.value(LOST, awaitPromise=True)
+    assert change() < SAME, "another view than before the context was lost"
 
 
 NO_WEBGL = """const ask = HTMLCanvasElement.prototype.getContext;

@@ -50,7 +50,7 @@ def state(number):
     return json.dumps({
         "is": "state", "number": number, "time_s": time_s, "pace": 1.0, "run": "playing", "has_control": False, "clients": 2,
         "refused": {"host": 3}, "rovers": [rover], "images": ["/cam/image_raw", "/cam/segmentation/image"], "boxes": ["/cam/detections"],
-        "points": [], "lamps": [], "statuses": statuses})
+        "points": ["/lidar/points"], "lamps": [], "statuses": statuses})
 
 
 def frames():
@@ -97,12 +97,20 @@ def rocks():
     return binary(header, numpy.array(places, dtype="<f4").tobytes())
 
 
+def cloud():
+    """Rings about the rover, as a lidar's."""
+    around, far = numpy.meshgrid(numpy.linspace(0, 2 * math.pi, 400), numpy.linspace(1, 4, 16))
+    points = numpy.stack([0.6 + far * numpy.cos(around), 0.5 + far * numpy.sin(around), 0.2 * far], 2).reshape(-1, 3).astype("<f4")
+    header = {"is": "points", "topic": "/lidar/points", "number": 1, "points": len(points)}
+    return binary(header, points.tobytes())
+
+
 def session():
     """A file as the page saves them."""
     messages = [state(number) for number in range(1, 61)]
     boxes = {"is": "boxes", "topic": "/cam/detections", "number": 1, "boxes": [["rock", [200, 110], [64, 40]]]}
     pictures = [picture("/cam/image_raw", camera()), picture("/cam/segmentation/image", 255 - camera())]
-    messages += [frames(), paths(), ground(), rocks(), *pictures, json.dumps(boxes)]
+    messages += [frames(), paths(), ground(), rocks(), cloud(), *pictures, json.dumps(boxes)]
     return MAGIC + b"".join(record(5.0 * at, message) for at, message in enumerate(messages))
 
 
