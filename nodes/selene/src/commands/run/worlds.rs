@@ -75,7 +75,7 @@ impl Loader<'_> {
                     let scenario = world.model.scenario();
                     tracing::info!("going over to {}", scenario.name);
                     request.accept(scenario);
-                    self.end_present();
+                    self.end_present(ended);
                     return Some(world);
                 }
                 Err(fault) => request.refuse_file(&fault.to_string()),
@@ -85,9 +85,11 @@ impl Loader<'_> {
     }
 
     /// Ends the world that runs; one that has ended by itself meanwhile is gone over from too.
-    fn end_present(&self) {
+    fn end_present(&self, ended: &AtomicBool) {
         thread::sleep(ANSWER_LEAVES);
-        while let Ok(Err(ChangeError::Full)) = self.changes.ask(Change::Enter(RunState::Quitting)).recv() {
+        let quit = || self.changes.ask(Change::Enter(RunState::Quitting));
+        // What finds no room is refused at once.
+        while matches!(quit().try_recv(), Ok(Err(ChangeError::Full))) && !ended.load(Ordering::Relaxed) {
             thread::sleep(POLL);
         }
     }
