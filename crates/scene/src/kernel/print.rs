@@ -18,7 +18,7 @@ pub(crate) const TILE_SIDE: u32 = 64;
 /// The bit of a print that is one.
 pub(crate) const PRESSED: u32 = 0x8000;
 /// Step of the distance between prints, m.
-pub(crate) const PITCH_STEP: f32 = 0.01;
+pub(crate) const PITCH_STEP: f32 = selene_terrain::Print::PITCH_STEP_M as f32;
 /// Depth of a groove, over the distance between two.
 pub(crate) const GROOVE: f32 = 0.1;
 /// 8 π GROOVE: the groove's slope over b⁷ sin φ.

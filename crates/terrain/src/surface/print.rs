@@ -2,7 +2,7 @@
 //! the post lay between the prints of two grousers and how far apart these are. It is two bytes,
 //! and a function of the wheel's state as it pressed: nothing here is drawn by chance.
 //!
-//! Bit 15: pressed. Bits 11 to 14: distance between prints in `PITCH_STEP_M`, rounded; 0 without
+//! Bit 15: pressed. Bits 11 to 14: distance between prints in [`Print::PITCH_STEP_M`], rounded; 0 without
 //! prints. Bits 6 to 10: heading in 32nds of a turn from x to y. Bits 0 to 5: phase in 64ths of a
 //! turn; it is 0 in the middle of a print and grows along the heading. As the phase of every post
 //! is its own, the rounding of heading and distance adds up over one post's spacing only.
@@ -11,8 +11,6 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-/// Step of the distance between prints, m.
-const PITCH_STEP_M: f64 = 0.01;
 /// Set in a print that is one.
 const PRESSED: u16 = 1 << 15;
 /// The greatest distance between prints, in steps.
@@ -26,6 +24,8 @@ pub struct Print(u16);
 impl Print {
     /// Nothing: no wheel has pressed the post since its soil last moved.
     pub const NONE: Self = Self(0);
+    /// Step of the distance between prints, m.
+    pub const PITCH_STEP_M: f64 = 0.01;
     /// Pressed, without grousers' prints.
     pub const SMOOTH: Self = Self(PRESSED);
 
@@ -33,7 +33,7 @@ impl Print {
     /// where they are nearer or farther than can be told, or a number is not finite.
     #[must_use]
     pub fn of_grousers(heading_rad: f64, phase_rad: f64, pitch_m: f64) -> Self {
-        let steps = (pitch_m / PITCH_STEP_M).round();
+        let steps = (pitch_m / Self::PITCH_STEP_M).round();
         if !((1.0..=PITCHES).contains(&steps) && heading_rad.is_finite() && phase_rad.is_finite()) {
             return Self::SMOOTH;
         }
