@@ -19,8 +19,9 @@ pub(crate) type Four<S> = f32x4<S>;
 
 /// A number for each lane.
 #[inline(always)]
-pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl FnMut(usize) -> f32) -> Floats<S> {
-    std::array::from_fn::<f32, LANES, _>(of_lane).simd_into(simd)
+pub(crate) fn floats<S: Simd>(simd: S, of_lane: impl Fn(usize) -> f32) -> Floats<S> {
+    let of = of_lane;
+    [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)].simd_into(simd)
 }
 
 /// The greater of two, neither of which is no number.

@@ -65,8 +65,8 @@ impl Law {
         let returned =
             [dxx * left - pressure, dyy * left - pressure, dzz * left - pressure, xy * left, xz * left, yz * left];
         let mut after = trial;
-        for (after, returned) in after.iter_mut().zip(returned) {
-            *after = is_open.select(zero, is_elastic.select(*after, returned));
+        for n in 0..after.len() {
+            after[n] = is_open.select(zero, is_elastic.select(trial[n], returned[n]));
         }
         after
     }

@@ -17,13 +17,22 @@ pub(crate) fn sum_tiles(tiles: &[Tile], slots: &[Option<usize>; 27]) -> BlockNod
         let parts = tile.as_flattened();
         for k in 0..z.count {
             for j in 0..y.count {
-                let sums = &mut sums[4 * (x.first + 4 * (y.first + j) + 16 * (z.first + k))..][..4 * x.count];
-                let parts = &parts[4 * (x.place + 8 * (y.place + j) + 64 * (z.place + k))..][..4 * x.count];
-                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+                let sums = &mut sums[4 * (x.first + 4 * (y.first + j) + 16 * (z.first + k))..];
+                let parts = &parts[4 * (x.place + 8 * (y.place + j) + 64 * (z.place + k))..];
+                match x.count {
+                    4 => add::<16>(sums, parts),
+                    3 => add::<12>(sums, parts),
+                    _ => add::<4>(sums, parts),
+                }
             }
         }
     }
     nodes
+}
+
+#[inline(always)]
+fn add<const COUNT: usize>(sums: &mut [f32], parts: &[f32]) {
+    sums[..COUNT].iter_mut().zip(&parts[..COUNT]).for_each(|(sum, part)| *sum += part);
 }
 
 /// Nodes of a block along an axis that the tile of a neighbour has, and where in that tile the first of them is.

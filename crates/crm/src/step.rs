@@ -5,6 +5,7 @@
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
+use crate::block::TILE_NODES;
 use crate::body::{Body, Reaction};
 use crate::error::CrmError;
 use crate::model::Model;
@@ -14,7 +15,7 @@ use crate::shape::Shape;
 use crate::shells::{SHELLS_MAX, Shells, Sides};
 use crate::state::{Point, State};
 use crate::substep::next_substep;
-use crate::transfer::{Beside, Moved, tile_of, to_points, to_points_beside, to_tile};
+use crate::transfer::{Beside, Moved, fill_tile, to_points, to_points_beside, to_tile};
 
 /// The most substeps of a step.
 const SUBSTEPS_MAX: u32 = 100_000;
@@ -146,8 +147,12 @@ impl<'a> Stepping<'a> {
         }
         let (sides, nodes_of, unmoved) = (&*sides, &*nodes_of, self.unmoved.take());
         let beside = |block: u32| {
-            let sides = || Box::new(tile_of(sides, &slots_around(model, block, nodes_of), Sides::default()));
-            shells.reach(model, block).then(|| Beside { shells: &shells, sides: sides() })
+            let of_tile = || {
+                let mut tile = Box::new([Sides::default(); TILE_NODES]);
+                fill_tile(&mut tile, sides, &slots_around(model, block, nodes_of), Sides::default());
+                tile
+            };
+            shells.reach(model, block).then(|| Beside { shells: &shells, sides: of_tile() })
         };
         let before: &[Point] = unmoved.unwrap_or(points);
         tiles.par_iter_mut().zip(&*crowds).for_each(|(tile, crowd)| {
@@ -164,16 +169,17 @@ impl<'a> Stepping<'a> {
         });
         let lengths = crowds.iter().map(|crowd| crowd.points.len());
         let crowded = split(points, lengths).into_par_iter().zip(on_shells.par_chunks_mut(rows)).zip(&*crowds);
-        let moved = crowded.map(|((points, reactions), crowd)| {
-            let tile = tile_of(nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
+        let empty = || Box::new([[0.0; 4]; TILE_NODES]);
+        let moved = crowded.map_init(empty, |tile, ((points, reactions), crowd)| {
+            fill_tile(tile, nodes, &slots_around(model, crowd.block, nodes_of), [0.0; 4]);
             let unmoved = unmoved.map(|unmoved| &unmoved[crowd.points.clone()]);
             match beside(crowd.block) {
-                None => to_points(model, substep_s, (crowd.block, &tile), unmoved, points),
+                None => to_points(model, substep_s, (crowd.block, tile), unmoved, points),
                 Some(beside) => {
                     if let Some(unmoved) = unmoved {
                         points.copy_from_slice(unmoved);
                     }
-                    to_points_beside(model, substep_s, (crowd.block, &tile), &beside, points, reactions)
+                    to_points_beside(model, substep_s, (crowd.block, tile), &beside, points, reactions)
                 }
             }
         });

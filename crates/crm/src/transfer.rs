@@ -12,7 +12,7 @@ use nalgebra::{Matrix3, Vector3};
 use crate::block::{BLOCK_NODES, Node, Stencil, TILE_NODES, TILE_SIDE, Tile};
 use crate::body::Reaction;
 use crate::grid::Edges;
-use crate::lanes::{Floats, Four, LANES, Row, floats, greater};
+use crate::lanes::{Floats, Four, LANES, Row, Symmetric, floats, greater};
 use crate::model::Model;
 use crate::shells::{Onlooker, Shells, TileSides};
 use crate::state::Point;
@@ -163,9 +163,16 @@ fn four(matrix: &Matrix3<f32>, column: usize) -> [f32; 4] {
     [matrix[(0, column)], matrix[(1, column)], matrix[(2, column)], 0.0]
 }
 
-/// What a block's tile has of nodes, out of the 27 blocks around it; `none` where there is no block.
-pub(crate) fn tile_of<T: Copy>(nodes: &[[T; BLOCK_NODES]], around: &[Option<usize>; 27], none: T) -> [T; TILE_NODES] {
-    let mut tile = [none; TILE_NODES];
+/// Fills a block's tile with what it has of nodes, out of the 27 blocks around it; `none` where there is no block.
+pub(crate) fn fill_tile<T: Copy>(
+    tile: &mut [T; TILE_NODES],
+    nodes: &[[T; BLOCK_NODES]],
+    around: &[Option<usize>; 27],
+    none: T,
+) {
+    if around.contains(&None) {
+        tile.fill(none);
+    }
     for (number, row) in tile.chunks_exact_mut(TILE_SIDE).enumerate() {
         // One before the block, four of it, three behind.
         let [y, z] = [number % TILE_SIDE, number / TILE_SIDE];
@@ -181,7 +188,6 @@ pub(crate) fn tile_of<T: Copy>(nodes: &[[T; BLOCK_NODES]], around: &[Option<usiz
             row[5..].copy_from_slice(&nodes[slot][from..from + 3]);
         }
     }
-    tile
 }
 
 /// What is found of points that moved.
@@ -408,26 +414,57 @@ fn advance<S: Simd>(simd: S, model: &Model, way: &Way, eight: &mut [Point]) -> F
     let substep_s = way.substep_s as f32;
     // The last stands for those that are not there.
     let last = eight.len() - 1;
-    let of: [&Point; LANES] = std::array::from_fn(|lane| &eight[lane.min(last)]);
-    let [vx, vy, vz] = [0, 1, 2].map(|n| floats(simd, |lane| of[lane].velocity_m_s[n]));
-    let gradients = [0, 1, 2].map(|row| [0, 1, 2].map(|column| floats(simd, |lane| of[lane].affine_s[(row, column)])));
-    let before = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].map(|at| floats(simd, |lane| of[lane].stress_pa[at]));
-    let ratios = floats(simd, |lane| of[lane].volume_ratio);
+    let mut of = [&eight[0]; LANES];
+    for (lane, point) in of.iter_mut().enumerate() {
+        *point = &eight[lane.min(last)];
+    }
+    let [vx, vy, vz] = [velocities(simd, &of, 0), velocities(simd, &of, 1), velocities(simd, &of, 2)];
+    let gradients = [gradient_row(simd, &of, 0), gradient_row(simd, &of, 1), gradient_row(simd, &of, 2)];
     let [[lxx, ..], [_, lyy, _], [.., lzz]] = gradients;
-    let ratios = ratios * ((lxx + lyy + lzz) * substep_s + 1.0);
-    let after = model.law.stresses(before, ratios, &gradients, substep_s);
+    let ratios = floats(simd, |lane| of[lane].volume_ratio) * ((lxx + lyy + lzz) * substep_s + 1.0);
+    let after = model.law.stresses(stresses(simd, &of), ratios, &gradients, substep_s);
     let squares = vx * vx + vy * vy + vz * vz;
     // Nothing, or no number where there is one among them.
     let mut nothing = squares * 0.0 + ratios * 0.0;
-    for number in gradients.iter().flatten().chain(&after) {
+    for row in &gradients {
+        nothing += row[0] * 0.0 + row[1] * 0.0 + row[2] * 0.0;
+    }
+    for number in &after {
         nothing += *number * 0.0;
     }
+    let [xx, yy, zz, xy, xz, yz] = &after;
     for (lane, point) in eight.iter_mut().enumerate() {
-        let [xx, yy, zz, xy, xz, yz] = after.map(|numbers| numbers[lane]);
-        point.stress_pa = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
+        let (xy, xz, yz) = (xy[lane], xz[lane], yz[lane]);
+        point.stress_pa.data.0 = [[xx[lane], xy, xz], [xy, yy[lane], yz], [xz, yz, zz[lane]]];
         point.volume_ratio = ratios[lane];
     }
     let zero = Floats::splat(simd, 0.0);
     let is_sound = nothing.simd_eq(zero) & ratios.simd_gt(zero);
     is_sound.select(squares, Floats::splat(simd, f32::INFINITY))
+}
+
+#[inline(always)]
+fn velocities<S: Simd>(simd: S, of: &[&Point; LANES], axis: usize) -> Floats<S> {
+    floats(simd, |lane| of[lane].velocity_m_s.data.0[0][axis])
+}
+
+#[inline(always)]
+fn gradient_row<S: Simd>(simd: S, of: &[&Point; LANES], row: usize) -> [Floats<S>; 3] {
+    [
+        floats(simd, |lane| of[lane].affine_s.data.0[0][row]),
+        floats(simd, |lane| of[lane].affine_s.data.0[1][row]),
+        floats(simd, |lane| of[lane].affine_s.data.0[2][row]),
+    ]
+}
+
+#[inline(always)]
+fn stresses<S: Simd>(simd: S, of: &[&Point; LANES]) -> Symmetric<S> {
+    [
+        floats(simd, |lane| of[lane].stress_pa.data.0[0][0]),
+        floats(simd, |lane| of[lane].stress_pa.data.0[1][1]),
+        floats(simd, |lane| of[lane].stress_pa.data.0[2][2]),
+        floats(simd, |lane| of[lane].stress_pa.data.0[1][0]),
+        floats(simd, |lane| of[lane].stress_pa.data.0[2][0]),
+        floats(simd, |lane| of[lane].stress_pa.data.0[2][1]),
+    ]
 }

@@ -9,7 +9,7 @@ use selene_sim::EntityId;
 use super::streams::{Gone, Taking, ToldPart};
 
 /// A process that says nothing for so long is given up (wall time).
-pub(super) const LOST_AFTER: Duration = Duration::from_secs(5);
+pub(super) const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Another process.
 pub(super) struct Other {
