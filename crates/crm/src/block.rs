@@ -129,13 +129,8 @@ impl Layout {
     #[inline(always)]
     pub(crate) fn beyond_cells(&self, point: &Point, block: [i32; 3]) -> f64 {
         let mut beyond = 0.0;
-<<<<<<< HEAD
-        for (axis, block) in block.into_iter().enumerate() {
-            let middle = f64::from(block * SIDE - self.origin[axis]) + 2.5;
-=======
         for (axis, number) in block.into_iter().enumerate() {
             let middle = f64::from(number * SIDE - self.origin[axis]) + 2.5;
->>>>>>> crmfast
             let mut from_middle = (point.position_m[axis] * self.per_m - middle).abs();
             if let Some(nodes) = self.period[axis] {
                 from_middle = from_middle.min(f64::from(nodes) - from_middle);
