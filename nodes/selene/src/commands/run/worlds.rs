@@ -256,7 +256,8 @@ mod tests {
         }
         assert!(is_scenario(&config("scenario/no.yaml")).is_err());
         let offered = offered(&config("scenario/polar.yaml"));
-        let polar: Vec<_> = offered.iter().filter(|scenario| scenario.name == "polar").collect();
+        let file = config("scenario/polar.yaml").canonicalize().expect("a file");
+        let polar: Vec<_> = offered.iter().filter(|scenario| scenario.file == file).collect();
         assert!(
             matches!(&polar[..], [polar] if polar.file.is_absolute() && !polar.description.is_empty()),
             "{polar:?}"
