@@ -3,7 +3,7 @@
 //! far apart prints are (`selene_terrain::Print`). Between posts their waves are blended as numbers
 //! of the complex plane, so that a print goes on from post to post, and fades where posts do not
 //! agree or the pressed ground ends. Across a wave of phase φ the ground is a groove of the shape
-//! −b⁸, b = (1 + cos φ)/2, as deep as [`GROOVE`] of their distance: then its walls are as steep as
+//! −b⁸, b = (1 + cos φ)/2, as deep as `GROOVE` of their distance: then its walls are as steep as
 //! loose soil stands, 38°. It turns normals, as the other detail does, and hides the Sun from what lies
 //! in the groove's own shadow; heights stay as they are.
 
