@@ -15,7 +15,7 @@ use crate::BenchError;
 use crate::physics::{ROVER, drive, run, start_on};
 use crate::setting::Setting;
 
-/// Cell of the bed, m, and its cells: 64 000 points, 10 cm deep.
+/// Cell of the bed, m, and its cells: 256 000 points, 10 cm deep.
 const CELL_M: f64 = 0.02;
 const CELLS: [u32; 3] = [80, 80, 20];
 const FILLED_CELLS: u32 = 5;
