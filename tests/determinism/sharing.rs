@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use rayon::ThreadPoolBuilder;
 use selene_base::SimTime;
 use selene_coherence::NodeError;
 use selene_sim::{Checkpoint, Fingerprint, Model};
@@ -35,11 +36,16 @@ impl Node {
     }
 }
 
-/// All nodes at the same time.
+/// All nodes at the same time, each on a thread of its own as processes are: other tests' images would keep one that
+/// has the threads of all waiting for seconds, until it is given up.
 fn run(nodes: Vec<Node>) -> Vec<Result<Outcome, NodeError>> {
-    let witness = Witness::default();
+    let witness = &Witness::default();
     std::thread::scope(|scope| {
-        let running: Vec<_> = nodes.into_iter().map(|node| scope.spawn(|| node.run(&witness))).collect();
+        let start = |node: Node| {
+            let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+            scope.spawn(move || pool.install(|| node.run(witness)))
+        };
+        let running: Vec<_> = nodes.into_iter().map(start).collect();
         running.into_iter().map(|node| node.join().expect("no panic")).collect()
     })
 }
