@@ -69,6 +69,5 @@ else
   echo "no mdbook here, so the site is not built: cargo install --locked --no-default-features --features search mdbook"
 fi
 step "r2r adapter type-checks"; cargo check --release --quiet -p selene --no-default-features --features r2r-doc-only
-# Alone the program has fewer features of its libraries than beside the tests, which build it once more.
-step "program type-checks"; cargo check --release --quiet
+step "build"; cargo build --release --quiet
 step "tests"; cargo test --release --workspace --quiet --no-fail-fast
