@@ -149,6 +149,7 @@ fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
         "bgr8" => Rows::of(image, 3)?.map(|p| [p[2], p[1], p[0]]),
         "mono8" | "8UC1" => Rows::of(image, 1)?.map(|p| [p[0]; 3]),
         encoding if encoding.starts_with("bayer_") && encoding.ends_with('8') => Rows::of(image, 1)?.map(|p| [p[0]; 3]),
+        encoding if encoding.starts_with("bayer_") && encoding.ends_with("16") => brightest_white(&Rows::of(image, 2)?),
         "16UC1" if is_labels => Rows::of(image, 2)?.map(|p| label(u32::from(u16::from_le_bytes([p[0], p[1]])))),
         "32SC1" => Rows::of(image, 4)?.map(|p| label(instance(u32::from_le_bytes([p[0], p[1], p[2], p[3]])))),
         "mono16" | "16UC1" => scaled(&Rows::of(image, 2)?.numbers(|p| match u16::from_le_bytes([p[0], p[1]]) {
@@ -161,6 +162,13 @@ fn shown(topic: &str, image: &Image) -> Result<RgbImage, String> {
         other => return Err(format!("images of encoding {other:?} are not shown")),
     };
     RgbImage::from_raw(image.width, image.height, pixels).ok_or_else(|| "the image has too few pixels".to_owned())
+}
+
+/// Grey of 16 bits, the brightest pixel white: how many of them a camera uses is not told.
+fn brightest_white(rows: &Rows<'_>) -> Vec<u8> {
+    let value = |p: &[u8]| u32::from(u16::from_le_bytes([p[0], p[1]]));
+    let most = rows.each().map(value).max().unwrap_or(0).max(1);
+    rows.map(|p| [(255 * value(p) / most) as u8; 3])
 }
 
 /// The pixels of an image, row by row, whatever follows them in a row.
@@ -268,6 +276,8 @@ mod tests {
         assert_eq!(colours("/a", image("rgb8", [1, 1], 3, vec![1, 2, 3])), [1, 2, 3]);
         assert_eq!(colours("/a", image("bgr8", [1, 1], 3, vec![1, 2, 3])), [3, 2, 1]);
         assert_eq!(colours("/a", image("mono8", [2, 1], 1, vec![7, 9])), [7, 7, 7, 9, 9, 9]);
+        let mosaic = image("bayer_rggb16", [2, 1], 2, vec![0xFF, 0x07, 0xFF, 0x0F]);
+        assert_eq!(colours("/a", mosaic), [127, 127, 127, 255, 255, 255]);
         let class = colours("/cam/segmentation/image", image("16UC1", [1, 1], 2, vec![2, 0]));
         assert_eq!(class, LABELS[2]);
         let distances = [1.0_f32, 100.0, f32::INFINITY].iter().flat_map(|m| m.to_le_bytes()).collect();

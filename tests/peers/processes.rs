@@ -28,8 +28,16 @@ const CROSSED_S: &str = "16";
 /// How far the ground of two processes may be from that of one, where no rover touches another.
 const GROUND_TOLERANCE_M: f64 = 1e-6;
 /// Topics that tell of the process and not of the world, or are told to every newcomer.
-const OF_THE_RUN: [&str; 7] =
-    ["/selene/", "/diagnostics", "/tf_static", "robot_description", "ground_truth/rocks", "/clock", "/rosout"];
+const OF_THE_RUN: [&str; 8] = [
+    "/selene/",
+    "/diagnostics",
+    "/tf_static",
+    "robot_description",
+    "ground_truth/rocks",
+    "/clock",
+    "/rosout",
+    "/parameter_events",
+];
 
 fn node(name: &str, domain: &str) -> Command {
     node_of(SCENARIO, name, domain)
