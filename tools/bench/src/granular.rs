@@ -46,7 +46,7 @@ const EXCHANGE_S: f64 = 0.001;
 const SPEED_M_S: f64 = 0.15;
 /// Points under each of RASSOR's drums, whose axes are 0.68 m before and behind its middle; how deep its arms go, how
 /// fast its drums turn (20 turns a minute are the most), when they are down, and how long they dig.
-const PIT_M: [f64; 2] = [0.3, 1.065];
+const PIT_M: [f64; 2] = [0.3, 1.05];
 const PIT_HALF_WIDTH_M: f64 = 0.3;
 const PIT_DEPTH_M: f64 = 0.12;
 const PIT_SPACING_M: f64 = 0.015;
@@ -121,7 +121,7 @@ pub(crate) fn rassor_real_time_factor(setting: &Setting) -> Result<f64, BenchErr
     let [near_m, far_m] = PIT_M;
     scenario.granular = vec![pit("front", [near_m, far_m]), pit("rear", [-far_m, -near_m])];
     scenario.rovers[0].motions.clear();
-    let mut world = start_on(scenario, Terrain::flat(POSTS_M, 20.0))?;
+    let mut world = start_on(scenario, Terrain::flat(PIT_SPACING_M, 20.0))?;
     for (joint, target) in
         [("front_arm", ARM_RAD), ("rear_arm", ARM_RAD), ("front_drum", DRUM_RAD_S), ("rear_drum", DRUM_RAD_S)]
     {
