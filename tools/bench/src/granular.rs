@@ -1,12 +1,11 @@
-//! Granular soil: points a second of the solver alone, VIPER with its four wheels on points, RASSOR that digs with both
-//! drums, and grains a second.
+//! Granular soil: points a second of the solver alone, VIPER with its four wheels on points, and grains a second.
 
 use std::time::Instant;
 
 use nalgebra::{Isometry3, Vector3};
 use selene_base::SimTime;
 use selene_crm::{Body, CrmSpec, Edges, Filling, Grid, Model, Scratch, Shape, State, Wall, step};
-use selene_sim::{Command, JointCommand, Start, World};
+use selene_sim::Start;
 use selene_soil::{SoilSpec, WindowSpec};
 use selene_spheres::SpheresSpec;
 use selene_terrain::Terrain;
@@ -44,16 +43,6 @@ const POSTS_M: f64 = 0.02;
 const DEPTH_M: f64 = 0.12;
 const EXCHANGE_S: f64 = 0.001;
 const SPEED_M_S: f64 = 0.15;
-/// Points under each of RASSOR's drums, whose axes are 0.68 m before and behind its middle; how deep its arms go, how
-/// fast its drums turn (20 turns a minute are the most), when they are down, and how long they dig.
-const PIT_M: [f64; 2] = [0.3, 1.05];
-const PIT_HALF_WIDTH_M: f64 = 0.3;
-const PIT_DEPTH_M: f64 = 0.12;
-const PIT_SPACING_M: f64 = 0.015;
-const ARM_RAD: f64 = -0.3;
-const DRUM_RAD_S: f64 = 2.0;
-const DIGS_FROM: SimTime = SimTime::from_nanos(2_000_000_000);
-const DIGS: SimTime = SimTime::from_nanos(1_000_000_000);
 const DRIVE: SimTime = SimTime::from_nanos(2_000_000_000);
 
 /// Points times substeps a second of wall time, while a wheel digs in a bed of soil `lunar`.
@@ -115,47 +104,14 @@ pub(crate) fn viper_real_time_factor(setting: &Setting) -> Result<f64, BenchErro
     run(world, DRIVE)
 }
 
-/// Wall time over simulated time of RASSOR that stands and digs with both drums, once they are down.
-pub(crate) fn rassor_real_time_factor(setting: &Setting) -> Result<f64, BenchError> {
-    let mut scenario = setting.scenario("rassor_dig")?;
-    let [near_m, far_m] = PIT_M;
-    scenario.granular = vec![pit("front", [near_m, far_m]), pit("rear", [-far_m, -near_m])];
-    scenario.rovers[0].motions.clear();
-    let mut world = start_on(scenario, Terrain::flat(PIT_SPACING_M, 20.0))?;
-    for (joint, target) in
-        [("front_arm", ARM_RAD), ("rear_arm", ARM_RAD), ("front_drum", DRUM_RAD_S), ("rear_drum", DRUM_RAD_S)]
-    {
-        let command = Command::Joint(JointCommand { joint: joint.to_owned(), target });
-        world.drive(ROVER, command).map_err(BenchError::new)?;
-    }
-    run_until(&mut world, DIGS_FROM)?;
-    let begun = Instant::now();
-    run_until(&mut world, DIGS_FROM + DIGS)?;
-    Ok(begun.elapsed().as_secs_f64() / DIGS.secs_f64())
-}
-
-fn run_until(world: &mut World, end: SimTime) -> Result<(), BenchError> {
-    while world.time() < end {
-        world.heartbeat().map_err(BenchError::new)?;
-    }
-    Ok(())
-}
-
 fn strip(name: &str, y_m: f64) -> WindowSpec {
-    window(name, STRIP_M, [y_m - HALF_WIDTH_M, y_m + HALF_WIDTH_M], [DEPTH_M, SPACING_M])
-}
-
-fn pit(name: &str, x_m: [f64; 2]) -> WindowSpec {
-    window(name, x_m, [-PIT_HALF_WIDTH_M, PIT_HALF_WIDTH_M], [PIT_DEPTH_M, PIT_SPACING_M])
-}
-
-fn window(name: &str, x_m: [f64; 2], y_m: [f64; 2], [depth_m, spacing_m]: [f64; 2]) -> WindowSpec {
+    let [from_x_m, to_x_m] = STRIP_M;
     WindowSpec {
         name: name.to_owned(),
-        from_m: [x_m[0], y_m[0]],
-        to_m: [x_m[1], y_m[1]],
-        depth_m,
-        spacing_m,
+        from_m: [from_x_m, y_m - HALF_WIDTH_M],
+        to_m: [to_x_m, y_m + HALF_WIDTH_M],
+        depth_m: DEPTH_M,
+        spacing_m: SPACING_M,
         exchange_s: Some(EXCHANGE_S),
         grains: None,
     }

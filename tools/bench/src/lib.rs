@@ -107,7 +107,6 @@ enum Name {
     Imu1khzCoreShare,
     CrmPointsPerS,
     CrmViperRtf,
-    RassorDigRtf,
     DemGrainsPerS,
 }
 
@@ -158,7 +157,6 @@ const FIGURES: &[(Name, &str, &str, Asked)] = &[
     (Name::Imu1khzCoreShare, "imu_1khz_core_share", "of a core", Asked::AtMost(0.01)),
     (Name::CrmPointsPerS, "crm_points_per_s", "1/s", Asked::AtLeast(2e7)),
     (Name::CrmViperRtf, "crm_viper_rtf", "wall/simulated", Asked::AtMost(1.0)),
-    (Name::RassorDigRtf, "rassor_dig_rtf", "wall/simulated", Asked::AtMost(4.0)),
     (Name::DemGrainsPerS, "dem_grains_per_s", "1/s", Asked::Nothing),
 ];
 
@@ -292,7 +290,6 @@ fn value(name: Name, setting: &Setting, measured: &mut Measured) -> Result<f64, 
         Name::Imu1khzCoreShare => instruments::imu_1khz_core_share(setting)?,
         Name::CrmPointsPerS => granular::points_per_s(setting)?,
         Name::CrmViperRtf => granular::viper_real_time_factor(setting)?,
-        Name::RassorDigRtf => granular::rassor_real_time_factor(setting)?,
         Name::DemGrainsPerS => granular::grains_per_s()?,
     })
 }
