@@ -3,15 +3,13 @@
 //!
 //! A post has more of them the steeper it is: none below [`EVEN`], all at [`LOOSE`], the slope at which loose soil stands.
 
-use nalgebra::{UnitQuaternion, Vector2, Vector3};
-use rayon::prelude::*;
-use selene_base::Pose;
+use nalgebra::{Vector2, Vector3};
 use selene_base::random::{RngExt, Stream, stream_at};
-use selene_scene::{Grain, HapkeParams, Heap, Material};
+use selene_scene::{Grain, Heap};
 use selene_sim::{CrumbsSpec, Model};
-use selene_terrain::{Clipmap, Node, TileIndex, TileRect};
+use selene_terrain::{Clipmap, Node, TileIndex};
 
-use super::grains::{radius_m, share_at};
+use super::grains::{heap_about, lying_grain, place_m, radius_m, share_at};
 
 /// Height over length: relief of ground that was not driven on is seldom steeper from post to post.
 const EVEN: f64 = 0.2;
@@ -33,12 +31,7 @@ struct Trail<'a> {
 pub(super) fn heap(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>) -> Option<Heap> {
     let spec = model.scenario().crumbs.as_ref()?;
     let trail = Trail { spec, clipmap, viewer_m, seed: model.scenario().seed };
-    let corner = |sign: f64| node_before(clipmap, viewer_m.xy().add_scalar(sign * spec.within_m));
-    let tiles: Vec<_> = TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles().collect();
-    let grains: Vec<Grain> = tiles.into_par_iter().flat_map_iter(|tile| trail.crumbs_on(tile)).collect();
-    let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
-    let world_from_heap = Pose::from_parts(viewer_m.into(), UnitQuaternion::identity());
-    Some(Heap { world_from_heap, grains: grains.into(), material })
+    Some(heap_about(model, clipmap, viewer_m, spec.within_m, |tile| trail.crumbs_on(tile)))
 }
 
 impl Trail<'_> {
@@ -80,22 +73,6 @@ impl Trail<'_> {
         let at_m = post_m + within_m + down_m * chance.random::<f64>();
         let radius_m = radius_m(self.spec.diameter_m, self.spec.spread, chance);
         let lies = LIES[0] + (LIES[1] - LIES[0]) * chance.random::<f64>();
-        let height_m = self.clipmap.height_m(at_m.x, at_m.y)? + lies * radius_m;
-        let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - self.viewer_m;
-        Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+        lying_grain(self.clipmap, self.viewer_m, at_m, radius_m, lies)
     }
-}
-
-/// Where a node stands, m.
-pub(super) fn place_m(clipmap: &Clipmap, node: Node) -> Vector2<f64> {
-    let (finest, first) = (clipmap.finest(), clipmap.first_node());
-    let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
-    Vector2::from(finest.origin_m) + steps * finest.spacing_m
-}
-
-/// The last node whose x and y are not above these.
-pub(super) fn node_before(clipmap: &Clipmap, at_m: Vector2<f64>) -> Node {
-    let (finest, first) = (clipmap.finest(), clipmap.first_node());
-    let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;
-    Node { column: first.column + steps.x.floor() as i32, row: first.row + steps.y.floor() as i32 }
 }

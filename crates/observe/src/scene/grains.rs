@@ -6,13 +6,13 @@
 //! highest of a column are raised, so that their cubes end at the ground. What the ground hides is left out, and far from the rover that looks there are
 //! fewer, until the height field alone is seen.
 
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::{UnitQuaternion, Vector2, Vector3};
 use rayon::prelude::*;
 use selene_base::Pose;
 use selene_base::random::{RngExt, Stream, stream_at};
 use selene_scene::{Grain, HapkeParams, Heap, Material};
 use selene_sim::{GrainsSpec, LoosePoint, LooseSoil, Model, Snapshot, Window};
-use selene_terrain::Clipmap;
+use selene_terrain::{Clipmap, Node, TileIndex, TileRect};
 
 /// The numbers of the snapshots that a scene's ground and its grains are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,4 +89,47 @@ pub(super) fn share_at(distance_m: f64, within_m: f64) -> f64 {
 pub(super) fn radius_m(diameter_m: f64, spread: f64, chance: &mut Stream) -> f64 {
     let sum: f64 = (0..3).map(|_| chance.random::<f64>()).sum();
     0.5 * diameter_m * spread.powf(2.0 * (sum - 1.5))
+}
+
+/// Grains on the ground about a viewer: `on_tile` gives those of each tile within reach, from where the viewer is.
+pub(super) fn heap_about(
+    model: &Model,
+    clipmap: &Clipmap,
+    viewer_m: Vector3<f64>,
+    within_m: f64,
+    on_tile: impl Fn(TileIndex) -> Vec<Grain> + Send + Sync,
+) -> Heap {
+    let corner = |sign: f64| node_before(clipmap, viewer_m.xy().add_scalar(sign * within_m));
+    let tiles: Vec<_> = TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles().collect();
+    let grains: Vec<Grain> = tiles.into_par_iter().flat_map_iter(on_tile).collect();
+    let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
+    let world_from_heap = Pose::from_parts(viewer_m.into(), UnitQuaternion::identity());
+    Heap { world_from_heap, grains: grains.into(), material }
+}
+
+/// A grain at a place of the ground, from where the viewer is; `lies` is how high its middle is, over its radius.
+pub(super) fn lying_grain(
+    clipmap: &Clipmap,
+    viewer_m: Vector3<f64>,
+    at_m: Vector2<f64>,
+    radius_m: f64,
+    lies: f64,
+) -> Option<Grain> {
+    let height_m = clipmap.height_m(at_m.x, at_m.y)? + lies * radius_m;
+    let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - viewer_m;
+    Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+}
+
+/// Where a node stands, m.
+pub(super) fn place_m(clipmap: &Clipmap, node: Node) -> Vector2<f64> {
+    let (finest, first) = (clipmap.finest(), clipmap.first_node());
+    let steps = Vector2::new(node.column - first.column, node.row - first.row).cast::<f64>();
+    Vector2::from(finest.origin_m) + steps * finest.spacing_m
+}
+
+/// The last node whose x and y are not above these.
+fn node_before(clipmap: &Clipmap, at_m: Vector2<f64>) -> Node {
+    let (finest, first) = (clipmap.finest(), clipmap.first_node());
+    let steps = (at_m - Vector2::from(finest.origin_m)) / finest.spacing_m;
+    Node { column: first.column + steps.x.floor() as i32, row: first.row + steps.y.floor() as i32 }
 }

@@ -4,16 +4,13 @@
 //! Diameters D follow a power law between the two that are given: the number of those larger than D goes as D^−q, after
 //! fragments that were counted on the Moon's ground.
 
-use nalgebra::{UnitQuaternion, Vector2, Vector3};
-use rayon::prelude::*;
-use selene_base::Pose;
+use nalgebra::{Vector2, Vector3};
 use selene_base::random::{RngExt, Stream, stream_at};
-use selene_scene::{Grain, HapkeParams, Heap, Material};
+use selene_scene::{Grain, Heap};
 use selene_sim::{Model, PebblesSpec};
-use selene_terrain::{Clipmap, Marks, TILE_NODES, TileIndex, TileRect};
+use selene_terrain::{Clipmap, Marks, TILE_NODES, TileIndex};
 
-use super::crumbs::{node_before, place_m};
-use super::grains::share_at;
+use super::grains::{heap_about, lying_grain, place_m, share_at};
 
 /// How high the middle of a pebble is over the ground, over its radius.
 const LIES: [f64; 2] = [-0.7, 0.5];
@@ -31,12 +28,7 @@ struct Field<'a> {
 pub(super) fn heap(model: &Model, clipmap: &Clipmap, viewer_m: Vector3<f64>) -> Option<Heap> {
     let spec = model.scenario().pebbles.as_ref()?;
     let field = Field { spec, clipmap, viewer_m, seed: model.scenario().seed };
-    let corner = |sign: f64| node_before(clipmap, viewer_m.xy().add_scalar(sign * spec.within_m));
-    let tiles: Vec<_> = TileRect::of_nodes(corner(-1.0), corner(1.0)).tiles().collect();
-    let grains: Vec<Grain> = tiles.into_par_iter().flat_map_iter(|tile| field.pebbles_on(tile)).collect();
-    let material = Material::of(&model.scenario().site.surface.regolith, &HapkeParams::REGOLITH);
-    let world_from_heap = Pose::from_parts(viewer_m.into(), UnitQuaternion::identity());
-    Some(Heap { world_from_heap, grains: grains.into(), material })
+    Some(heap_about(model, clipmap, viewer_m, spec.within_m, |tile| field.pebbles_on(tile)))
 }
 
 impl Field<'_> {
@@ -65,9 +57,7 @@ impl Field<'_> {
         if moved.has(within) || here >= share {
             return None;
         }
-        let height_m = self.clipmap.height_m(at_m.x, at_m.y)? + lies * radius_m;
-        let centre_m = Vector3::new(at_m.x, at_m.y, height_m) - self.viewer_m;
-        Some(Grain { centre_m: centre_m.cast::<f32>().into(), radius_m: radius_m as f32 })
+        lying_grain(self.clipmap, self.viewer_m, at_m, radius_m, lies)
     }
 
     /// The diameter that an even number of 0…1 stands for: the law's inverse.
