@@ -265,10 +265,8 @@ mod tests {
     };
     use selene_terrain::{Edit, Print};
 
-    #[test]
-    fn a_snapshot_comes_back_bit_for_bit() {
-        let rotation = UnitQuaternion::from_euler_angles(0.1, -0.2, 3.0);
-        let rover = RoverSnapshot {
+    fn rover(rotation: UnitQuaternion<f64>) -> RoverSnapshot {
+        RoverSnapshot {
             id: EntityId(1),
             clipmap_centre: [-7, 3],
             world_from_links: vec![Pose::from_parts(Vector3::new(0.1, 1e-300, -3.7).into(), rotation); 3],
@@ -292,7 +290,13 @@ mod tests {
             ]
             .map(|(name, setting)| (name.to_owned(), setting))
             .into(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_snapshot_comes_back_bit_for_bit() {
+        let rotation = UnitQuaternion::from_euler_angles(0.1, -0.2, 3.0);
+        let rover = rover(rotation);
         let state = Snapshot {
             time: SimTime::from_nanos(1_234_567_891),
             sequence: 77,
